@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+# Flags for every target: interface library weir_flags.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(LLD_19 NAMES ld.lld-19 ld.lld)
+
+add_library(weir_flags INTERFACE)
+target_compile_definitions(weir_flags INTERFACE _GNU_SOURCE WEIR_VERSION="${PROJECT_VERSION}")
+target_compile_options(weir_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef>
+  -fno-strict-aliasing -fno-common)
+target_include_directories(weir_flags INTERFACE
+  ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/api ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/gen)
+if(WEIR_WERROR)
+  target_compile_options(weir_flags INTERFACE -Werror)
+endif()
+if(WEIR_DEBUG_CHECKS OR CMAKE_BUILD_TYPE STREQUAL "Debug" OR WEIR_SANITIZE)
+  target_compile_definitions(weir_flags INTERFACE WEIR_CHECKS=1)
+endif()
+if(WEIR_SANITIZE)
+  # The sanitizer reaches libweir too: the tests preload its run time where the program itself is not instrumented.
+  target_compile_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE})
+  if(WEIR_SANITIZE MATCHES "undefined")
+    target_compile_options(weir_flags INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+endif()
+find_package(Threads REQUIRED)

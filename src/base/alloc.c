@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Atomic long fail_after;
+
+static int alloc_should_fail(void)
+{
+    if (WEIR_LIKELY(atomic_load_explicit(&fail_after, memory_order_relaxed) == 0))
+        return 0;
+    if (atomic_fetch_sub(&fail_after, 1) > 1)
+        return 0;
+    atomic_store(&fail_after, 1);
+    return 1;
+}
+
+void weir_alloc_fail_after(long n)
+{
+    atomic_store(&fail_after, n);
+}
+
+void *weir_alloc(size_t bytes)
+{
+    return alloc_should_fail() ? NULL : malloc(bytes ? bytes : 1);
+}
+
+void *weir_calloc(size_t count, size_t bytes)
+{
+    return alloc_should_fail() ? NULL : calloc(count ? count : 1, bytes ? bytes : 1);
+}
+
+void *weir_realloc(void *old, size_t bytes)
+{
+    return alloc_should_fail() ? NULL : realloc(old, bytes ? bytes : 1);
+}
+
+void *weir_alloc_aligned(size_t align, size_t bytes)
+{
+    return alloc_should_fail() ? NULL : aligned_alloc(align, WEIR_ALIGN_UP(bytes ? bytes : 1, align));
+}
+
+char *weir_strdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = weir_alloc(n);
+
+    return copy ? memcpy(copy, s, n) : NULL;
+}
+
+void weir_free(void *p)
+{
+    free(p);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNSUPPORTED_MAX 512 /* distinct names remembered; later ones are printed each time */
+
+static _Atomic int log_level = -1;
+static pthread_mutex_t unsupported_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t unsupported_seen[UNSUPPORTED_MAX];
+static size_t unsupported_count;
+
+enum weir_log_level weir_log_level(void)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    int level = atomic_load_explicit(&log_level, memory_order_relaxed);
+
+    if (level < 0) {
+        const char *env = getenv("WEIR_LOG");
+
+        level = WEIR_LOG_WARN;
+        for (int i = 0; env && i < (int)WEIR_ARRAY_SIZE(names); i++) {
+            if (strcmp(env, names[i]) == 0)
+                level = i;
+        }
+        atomic_store_explicit(&log_level, level, memory_order_relaxed);
+    }
+    return (enum weir_log_level)level;
+}
+
+static void log_line(const char *prefix, const char *fmt, va_list ap)
+{
+    char line[1024];
+    int saved = errno;
+    int n = snprintf(line, sizeof line, "weir: %s", prefix);
+
+    n += vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
+    if (n > (int)sizeof line - 2)
+        n = (int)sizeof line - 2;
+    line[n++] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)n) < 0) {
+        /* stderr is closed: there is no other place to tell it to */
+    }
+    errno = saved;
+}
+
+void weir_log(enum weir_log_level level, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (level > weir_log_level())
+        return;
+    va_start(ap, fmt);
+    log_line("", fmt, ap);
+    va_end(ap);
+}
+
+static uint64_t hash_text(const char *s)
+{
+    uint64_t h = 1469598103934665603u;
+
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return h | 1;
+}
+
+void weir_log_unsupported(const char *what, const char *fmt, ...)
+{
+    uint64_t h = hash_text(what);
+    char prefix[300];
+    va_list ap;
+
+    pthread_mutex_lock(&unsupported_lock);
+    for (size_t i = 0; i < unsupported_count; i++) {
+        if (unsupported_seen[i] == h) {
+            pthread_mutex_unlock(&unsupported_lock);
+            return;
+        }
+    }
+    if (unsupported_count < UNSUPPORTED_MAX)
+        unsupported_seen[unsupported_count++] = h;
+    pthread_mutex_unlock(&unsupported_lock);
+    snprintf(prefix, sizeof prefix, "not supported: %s%s", what, fmt && *fmt ? ": " : "");
+    va_start(ap, fmt);
+    log_line(prefix, fmt ? fmt : "", ap);
+    va_end(ap);
+}
+
+void weir_assert_failed(const char *expr, const char *file, int line)
+{
+    weir_log(WEIR_LOG_ERROR, "internal error: %s (%s:%d)", expr, file, line);
+    abort();
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+weir_test(unit_base SOURCES ${CMAKE_CURRENT_LIST_DIR}/base_map.c LIBS weir_base PkgConfig::CMOCKA)
