@@ -89,7 +89,10 @@ static bool map_grow(struct weir_map *m)
 {
     struct weir_map bigger = {0};
 
-    bigger.cap = m->count * 4 > m->cap ? (m->cap ? m->cap * 2 : 16) : m->cap;
+    if (!m->cap)
+        bigger.cap = 16;
+    else /* mostly tombstones: the same size again is enough */
+        bigger.cap = m->count * 4 > m->cap ? m->cap * 2 : m->cap;
     bigger.slots = weir_calloc(bigger.cap, sizeof *bigger.slots);
     if (!bigger.slots)
         return false;
