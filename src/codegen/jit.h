@@ -1,0 +1,59 @@
+/* Between codegen's front (libweir.so) and the compiler (libweir-jit.so): the one exported symbol weir_jit_entry returns
+ * The objects may only call symbols of the list in codegen/image.h (memcpy, memset, a few libm functions).
+ * this table. The compiler reads a parsed function, and gives back a relocatable ELF object; the front loads it
+ * (codegen/image.h) or keeps it in the cache. Objects hold no addresses of this process: services come through
+ * launch->services, module variables through launch->module_data.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CODEGEN_JIT_H
+#define WEIR_CODEGEN_JIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ptx/ptx.h"
+
+#define WEIR_JIT_ABI 1
+
+enum weir_jit_tier { WEIR_JIT_QUICK, WEIR_JIT_BEST };
+
+struct weir_jit_request {
+    const struct weir_ptx_function *kernel; /* an entry function of a verified module */
+    uint32_t block[3];                      /* the shape that code is specialised on */
+    enum weir_jit_tier tier;
+    /* What the module's variable with index i (module->vars[i]) is at run time: ((void **)launch->module_data)[i] holds
+     * its address. */
+    const char *cpu, *features; /* LLVM names, NULL = this machine */
+    bool fidelity;              /* fill `report` */
+};
+
+/* What loading needs to know; plain data, stored in the cache in front of the object. */
+struct weir_jit_meta {
+    uint32_t kernel_abi; /* WEIR_KERNEL_ABI */
+    uint32_t state_bytes, local_bytes_per_thread, static_shared_bytes, mxcsr;
+    uint8_t may_park, cooperative, reserved[6];
+};
+
+struct weir_jit_result {
+    struct weir_jit_meta meta;
+    unsigned char *object; /* ELF64 relocatable; entry symbol "weir_kernel" of type weir_block_fn */
+    size_t object_bytes;
+    char *report;          /* --fidelity text or NULL */
+    char message[256];     /* on error */
+};
+
+struct weir_jit_api {
+    uint32_t abi; /* WEIR_JIT_ABI */
+    const char *llvm_version;
+    /* Thread: any, also in parallel. Errors: NOT_SUPPORTED (message names instruction and line), MEMORY_ALLOCATION,
+     * JIT_COMPILATION_DISABLED never. */
+    enum weir_err (*compile)(const struct weir_jit_request *request, struct weir_jit_result *result);
+    void (*release)(struct weir_jit_result *result);
+    /* Name and line of the first instruction that cannot be compiled, "" when all can. Fast: no LLVM work. */
+    enum weir_err (*check)(const struct weir_ptx_function *kernel, char *message, size_t bytes);
+};
+
+const struct weir_jit_api *weir_jit_entry(void);
+
+#endif
