@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front of CMake presets; `make help` lists what there is.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+BUILD := build
+
+.PHONY: help setup build demo check examples bench lint fmt fuzz install clean sanitize
+help:
+	@echo 'make demo      install what is missing, build, compile a CUDA program with weir cc and run it'
+	@echo 'make check     the same set-up, then every test'
+	@echo 'make build     only the release build: build/bin/weir and build/lib'
+	@echo 'make examples  the examples, compiled by weir cc, in build/examples'
+	@echo 'make bench     measurements (bench/README.md)'
+	@echo 'make lint      layers, rules, format, sizes;  make fmt formats'
+	@echo 'make sanitize  the test-suite under ASan+UBSan and under TSan'
+	@echo 'make fuzz      a minute of fuzzing per parser (FUZZ_SECONDS=n)'
+	@echo 'make install   into PREFIX (default /usr/local)'
+
+setup:
+	@tools/setup
+
+build: setup
+	@tools/configure release
+	@ninja -C $(BUILD) -j$(JOBS)
+
+examples: build
+	@ninja -C $(BUILD) -j$(JOBS) examples
+
+demo: examples
+	@echo '$$ weir cc -O3 examples/overlap.cu -o overlap && weir run --stats ./overlap'
+	@$(BUILD)/bin/weir cc -O3 examples/overlap.cu -o $(BUILD)/examples/overlap
+	@set -o pipefail; $(BUILD)/bin/weir run --stats $(BUILD)/examples/overlap 2>&1 | tools/last-line RESULT
+
+check: build examples
+	@ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
+
+bench: build
+	@bench/run $(BUILD)
+
+lint: setup
+	@tools/lint
+
+fmt:
+	@tools/format --write
+
+sanitize: setup
+	@tools/sanitize asan tsan
+
+fuzz: setup
+	@tools/fuzz $${FUZZ_SECONDS:-60}
+
+install: build
+	@cmake --install $(BUILD) --prefix $${PREFIX:-/usr/local}
+
+clean:
+	rm -rf build build-*
