@@ -32,12 +32,16 @@ struct weir_fatbin {
 
 /* The wrapper struct that __cudaRegisterFatBinary gets. Errors: INVALID_KERNEL_IMAGE. */
 enum weir_err weir_fatbin_from_wrapper(const void *wrapper, struct weir_fatbin *out) WEIR_MUST_CHECK;
+/* Units of a program that was linked from separately compiled ones (-rdc=true): nvcc gives such a program's wrapper the
+ * version 2, its container holds linked machine code only, and the PTX stands unlinked in the units. out->data is NULL for
+ * an n past the last, and always for a wrapper of version 1. Errors: INVALID_KERNEL_IMAGE. */
+enum weir_err weir_fatbin_unit(const void *wrapper, uint32_t n, struct weir_fatbin *out) WEIR_MUST_CHECK;
 /* A container; max_bytes SIZE_MAX when unknown (then the header's own size is trusted). Errors: INVALID_KERNEL_IMAGE. */
 enum weir_err weir_fatbin_open(const void *data, size_t max_bytes, struct weir_fatbin *out) WEIR_MUST_CHECK;
 /* The n-th entry. Errors: INVALID_KERNEL_IMAGE when damaged. */
 enum weir_err weir_fatbin_entry(const struct weir_fatbin *fb, uint32_t n, struct weir_fatbin_entry *out) WEIR_MUST_CHECK;
-/* The PTX entry of the highest sm that is <= `sm` (no suffix 'a'/'f' entries). Errors: NO_KERNEL_IMAGE_FOR_DEVICE; the
- * message (weir_err_message) lists what there is and the -gencode to add. */
+/* The PTX entry of the highest sm that is <= `sm`; one with suffix 'a' only for that very sm, one with 'f' only inside its
+ * family. Errors: NO_KERNEL_IMAGE_FOR_DEVICE; the message (weir_err_message) lists what there is and the -gencode to add. */
 enum weir_err weir_fatbin_select(const struct weir_fatbin *fb, uint32_t sm, struct weir_fatbin_entry *out) WEIR_MUST_CHECK;
 /* Unpacked, zero-terminated text, from weir_alloc; the caller frees. Errors: INVALID_KERNEL_IMAGE, MEMORY_ALLOCATION. */
 enum weir_err weir_fatbin_unpack(const struct weir_fatbin_entry *entry, char **text, size_t *bytes) WEIR_MUST_CHECK;
