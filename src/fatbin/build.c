@@ -64,13 +64,15 @@ static void ptx_version(const struct weir_fatbin_input *in, uint32_t *major, uin
 }
 
 /* Bytes written at `to`; 0 when the compressor failed. */
-static size_t pack(const struct weir_fatbin_input *in, enum weir_fatbin_packing packing, unsigned char *to, size_t room)
+static size_t pack(const struct weir_fatbin_input *in, enum weir_fatbin_packing packing,
+                   unsigned char *to, size_t room)
 {
     size_t n;
 
     switch (packing) {
     case WEIR_FATBIN_LZ4:
-        return (size_t)LZ4_compress_HC(in->ptx, (char *)to, (int)in->bytes, (int)room, LZ4HC_CLEVEL_DEFAULT);
+        return (size_t)LZ4_compress_HC(in->ptx, (char *)to, (int)in->bytes, (int)room,
+                                       LZ4HC_CLEVEL_DEFAULT);
     case WEIR_FATBIN_ZSTD:
         n = ZSTD_compress(to, room, in->ptx, in->bytes, ZSTD_LEVEL);
         return ZSTD_isError(n) ? 0 : n;
@@ -81,9 +83,11 @@ static size_t pack(const struct weir_fatbin_input *in, enum weir_fatbin_packing 
 }
 
 /* Writes one entry into zeroed memory at `to`; its bytes, 0 on failure. */
-static size_t put_entry(const struct weir_fatbin_input *in, enum weir_fatbin_packing packing, unsigned char *to)
+static size_t put_entry(const struct weir_fatbin_input *in, enum weir_fatbin_packing packing,
+                        unsigned char *to)
 {
-    size_t header = header_bytes(in), packed = pack(in, packing, to + header, payload_bound(in, packing)), padded;
+    size_t header = header_bytes(in),
+           packed = pack(in, packing, to + header, payload_bound(in, packing)), padded;
     uint64_t flags = ENTRY_FLAG_64BIT | ENTRY_FLAG_LINUX;
     uint32_t major, minor;
 
@@ -113,8 +117,9 @@ static size_t put_entry(const struct weir_fatbin_input *in, enum weir_fatbin_pac
     return header + padded;
 }
 
-enum weir_err weir_fatbin_build(const struct weir_fatbin_input *inputs, size_t count, enum weir_fatbin_packing packing,
-                                unsigned char **out, size_t *out_bytes)
+enum weir_err weir_fatbin_build(const struct weir_fatbin_input *inputs, size_t count,
+                                enum weir_fatbin_packing packing, unsigned char **out,
+                                size_t *out_bytes)
 {
     size_t room = CONTAINER_HEADER, at = CONTAINER_HEADER;
     unsigned char *p;
@@ -124,14 +129,17 @@ enum weir_err weir_fatbin_build(const struct weir_fatbin_input *inputs, size_t c
     if (packing >= WEIR_FATBIN_UNKNOWN)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "fat binary: unknown packing %d", (int)packing);
     for (size_t i = 0; i < count; i++) {
-        if (inputs[i].bytes == 0 || inputs[i].bytes > LZ4_MAX_INPUT_SIZE || inputs[i].bytes > ENTRY_PLAIN_MAX ||
+        if (inputs[i].bytes == 0 || inputs[i].bytes > LZ4_MAX_INPUT_SIZE ||
+            inputs[i].bytes > ENTRY_PLAIN_MAX ||
             (inputs[i].name && strlen(inputs[i].name) > PATH_MAX))
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "fat binary: PTX text %zu has an impossible size", i);
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                             "fat binary: PTX text %zu has an impossible size", i);
         room += header_bytes(&inputs[i]) + payload_bound(&inputs[i], packing);
     }
     p = weir_calloc(1, room);
     if (p == NULL)
-        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a fat binary of %zu bytes", room);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a fat binary of %zu bytes",
+                         room);
     for (size_t i = 0; i < count; i++) {
         size_t n = put_entry(&inputs[i], packing, p + at);
 

@@ -1,11 +1,12 @@
-/* Which entry a device takes: only PTX is of use here, and never that of an architecture-specific variant of another
- * device (sm_90a has instructions that no other device has).
+/* Which entry a device takes: only PTX is of use here, and never that of an architecture-specific
+ * variant of another device (sm_90a has instructions that no other device has).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
 #include "fatbin/fatbin_int.h"
 
-/* 'a' runs on that one device; 'f' on the later ones of its family (equal tens) too; plain on every later one. */
+/* 'a' runs on that one device; 'f' on the later ones of its family (equal tens) too; plain on every
+ * later one. */
 static bool entry_fits(const struct weir_fatbin_entry *e, uint32_t sm)
 {
     if (e->kind != WEIR_FATBIN_PTX)
@@ -29,17 +30,21 @@ static enum weir_err fail_select(const struct weir_fatbin *fb, uint32_t sm)
 
         if (weir_fatbin_entry(fb, i, &e) != WEIR_OK)
             continue;
-        kind = e.kind == WEIR_FATBIN_PTX ? "PTX" : e.kind == WEIR_FATBIN_ELF ? "machine code" : "unknown code";
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s sm_%u%.1s", used ? ", " : "", kind, e.sm,
-                                 e.sm_suffix ? &e.sm_suffix : "");
+        kind = e.kind == WEIR_FATBIN_PTX   ? "PTX"
+               : e.kind == WEIR_FATBIN_ELF ? "machine code"
+                                           : "unknown code";
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s sm_%u%.1s",
+                                 used ? ", " : "", kind, e.sm, e.sm_suffix ? &e.sm_suffix : "");
     }
-    return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE,
-                     "no PTX for a device of capability %u.%u in this program (it has: %s); build it with "
-                     "-gencode arch=compute_%u,code=compute_%u",
-                     sm / 10, sm % 10, used ? list : "nothing", sm, sm);
+    return WEIR_FAIL(
+        WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE,
+        "no PTX for a device of capability %u.%u in this program (it has: %s); build it with "
+        "-gencode arch=compute_%u,code=compute_%u",
+        sm / 10, sm % 10, used ? list : "nothing", sm, sm);
 }
 
-enum weir_err weir_fatbin_select(const struct weir_fatbin *fb, uint32_t sm, struct weir_fatbin_entry *out)
+enum weir_err weir_fatbin_select(const struct weir_fatbin *fb, uint32_t sm,
+                                 struct weir_fatbin_entry *out)
 {
     bool found = false;
 

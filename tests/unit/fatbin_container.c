@@ -1,6 +1,5 @@
-/* Containers that we build: read back, chosen from, and damaged at every byte and every length, at the end of a mapping so
- * that one byte too far is a fault.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Containers that we build: read back, chosen from, and damaged at every byte and every length, at
+ * the end of a mapping so that one byte too far is a fault. SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <setjmp.h>
@@ -14,9 +13,11 @@
 
 #define PAGE 4096u
 
-static const char ptx_a[] = ".version 8.7\n.target sm_80\n.address_size 64\n.visible .entry aaaaaaaaaaaaaaaaaaaaaaaa()\n"
-                            "{\n  ret;\n  ret;\n  ret;\n  ret;\n  ret;\n  ret;\n}\n";
-static const char ptx_b[] = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry b()\n{\n  ret;\n}\n";
+static const char ptx_a[] =
+    ".version 8.7\n.target sm_80\n.address_size 64\n.visible .entry aaaaaaaaaaaaaaaaaaaaaaaa()\n"
+    "{\n  ret;\n  ret;\n  ret;\n  ret;\n  ret;\n  ret;\n}\n";
+static const char ptx_b[] =
+    ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry b()\n{\n  ret;\n}\n";
 
 static const struct weir_fatbin_input two[] = {
     {ptx_b, sizeof ptx_b - 1, 52, NULL},
@@ -86,7 +87,8 @@ static void test_packing_packs(void **state)
         struct weir_fatbin fb;
         struct weir_fatbin_entry e;
 
-        assert_int_equal(weir_fatbin_build(&in, 1, (enum weir_fatbin_packing)packing, &c, &n), WEIR_OK);
+        assert_int_equal(weir_fatbin_build(&in, 1, (enum weir_fatbin_packing)packing, &c, &n),
+                         WEIR_OK);
         assert_int_equal(weir_fatbin_open(c, n, &fb), WEIR_OK);
         assert_int_equal(weir_fatbin_select(&fb, 90, &e), WEIR_OK);
         check_text(&e, text);
@@ -108,7 +110,7 @@ static void test_select(void **state)
     static const struct {
         uint32_t sm;
         const char *want;
-    } cases[] = {{69, NULL}, {70, "70"},  {79, "70"},   {80, "80"},   {89, "80"},
+    } cases[] = {{69, NULL},  {70, "70"}, {79, "70"},   {80, "80"},   {89, "80"},
                  {90, "90a"}, {91, "80"}, {100, "100"}, {103, "100"}, {120, "100"}};
     struct weir_fatbin fb;
     struct weir_fatbin_entry e;
@@ -118,7 +120,8 @@ static void test_select(void **state)
     (void)state;
     assert_int_equal(weir_fatbin_build(in, 5, WEIR_FATBIN_PLAIN, &c, &n), WEIR_OK);
     assert_int_equal(weir_fatbin_open(c, n, &fb), WEIR_OK);
-    for (uint32_t i = 0; i < 5; i++) { /* the suffix flags, as nvcc writes them into byte 2 of the flags */
+    for (uint32_t i = 0; i < 5;
+         i++) { /* the suffix flags, as nvcc writes them into byte 2 of the flags */
         assert_int_equal(weir_fatbin_entry(&fb, i, &e), WEIR_OK);
         if (e.name[e.name_bytes - 1] == 'a')
             ((unsigned char *)e.name)[-64 + 40 + 2] |= 0x10;
@@ -190,7 +193,8 @@ static bool use(const unsigned char *c, size_t n)
         char *text;
         size_t bytes;
 
-        if (weir_fatbin_entry(&fb, i, &e) != WEIR_OK || weir_fatbin_unpack(&e, &text, &bytes) != WEIR_OK) {
+        if (weir_fatbin_entry(&fb, i, &e) != WEIR_OK ||
+            weir_fatbin_unpack(&e, &text, &bytes) != WEIR_OK) {
             ok = false;
             continue;
         }
@@ -206,7 +210,8 @@ static bool use(const unsigned char *c, size_t n)
 static void test_damage(void **state)
 {
     static const unsigned char flips[] = {0xff, 0x01, 0x80, 0x10};
-    unsigned char *map = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *map =
+        mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
     assert_ptr_not_equal(map, MAP_FAILED);
@@ -242,18 +247,21 @@ static void test_build_refuses(void **state)
 
     (void)state;
     assert_int_equal(weir_fatbin_build(&in, 1, WEIR_FATBIN_PLAIN, &c, &n), WEIR_ERR_INVALID_VALUE);
-    assert_int_equal(weir_fatbin_build(two, 2, WEIR_FATBIN_UNKNOWN, &c, &n), WEIR_ERR_INVALID_VALUE);
+    assert_int_equal(weir_fatbin_build(two, 2, WEIR_FATBIN_UNKNOWN, &c, &n),
+                     WEIR_ERR_INVALID_VALUE);
     assert_null(c);
     weir_alloc_fail_after(1);
-    assert_int_equal(weir_fatbin_build(two, 2, WEIR_FATBIN_PLAIN, &c, &n), WEIR_ERR_MEMORY_ALLOCATION);
+    assert_int_equal(weir_fatbin_build(two, 2, WEIR_FATBIN_PLAIN, &c, &n),
+                     WEIR_ERR_MEMORY_ALLOCATION);
     weir_alloc_fail_after(0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_build_and_read), cmocka_unit_test(test_packing_packs), cmocka_unit_test(test_select),
-        cmocka_unit_test(test_wrapper),        cmocka_unit_test(test_damage),        cmocka_unit_test(test_build_refuses),
+        cmocka_unit_test(test_build_and_read), cmocka_unit_test(test_packing_packs),
+        cmocka_unit_test(test_select),         cmocka_unit_test(test_wrapper),
+        cmocka_unit_test(test_damage),         cmocka_unit_test(test_build_refuses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Containers that nvcc makes, in every compression mode, against the plain one of the same program. Skipped without nvcc.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Containers that nvcc makes, in every compression mode, against the plain one of the same program.
+ * Skipped without nvcc. SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -43,11 +43,12 @@ static char *ptx_of(const char *mode, uint32_t sm, int *packing)
     char *text;
     size_t n;
 
-    assert_int_equal(command("nvcc -fatbin -gencode arch=compute_80,code=[compute_80,sm_80] -gencode "
-                             "arch=compute_90,code=compute_90 -gencode arch=compute_90a,code=compute_90a "
-                             "-o %s/x.fatbin %s/x.cu -Xfatbin -compress-mode=%s",
-                             mode),
-                     0);
+    assert_int_equal(
+        command("nvcc -fatbin -gencode arch=compute_80,code=[compute_80,sm_80] -gencode "
+                "arch=compute_90,code=compute_90 -gencode arch=compute_90a,code=compute_90a "
+                "-o %s/x.fatbin %s/x.cu -Xfatbin -compress-mode=%s",
+                mode),
+        0);
     c = slurp("x.fatbin", &n);
     assert_int_equal(weir_fatbin_open(c, n, &fb), WEIR_OK);
     assert_int_equal(fb.entry_count, 4);
@@ -65,7 +66,8 @@ static void test_modes(void **state)
     static const struct {
         const char *mode;
         int packing;
-    } modes[] = {{"speed", WEIR_FATBIN_LZ4}, {"size", WEIR_FATBIN_ZSTD}, {"default", WEIR_FATBIN_ZSTD}};
+    } modes[] = {
+        {"speed", WEIR_FATBIN_LZ4}, {"size", WEIR_FATBIN_ZSTD}, {"default", WEIR_FATBIN_ZSTD}};
     int packing;
     char *plain = ptx_of("none", 90, &packing);
 
@@ -104,7 +106,8 @@ int main(void)
     if (f == NULL)
         return 1;
     fputs("extern \"C\" __global__ void kernel(float *p, int n)\n"
-          "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] = p[i] * 2.0f + n; }\n", f);
+          "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) p[i] = p[i] * 2.0f + n; }\n",
+          f);
     fclose(f);
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     snprintf(path, sizeof path, "rm -rf %s", dir);
