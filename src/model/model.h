@@ -26,6 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/rules.h"
+
 typedef uint64_t weir_seq;
 
 /* Which promise an order rests on: the documentation, or only measured hardware. Runs obey both, verdicts only the first. */
@@ -64,7 +66,7 @@ struct weir_model_point {
 struct weir_model_dep {
     struct weir_model_point point;
     uint8_t strength; /* enum weir_strength */
-    uint16_t rule;    /* the number n of ORD-n that made this edge, for traces and reports */
+    uint16_t rule;    /* enum weir_rule: the n of the ORD-n that made this edge, for traces and reports */
 };
 
 #define WEIR_MODEL_INLINE_DEPS 2
@@ -100,14 +102,20 @@ struct weir_model_stream {
     /* atomic: released by weir_model_complete, acquired by anyone */
     _Atomic uint64_t completed;
 
+    /* atomic, relaxed: seq of the newest operation submitted. Written under the lock; read without it gives a moment's
+     * truth that includes whatever the reader's thread knows to have been submitted */
+    _Atomic uint64_t last;
+
     /* guarded by the caller's lock of this stream */
-    weir_seq last; /* seq of the newest operation submitted */
     struct weir_model_op *head, **tail;
     struct weir_model_op *waiters; /* of other streams, subscribed to a point of this one, by ascending seq */
-    weir_seq legacy_seen;          /* newest legacy operation that this stream is already ordered behind */
+    struct weir_model_op *waiters_last;
+    weir_seq legacy_seen;    /* newest legacy operation that this stream is already ordered behind */
+    weir_seq legacy_covered; /* newest operation of this stream that the legacy stream is already ordered behind */
     bool in_use;
 
     /* guarded by the lock of the device's stream list */
+    bool leaving; /* finished with work pending: in the device's list `leaving` */
     struct weir_model_stream *device_next, *device_prev;
 };
 
@@ -129,6 +137,8 @@ struct weir_model_memory {
 struct weir_model_device {
     struct weir_model_stream *legacy;  /* set by stream_init of class LEGACY */
     struct weir_model_stream *streams; /* all others in use, linked by device_next, in order of creation (= lock order) */
+    struct weir_model_stream *streams_last;
+    struct weir_model_stream *leaving; /* finished while work was pending; never submitted to: need no lock (ORD-010) */
 };
 
 struct weir_model {
@@ -144,12 +154,14 @@ void weir_model_out_init(struct weir_model_out *out);
 
 /* --- streams ------------------------------------------------------------------------------------------------------- */
 
-/* Makes `s` a stream of `device`. `s` is zeroed memory, or a stream that was finished (its numbering goes on).
+/* Makes `s` a stream of `device`. `s` is zeroed memory, or an idle finished stream of the same device (its numbering goes
+ * on). A device's legacy stream is the first to come and the last to go.
  * Shards: the device's list (exclusive). */
 void weir_model_stream_init(struct weir_model *m, struct weir_model_stream *s, int device,
                             enum weir_stream_class cls, int priority);
-/* Takes `s` out of the device's list. Queued operations still run to their end (ORD: destroy does not wait); the struct
- * may be reused once weir_model_stream_is_idle. Shards: the device's list (exclusive), s. */
+/* Takes `s` out of the device's list. Queued operations still run to their end (ORD-009), and until then order later
+ * legacy operations (ORD-010); the struct may be reused once weir_model_stream_is_idle.
+ * Shards: the device's list (exclusive), s. */
 void weir_model_stream_finish(struct weir_model_stream *s);
 /* True when nothing is queued or running. Shards: s, or none (then only a moment's truth). */
 bool weir_model_stream_is_idle(const struct weir_model_stream *s);
@@ -173,10 +185,19 @@ static inline bool weir_model_needs_all(const struct weir_model_stream *s)
 enum weir_model_result weir_model_submit(struct weir_model_stream *s, struct weir_model_op *op,
                                          struct weir_model_out *out);
 
-/* As submit, with further edges to `count` points (cudaStreamWaitEvent: one; peer copies, graph launches: more). */
+/* As submit, with further edges to `count` points (cudaStreamWaitEvent: one; graph launches: more). Points that hold, or
+ * that are in s itself, or that an earlier edge implies, make no edge. NO_MEMORY leaves everything as it was. */
 enum weir_model_result weir_model_submit_after(struct weir_model_stream *s, struct weir_model_op *op,
                                                const struct weir_model_dep *deps, size_t count,
                                                struct weir_model_out *out);
+
+/* A copy between two devices in their legacy streams: `op`, submitted to `s`, follows all that is pending in the blocking
+ * streams of both devices, and later work of those follows it (ORD-012). `before` and `after` (kind MARKER) go to
+ * `other`, the second device's legacy stream; all three are submitted, or none.
+ * Shards: all of both devices, the lower device first. */
+enum weir_model_result weir_model_submit_peer(struct weir_model_stream *s, struct weir_model_op *op,
+                                              struct weir_model_stream *other, struct weir_model_op *before,
+                                              struct weir_model_op *after, struct weir_model_out *out);
 
 /* The op at the head of its stream has run. Frees its edges; the op's memory is the caller's again.
  * Shards: op->stream. */
@@ -199,6 +220,12 @@ enum weir_model_result weir_model_record(struct weir_model_event *e, struct weir
 /* True when record of e in s must have an op even for an event without timing (legacy stream: the record itself orders
  * other blocking streams; an idle blocking stream behind a pending legacy operation). Shards: s. */
 bool weir_model_record_needs_op(const struct weir_model_stream *s);
+/* True when a wait in s must be submitted as an op even when there is nothing to wait for: in the legacy stream the wait
+ * itself orders other streams (ORD-007). Pure. */
+static inline bool weir_model_wait_needs_op(const struct weir_model_stream *s)
+{
+    return s->cls == WEIR_STREAM_LEGACY;
+}
 
 /* Snapshot of what a wait on e must wait for now; false (nothing to wait for) when never recorded, already complete, or
  * recorded in `s` itself. The caller submits a WAIT op with it by weir_model_submit_after. Shards: e. */
@@ -212,11 +239,11 @@ bool weir_model_event_is_complete(const struct weir_model_event *e);
 /* Each fills points[] (at most `cap`) and returns how many there are in all (call again with more room if > cap).
  * Only points that do not hold yet are listed. */
 
-/* cudaStreamSynchronize / Query: for the legacy stream also all blocking and per-thread streams of the device, as
- * measured. Shards: s; for legacy the device's list and each stream in turn. */
+/* cudaStreamSynchronize / Query: for the legacy stream also all blocking and per-thread streams of the device, destroyed
+ * ones with pending work included, as measured. Shards: none; for legacy the device's list. */
 size_t weir_model_stream_targets(struct weir_model_stream *s, struct weir_model_point *points, size_t cap);
-/* cudaDeviceSynchronize, cudaFree ...: every stream of the device, destroyed ones with pending work are the caller's to
- * add. Shards: the device's list, each stream in turn. */
+/* cudaDeviceSynchronize, cudaFree ...: every stream of the device, destroyed ones with pending work included.
+ * Shards: the device's list. */
 size_t weir_model_device_targets(struct weir_model *m, int device, struct weir_model_point *points, size_t cap);
 
 /* --- what calls do to the host ------------------------------------------------------------------------------------- */
@@ -232,7 +259,15 @@ enum weir_host_wait {
     WEIR_HOST_NO_WAIT,       /* returns after submission */
     WEIR_HOST_WAIT_STAGED,   /* returns once the source is read (the destination may be written later) */
     WEIR_HOST_WAIT_COMPLETE, /* returns when the operation is complete */
+    /* First synchronises with the stream (weir_model_stream_targets), then as STAGED: returns once the source is read.
+     * Waiting for completion obeys this too where nothing can be staged (bytes > WEIR_MODEL_STAGED_MAX). Differs from
+     * COMPLETE where the stream's next operation still waits for the legacy stream (ptds probes). */
+    WEIR_HOST_WAIT_STREAM_STAGED,
 };
+
+/* What the pageable sources of pending asynchronous copies may take in staging memory, together; when it is used up the
+ * call waits for completion (the pool is the caller's to count). Probe memcpyasync_pageable_threshold. */
+#define WEIR_MODEL_STAGED_MAX ((size_t)2 << 20)
 
 struct weir_copy_rule {
     uint8_t wait;     /* enum weir_host_wait */
@@ -240,8 +275,9 @@ struct weir_copy_rule {
     uint16_t rule;    /* ORD number */
 };
 
-/* How a copy behaves towards the calling thread. `async`: a *Async form. Ref: "API synchronization behavior" and oracle
- * memcpyasync_*, sync_vs_*, blocks_vs_*. Pure. */
+/* How a copy behaves towards the calling thread. `async`: a *Async form. Managed memory in an *Async form with
+ * cudaMemcpyDefault counts as WEIR_MEM_DEVICE (as measured). Ref: "API synchronization behavior" and oracle
+ * memcpyasync_*, sync_vs_*. Pure. */
 struct weir_copy_rule weir_model_copy_rule(enum weir_mem_class src, enum weir_mem_class dst, size_t bytes,
                                            bool async);
 /* The same for memset of the given memory. */
