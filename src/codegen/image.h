@@ -1,0 +1,31 @@
+/* Loader of one relocatable ELF object that holds a compiled kernel: lays its sections out, applies
+ * relocations, makes the code executable. Objects come from the compiler library or from the cache
+ * on disk: anything wrong in one gives an error, never a crash. Per-processor parts stand in
+ * image_x86_64.c behind image_arch.h. SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CODEGEN_IMAGE_H
+#define WEIR_CODEGEN_IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct weir_image;
+
+/* Loads the object (not kept). Errors: INVALID_KERNEL_IMAGE (damaged, or of a form that the
+ * compiler never makes), MEMORY_ALLOCATION. Thread: any. */
+enum weir_err weir_image_load(const void *object, size_t bytes,
+                              struct weir_image **out) WEIR_MUST_CHECK;
+/* NULL is accepted. No code of the image may be running. */
+void weir_image_unload(struct weir_image *image);
+
+/* Address of a global symbol that the object defines in code (functions only), or NULL. */
+void *weir_image_function(const struct weir_image *image, const char *name);
+/* Bytes of address space that it takes. */
+size_t weir_image_bytes(const struct weir_image *image);
+
+/* The only symbols that objects may leave undefined: memory and mathematics functions of libc and
+ * libm, that LLVM calls by itself. NULL for any other name. */
+void *weir_image_external(const char *name);
+
+#endif

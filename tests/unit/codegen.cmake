@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# Objects for the loader, by the ordinary compiler: once as the compiler library makes them (position independent), once
+# with absolute 32-bit addresses, which must be refused. Never instrumented.
+foreach(kind pic abs)
+  add_library(codegen_object_${kind} OBJECT ${CMAKE_CURRENT_LIST_DIR}/codegen_object.c)
+  set_target_properties(codegen_object_${kind} PROPERTIES POSITION_INDEPENDENT_CODE OFF C_VISIBILITY_PRESET default)
+  target_compile_options(codegen_object_${kind} PRIVATE -O1 -g0 -fno-stack-protector -fcf-protection=none -fno-builtin)
+endforeach()
+target_compile_options(codegen_object_pic PRIVATE -fPIC)
+target_compile_options(codegen_object_abs PRIVATE -fno-pic -fno-pie)
+
+weir_test(unit_codegen_image SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_image.c
+  LIBS weir_codegen_image PkgConfig::CMOCKA
+  ARGS $<TARGET_OBJECTS:codegen_object_pic> $<TARGET_OBJECTS:codegen_object_abs>)
+weir_test(unit_codegen_cache SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_cache.c
+  LIBS weir_codegen_image PkgConfig::CMOCKA)
+add_dependencies(t_unit_codegen_image codegen_object_pic codegen_object_abs)
