@@ -1,6 +1,6 @@
-/* PTX modules to machine code. Two halves: this front (cache, images, which tier) is in libweir.so and knows no LLVM; the
- * compiler proper (codegen/lower/) is in libweir-jit.so, opened at the first miss.
- * SPDX-License-Identifier: Apache-2.0 */
+/* PTX modules to machine code. Two halves: this front (cache, images, which tier) is in libweir.so
+ * and knows no LLVM; the compiler proper (codegen/lower/) is in libweir-jit.so, opened at the first
+ * miss. SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_CODEGEN_H
 #define WEIR_CODEGEN_CODEGEN_H
 
@@ -19,43 +19,51 @@ struct weir_cg_kernel; /* one entry function of it */
 struct weir_cg_variable {
     const char *name;
     size_t bytes, align;
-    bool constant;    /* .const */
+    bool constant; /* .const */
     bool managed;
-    const void *init; /* bytes long, or NULL = zero; relocations to other variables are already applied on a second call */
+    const void *init; /* bytes long, or NULL = zero; relocations to other variables are already
+                         applied on a second call */
 };
 
-/* Parses and verifies PTX text (copied). Errors: INVALID_PTX with line in the message, UNSUPPORTED_PTX_VERSION,
- * MEMORY_ALLOCATION. Thread: any, modules load in parallel. */
-enum weir_err weir_cg_module_create(const char *ptx, size_t bytes, struct weir_cg_module **out) WEIR_MUST_CHECK;
+/* Parses and verifies PTX text (copied). Errors: INVALID_PTX with line in the message,
+ * UNSUPPORTED_PTX_VERSION, MEMORY_ALLOCATION. Thread: any, modules load in parallel. */
+enum weir_err weir_cg_module_create(const char *ptx, size_t bytes,
+                                    struct weir_cg_module **out) WEIR_MUST_CHECK;
 void weir_cg_module_destroy(struct weir_cg_module *m); /* no kernel of it may be running */
 
-/* Places the module's variables: `place` is called per variable and returns its device address; then initial values are
- * copied there, addresses of other variables and functions resolved. */
+/* Places the module's variables: `place` is called per variable and returns its device address;
+ * then initial values are copied there, addresses of other variables and functions resolved. */
 enum weir_err weir_cg_module_place(struct weir_cg_module *m,
-                                   enum weir_err (*place)(void *ctx, const struct weir_cg_variable *v, void **address),
+                                   enum weir_err (*place)(void *ctx,
+                                                          const struct weir_cg_variable *v,
+                                                          void **address),
                                    void *ctx) WEIR_MUST_CHECK;
 /* Address and size of a placed variable; INVALID_SYMBOL. */
-enum weir_err weir_cg_module_variable(struct weir_cg_module *m, const char *name, void **address, size_t *bytes);
+enum weir_err weir_cg_module_variable(struct weir_cg_module *m, const char *name, void **address,
+                                      size_t *bytes);
 
 /* NULL when there is no entry function of this (mangled) name. */
 struct weir_cg_kernel *weir_cg_kernel_find(struct weir_cg_module *m, const char *name);
-const char *weir_cg_kernel_at(struct weir_cg_module *m, size_t index); /* names in order; NULL past the end */
+const char *weir_cg_kernel_at(struct weir_cg_module *m,
+                              size_t index); /* names in order; NULL past the end */
 
 struct weir_cg_kernel_info {
     size_t static_shared_bytes, local_bytes, const_bytes, param_bytes;
     uint32_t param_count;
-    int max_threads;   /* .maxntid or 1024 */
-    int registers;     /* estimate shown by cudaFuncGetAttributes: widest live 32-bit registers, at most 255 */
-    int ptx_version, sm; /* e.g. 80, 75 */
-    const char *unsupported; /* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with this text */
+    int max_threads; /* .maxntid or 1024 */
+    int registers; /* estimate shown by cudaFuncGetAttributes: widest live 32-bit registers, at most
+                      255 */
+    int ptx_version, sm;     /* e.g. 80, 75 */
+    const char *unsupported; /* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with
+                                this text */
 };
 void weir_cg_kernel_info(const struct weir_cg_kernel *k, struct weir_cg_kernel_info *out);
 /* Offset and size of the n-th parameter in the .param space; false past the end. */
 bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offset, size_t *bytes);
 
-/* Code for this block shape, from memory, from the disk cache, or compiled now (milliseconds). A better tier may be
- * compiled in the background; the next call returns it. The result lives as long as the module.
- * Errors: NOT_SUPPORTED, INVALID_PTX, MEMORY_ALLOCATION, JIT_COMPILER_NOT_FOUND.
+/* Code for this block shape, from memory, from the disk cache, or compiled now (milliseconds). A
+ * better tier may be compiled in the background; the next call returns it. The result lives as long
+ * as the module. Errors: NOT_SUPPORTED, INVALID_PTX, MEMORY_ALLOCATION, JIT_COMPILER_NOT_FOUND.
  * Thread: any; equal requests wait for one compilation. */
 enum weir_err weir_cg_kernel_code(struct weir_cg_kernel *k, const uint32_t block[3],
                                   const struct weir_kernel_code **out) WEIR_MUST_CHECK;

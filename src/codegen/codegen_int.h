@@ -1,0 +1,100 @@
+/* Inside src/codegen: what modules and kernels look like.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CODEGEN_CODEGEN_INT_H
+#define WEIR_CODEGEN_CODEGEN_INT_H
+
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "codegen/cache.h"
+#include "codegen/codegen.h"
+#include "codegen/compile.h"
+#include "codegen/image.h"
+
+/* WEIR_JIT_TIER for tests: one tier only. */
+enum weir_cg_tiers { WEIR_CG_TIERS_AUTO, WEIR_CG_TIERS_QUICK, WEIR_CG_TIERS_BEST };
+
+/* Process-wide settings, read once from the environment; immutable afterwards (the cache locks
+ * nothing). */
+struct weir_cg_settings {
+    enum weir_cg_tiers tiers;
+    struct weir_cache cache;
+    uint64_t platform[2]; /* hash of Weir, ABIs, LLVM, compiler library, processor */
+    const char *missing;  /* processor feature, or NULL */
+};
+struct weir_cg_settings *weir_cg_settings(void);
+
+enum weir_cg_state { WEIR_CG_EMPTY, WEIR_CG_BUSY, WEIR_CG_READY, WEIR_CG_FAILED };
+
+/* Code of one tier. */
+struct weir_cg_tier_code {
+    struct weir_kernel_code code;
+    struct weir_image *image;
+};
+
+/* A kernel for one block shape. Lives as long as the module. */
+struct weir_cg_variant {
+    /* immutable */
+    struct weir_cg_kernel *kernel;
+    uint32_t block[3];
+    bool last_quick; /* one shape too many: no better tier in the background */
+    /* atomic: release by who compiled, acquire by callers; also the futex that equal requests sleep
+     * on */
+    _Atomic uint32_t state;
+    const struct weir_kernel_code *_Atomic code; /* the best so far */
+    /* owned by who set state to BUSY; valid for others after READY or FAILED */
+    enum weir_err status;
+    char message[256];
+    struct weir_cg_tier_code tiers[2];
+    struct weir_cg_job first, better;
+};
+
+struct weir_cg_kernel {
+    /* immutable */
+    struct weir_cg_module *module;
+    const struct weir_ptx_function *function;
+    size_t inst_count;                      /* with all functions that it may call */
+    const struct weir_ptx_var *unresolved;  /* an extern variable that it names, or NULL */
+    struct weir_cg_variant *_Atomic recent; /* launched last: found without the lock */
+    struct weir_lock lock;                  /* COMPILE */
+    /* guarded by lock */
+    struct weir_map variants; /* packed shape -> variant */
+    bool info_done;
+    struct weir_cg_kernel_info info;
+    char unsupported[256];
+};
+
+struct weir_cg_module {
+    struct weir_ptx_module *ptx;
+    uint64_t text_hash[2];
+    struct weir_cg_kernel *kernels;
+    size_t kernel_count;
+    struct weir_strmap names;
+    void **data; /* module->vars[i]'s address; NULL before it is placed */
+    bool placed;
+};
+
+/* kernel.c */
+void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
+                         const struct weir_ptx_function *f);
+void weir_cg_kernel_finish(struct weir_cg_kernel *k);
+
+/* reach.c: the function and all that it may call, each once; indices into module->functions. False
+ * when out of memory. */
+struct weir_cg_reach {
+    WEIR_VEC(const struct weir_ptx_function *) functions;
+};
+bool weir_cg_reach_compute(const struct weir_ptx_function *f, struct weir_cg_reach *out);
+void weir_cg_reach_finish(struct weir_cg_reach *r);
+/* Calls visit for each operand of the instruction, elements of vectors and operands of calls
+ * included. */
+void weir_cg_inst_visit(const struct weir_ptx_inst *inst,
+                        void (*visit)(void *ctx, const struct weir_ptx_operand *o, bool is_dest),
+                        void *ctx);
+
+/* pressure.c: most 32-bit registers that live at one place of the function. */
+int weir_cg_pressure(const struct weir_ptx_function *f);
+
+#endif

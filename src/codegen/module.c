@@ -1,0 +1,183 @@
+/* Modules: parsing, placing of variables, names. Kernels of a module are in kernel.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "codegen/codegen_int.h"
+
+static enum weir_err make_kernels(struct weir_cg_module *m)
+{
+    const struct weir_ptx_module *ptx = m->ptx;
+    size_t count = 0;
+
+    for (size_t i = 0; i < ptx->function_count; i++)
+        count += ptx->functions[i]->is_entry && !ptx->functions[i]->is_extern;
+    m->kernels = weir_calloc(count, sizeof *m->kernels);
+    if (!m->kernels)
+        goto fail_memory;
+    for (size_t i = 0; i < ptx->function_count; i++) {
+        const struct weir_ptx_function *f = ptx->functions[i];
+        struct weir_cg_kernel *k = &m->kernels[m->kernel_count];
+
+        if (!f->is_entry || f->is_extern)
+            continue;
+        m->kernel_count++;
+        weir_cg_kernel_init(k, m, f);
+        if (!weir_strmap_put(&m->names, f->name, strlen(f->name), k))
+            goto fail_memory;
+    }
+    return WEIR_OK;
+
+fail_memory:
+    return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for the module's kernels");
+}
+
+enum weir_err weir_cg_module_create(const char *ptx, size_t bytes, struct weir_cg_module **out)
+{
+    struct weir_cg_module *m = weir_calloc(1, sizeof *m);
+    struct weir_ptx_error error = {0};
+    struct weir_hash128 hash;
+    enum weir_err err;
+
+    *out = NULL;
+    if (!m)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a module");
+    weir_hash128_init(&hash);
+    weir_hash128_add(&hash, ptx, bytes);
+    weir_hash128_finish(&hash, m->text_hash);
+    err = weir_ptx_parse(ptx, bytes, &m->ptx, &error);
+    if (err) {
+        weir_free(m);
+        return WEIR_FAIL(err, "PTX line %d column %d: %s", error.line, error.column, error.message);
+    }
+    m->data = weir_calloc(m->ptx->var_count, sizeof *m->data);
+    err =
+        m->data ? make_kernels(m) : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a module");
+    if (err) {
+        weir_cg_module_destroy(m);
+        return err;
+    }
+    *out = m;
+    return WEIR_OK;
+}
+
+void weir_cg_module_destroy(struct weir_cg_module *m)
+{
+    if (!m)
+        return;
+    weir_cg_jobs_cancel(m);
+    for (size_t i = 0; i < m->kernel_count; i++)
+        weir_cg_kernel_finish(&m->kernels[i]);
+    weir_free(m->kernels);
+    weir_strmap_finish(&m->names);
+    weir_free(m->data);
+    weir_ptx_module_destroy(m->ptx);
+    weir_free(m);
+}
+
+/* Variables that have one address for the whole module. */
+static bool is_placed_kind(const struct weir_ptx_var *v)
+{
+    return (v->space == WEIR_PTX_GLOBAL || v->space == WEIR_PTX_CONST) &&
+           v->type != WEIR_PTX_OPAQUE && !v->is_extern;
+}
+
+static enum weir_err place_one(struct weir_cg_module *m, const struct weir_ptx_var *v,
+                               enum weir_err (*place)(void *ctx, const struct weir_cg_variable *v,
+                                                      void **address),
+                               void *ctx)
+{
+    struct weir_cg_variable query = {
+        .name = v->name,
+        .bytes = (size_t)v->bytes,
+        .align = v->align,
+        .constant = v->space == WEIR_PTX_CONST,
+        .managed = v->is_managed,
+        .init = v->init,
+    };
+    void *address = NULL;
+    enum weir_err err = place(ctx, &query, &address);
+
+    if (err)
+        return err;
+    m->data[v->index] = address;
+    return WEIR_OK;
+}
+
+/* Writes the address of another symbol into the placed initial value. */
+static enum weir_err apply_reloc(const struct weir_cg_module *m, const struct weir_ptx_var *v,
+                                 const struct weir_ptx_reloc *r)
+{
+    uint64_t value;
+
+    if (r->var)
+        value = (uint64_t)(uintptr_t)m->data[r->var->index];
+    else if (r->function)
+        value = WEIR_JIT_FUNCTION_ADDRESS(r->function->index);
+    else
+        value = 0;
+    if (value == 0 || r->bytes != 8 || r->offset > v->bytes || v->bytes - r->offset < 8) {
+        weir_log_unsupported("initial value with an address", "variable %s refers to %s", v->name,
+                             r->symbol);
+        return WEIR_FAIL(WEIR_ERR_INVALID_PTX, "variable %s: cannot hold the address of %s",
+                         v->name, r->symbol);
+    }
+    value += (uint64_t)r->addend;
+    memcpy((char *)m->data[v->index] + r->offset, &value, sizeof value);
+    return WEIR_OK;
+}
+
+enum weir_err weir_cg_module_place(
+    struct weir_cg_module *m,
+    enum weir_err (*place)(void *ctx, const struct weir_cg_variable *v, void **address), void *ctx)
+{
+    const struct weir_ptx_module *ptx = m->ptx;
+
+    for (size_t i = 0; i < ptx->var_count; i++) {
+        enum weir_err err =
+            is_placed_kind(ptx->vars[i]) ? place_one(m, ptx->vars[i], place, ctx) : WEIR_OK;
+
+        if (err)
+            return err;
+    }
+    for (size_t i = 0; i < ptx->var_count; i++) {
+        const struct weir_ptx_var *v = ptx->vars[i];
+
+        if (!is_placed_kind(v) || !m->data[v->index])
+            continue;
+        if (v->init) /* without one the memory is zero as it comes, and stays untouched */
+            memcpy(m->data[v->index], v->init, (size_t)v->bytes);
+        for (size_t n = 0; n < v->reloc_count; n++) {
+            enum weir_err err = apply_reloc(m, v, &v->relocs[n]);
+
+            if (err)
+                return err;
+        }
+    }
+    m->placed = true;
+    return WEIR_OK;
+}
+
+enum weir_err weir_cg_module_variable(struct weir_cg_module *m, const char *name, void **address,
+                                      size_t *bytes)
+{
+    const struct weir_ptx_var *v = weir_ptx_find_var(m->ptx, name);
+
+    if (!v || !is_placed_kind(v) || !m->data[v->index])
+        return WEIR_FAIL(WEIR_ERR_INVALID_SYMBOL, "no variable %s in the module", name);
+    *address = m->data[v->index];
+    *bytes = (size_t)v->bytes;
+    return WEIR_OK;
+}
+
+struct weir_cg_kernel *weir_cg_kernel_find(struct weir_cg_module *m, const char *name)
+{
+    return weir_strmap_get(&m->names, name, strlen(name));
+}
+
+const char *weir_cg_kernel_at(struct weir_cg_module *m, size_t index)
+{
+    return index < m->kernel_count ? m->kernels[index].function->name : NULL;
+}
