@@ -1,6 +1,6 @@
-/* The memory that programs ask CUDA for: device, pinned, registered, managed. One reserved window of addresses holds all
- * that Weir allocates (DESIGN 4); generic PTX addresses are host addresses, so a look-up answers "whose is this address".
- * SPDX-License-Identifier: Apache-2.0 */
+/* The memory that programs ask CUDA for: device, pinned, registered, managed. One reserved window
+ * of addresses holds all that Weir allocates (DESIGN 4); generic PTX addresses are host addresses,
+ * so a look-up answers "whose is this address". SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_MEMORY_MEMORY_H
 #define WEIR_MEMORY_MEMORY_H
 
@@ -15,23 +15,26 @@ enum weir_mem_kind {
     WEIR_MEM_KIND_PINNED,     /* cudaMallocHost, cudaHostAlloc: in the window */
     WEIR_MEM_KIND_REGISTERED, /* cudaHostRegister: the program's own pages, outside the window */
     WEIR_MEM_KIND_MANAGED,
-    WEIR_MEM_KIND_INTERNAL, /* blocks' shared and local memory, parameter buffers: kernels may touch it, programs not */
+    WEIR_MEM_KIND_INTERNAL, /* blocks' shared and local memory, parameter buffers: kernels may touch
+                               it, programs not */
 };
 
 struct weir_mem_info {
     enum weir_mem_kind kind;
-    int device;      /* that it belongs to; pinned: current device at allocation */
-    uint32_t flags;  /* cudaHostAlloc* / cudaHostRegister* / cudaMemAttach* bits as given */
-    uintptr_t base;  /* first byte of the allocation */
-    size_t bytes;    /* as asked for */
-    uint64_t id;     /* unique, never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID) */
-    void *owner;     /* pool, module ... or NULL */
+    int device;     /* that it belongs to; pinned: current device at allocation */
+    uint32_t flags; /* cudaHostAlloc* / cudaHostRegister* / cudaMemAttach* bits as given */
+    uintptr_t base; /* first byte of the allocation */
+    size_t bytes;   /* as asked for */
+    uint64_t id;    /* unique, never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID) */
+    void *owner;    /* pool, module ... or NULL */
 };
 
 struct weir_mem_config {
     int device_count;
-    size_t device_bytes;  /* capacity of each device; allocations beyond it fail with MEMORY_ALLOCATION */
-    size_t window_bytes;  /* 0 = default: enough for all devices and pinned memory, address space only */
+    size_t device_bytes; /* capacity of each device; allocations beyond it fail with
+                            MEMORY_ALLOCATION */
+    size_t window_bytes; /* 0 = default: enough for all devices and pinned memory, address space
+                            only */
 };
 
 /* Reserves the window. Once per process, before anything below. Errors: MEMORY_ALLOCATION. */
@@ -43,34 +46,42 @@ void weir_mem_finish(void);
 extern uintptr_t weir_mem_window_base;
 extern size_t weir_mem_window_bytes;
 
-/* Allocates zero-on-demand pages (never touched here) aligned to 256 bytes, separated from neighbours by unmapped gaps
- * while few enough mappings exist. bytes 0 is the caller's to refuse. `flags` and `owner` are kept for look-ups.
- * Thread: any. Takes MEMORY lock. Errors: MEMORY_ALLOCATION (over the device's capacity, or no address space). */
-enum weir_err weir_mem_alloc(enum weir_mem_kind kind, int device, size_t bytes, uint32_t flags, void *owner,
-                             void **out) WEIR_MUST_CHECK;
-/* Frees by exact base address. The pages become inaccessible before this returns, and the address is not reused soon.
- * The caller has waited for the device as the rules say. Errors: INVALID_VALUE (not the base of an allocation, or of
- * another kind than `kind`). */
+/* Allocates zero-on-demand pages (never touched here) aligned to 256 bytes, separated from
+ * neighbours by unmapped gaps while few enough mappings exist. bytes 0 is the caller's to refuse.
+ * `flags` and `owner` are kept for look-ups. Thread: any. Takes MEMORY lock. Errors:
+ * MEMORY_ALLOCATION (over the device's capacity, or no address space). */
+enum weir_err weir_mem_alloc(enum weir_mem_kind kind, int device, size_t bytes, uint32_t flags,
+                             void *owner, void **out) WEIR_MUST_CHECK;
+/* Frees by exact base address. The pages become inaccessible before this returns (when some
+ * thousand allocations live, those beyond only lose their contents), and the address is not reused
+ * soon. The caller has waited for the device as the rules say. Errors: INVALID_VALUE (not the base
+ * of an allocation, or of another kind than `kind`). */
 enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr) WEIR_MUST_CHECK;
 
-/* Registers the program's own range. Errors: HOST_MEMORY_ALREADY_REGISTERED when it overlaps a registered range,
- * INVALID_VALUE for null, zero, or ranges that are not mapped. */
-enum weir_err weir_mem_register(void *ptr, size_t bytes, int device, uint32_t flags) WEIR_MUST_CHECK;
+/* Registers the program's own range. Errors: HOST_MEMORY_ALREADY_REGISTERED when it overlaps a
+ * registered range, INVALID_VALUE for null, zero, or ranges that are not mapped. */
+enum weir_err weir_mem_register(void *ptr, size_t bytes, int device,
+                                uint32_t flags) WEIR_MUST_CHECK;
 /* Errors: HOST_MEMORY_NOT_REGISTERED. */
 enum weir_err weir_mem_unregister(void *ptr) WEIR_MUST_CHECK;
 
 /* What does the address belong to? False: nothing of ours (pageable host memory, or an error).
- * O(log n), takes no lock: readers run beside writers (the registry is published as immutable snapshots or a
- * radix tree with hazard-free reclamation). Async-signal-safe (the fault handler asks). Thread: any. */
+ * O(log n), takes no lock: readers run beside writers (the registry is published as immutable
+ * snapshots or a radix tree with hazard-free reclamation). Async-signal-safe (the fault handler
+ * asks). Thread: any. */
 bool weir_mem_find(const void *ptr, struct weir_mem_info *info);
 
-/* True when [ptr, ptr + bytes) lies inside one allocation or registered range that kernels of `device` may touch.
- * The slow path of compiled kernels' address checks. */
+/* True when [ptr, ptr + bytes) lies inside one allocation or registered range that kernels of
+ * `device` may touch. The slow path of compiled kernels' address checks. */
 bool weir_mem_kernel_may_touch(const void *ptr, size_t bytes, int device);
+/* Kernels of `device` may (or no longer may) touch device memory of `peer`:
+ * cudaDeviceEnablePeerAccess. Thread: any. */
+void weir_mem_peer_allow(int device, int peer, bool on);
 
 struct weir_mem_stats {
-    size_t device_used, device_peak, device_capacity; /* bytes, as handed out (rounded to the allocation unit) */
-    size_t pinned_used, pinned_peak;                  /* process-wide */
+    size_t device_used, device_peak,
+        device_capacity;             /* bytes, as handed out (rounded to the allocation unit) */
+    size_t pinned_used, pinned_peak; /* process-wide */
     size_t managed_used, managed_peak;
     uint64_t alloc_count, free_count;
 };

@@ -1,0 +1,219 @@
+/* The window itself: reserves the addresses, opens and closes pages, start and end of the layer.
+ * Allocation is in alloc.c, look-up in find.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "memory/memory_int.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/sanitize.h"
+
+#define WINDOW_MIN ((size_t)64 << 20)
+#define WINDOW_MAX ((size_t)16 << 40)
+
+uintptr_t weir_mem_window_base;
+size_t weir_mem_window_bytes;
+struct mem_state weir_mem_state;
+
+static void *reserve(size_t bytes, int protection)
+{
+    void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static bool remap(uintptr_t start, size_t bytes, int protection)
+{
+    return mmap((void *)start, bytes, protection,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+bool weir_mem_pages_open(size_t granule, size_t bytes)
+{
+    if (!remap(granule_address(granule), bytes, PROT_READ | PROT_WRITE))
+        return false;
+    if (bytes >= HUGE_BYTES) /* advice only: refusal does no harm */
+        (void)madvise((void *)granule_address(granule), bytes, MADV_HUGEPAGE);
+    return true;
+}
+
+bool weir_mem_pages_close(size_t granule, size_t bytes)
+{
+    return remap(granule_address(granule), bytes, PROT_NONE);
+}
+
+bool weir_mem_gap_close(uintptr_t start, size_t bytes)
+{
+    return remap(start, bytes, PROT_NONE);
+}
+
+void weir_mem_pages_drop(size_t granule, size_t bytes)
+{
+    (void)madvise((void *)granule_address(granule), bytes, MADV_DONTNEED);
+}
+
+static size_t host_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+}
+
+/* The default leaves room to hand out every byte of the devices several times before an address is
+ * used again. */
+static size_t window_wanted(const struct weir_mem_config *config, size_t host_bytes)
+{
+    size_t want = config->window_bytes;
+    struct rlimit limit;
+
+    if (!want) {
+        want = (size_t)1 << 40;
+        if (config->device_bytes > WINDOW_MAX / 4 / (size_t)config->device_count)
+            want = WINDOW_MAX;
+        else
+            want = WEIR_MAX(want, 4 * config->device_bytes * (size_t)config->device_count +
+                                      2 * host_bytes);
+        want = WEIR_MIN(want, WINDOW_MAX);
+    }
+    if (weir_sanitize_thread()) /* TSan keeps only 1.5 TiB for the program's mappings */
+        want = WEIR_MIN(want, (size_t)256 << 30);
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        want = WEIR_MIN(want, (size_t)limit.rlim_cur / 4); /* the program needs addresses too */
+    return WEIR_MAX(want, WINDOW_MIN) & ~(((size_t)1 << 21) - 1);
+}
+
+/* Reserves window and tables; halves the size until the kernel agrees. */
+static bool window_reserve(struct mem_state *m, size_t want)
+{
+    for (; want >= WINDOW_MIN; want = (want / 2) & ~(((size_t)1 << 21) - 1)) {
+        char *window = reserve(want + HUGE_BYTES, PROT_NONE);
+
+        if (!window)
+            continue;
+        m->granule_count = want >> GRANULE_SHIFT;
+        m->granules_bytes = m->granule_count * sizeof *m->granules;
+        m->spans_bytes = WEIR_ALIGN_UP((want >> SPAN_SHIFT) + 1, (size_t)512) * sizeof *m->spans;
+        m->granules = reserve(m->granules_bytes, PROT_READ | PROT_WRITE);
+        m->spans = reserve(m->spans_bytes, PROT_READ | PROT_WRITE);
+        if (m->granules && m->spans) {
+            weir_mem_window_base = WEIR_ALIGN_UP((uintptr_t)window, HUGE_BYTES);
+            munmap(window, weir_mem_window_base - (uintptr_t)window);
+            munmap((void *)(weir_mem_window_base + want),
+                   (uintptr_t)window + HUGE_BYTES - weir_mem_window_base);
+            weir_mem_window_bytes = want;
+            return true;
+        }
+        if (m->granules)
+            munmap(m->granules, m->granules_bytes);
+        if (m->spans)
+            munmap(m->spans, m->spans_bytes);
+        munmap(window, want + HUGE_BYTES);
+    }
+    return false;
+}
+
+/* An eighth of the kernel's limit for allocations with gaps of their own; each costs two mappings.
+ */
+static size_t gapped_limit(void)
+{
+    unsigned long limit = 65530;
+    FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+
+    if (f) {
+        if (fscanf(f, "%lu", &limit) != 1)
+            limit = 65530;
+        fclose(f);
+    }
+    return WEIR_MIN(limit / 8, 1u << 17);
+}
+
+enum weir_err weir_mem_init(const struct weir_mem_config *config)
+{
+    struct mem_state *m = &weir_mem_state;
+    size_t host_bytes = host_memory_bytes();
+
+    if (m->ready || config->device_count < 1 || config->device_count > DEVICES_MAX)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory: started twice, or %d devices",
+                         config->device_count);
+    *m = (struct mem_state){.lock = WEIR_LOCK_INIT(MEMORY)};
+    m->devices = weir_calloc((size_t)config->device_count, sizeof *m->devices);
+    if (!m->devices)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "memory: no heap");
+    if (!window_reserve(m, window_wanted(config, host_bytes))) {
+        weir_free(m->devices);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION,
+                         "memory: cannot reserve a window of addresses");
+    }
+    m->device_count = config->device_count;
+    for (int i = 0; i < m->device_count; i++)
+        m->devices[i].capacity = config->device_bytes;
+    for (int i = 0; i < CHUNK_CLASSES; i++)
+        weir_list_init(&m->chunks[i]);
+    m->pinned_capacity = host_bytes;
+    m->gapped_max = gapped_limit();
+    m->bump = 1; /* the first granule stays closed: a gap below the first allocation */
+    m->ready = true;
+    return WEIR_OK;
+}
+
+void weir_mem_finish(void)
+{
+    struct mem_state *m = &weir_mem_state;
+
+    if (!m->ready)
+        return;
+    munmap((void *)weir_mem_window_base, weir_mem_window_bytes);
+    weir_mem_window_base = 0;
+    weir_mem_window_bytes = 0;
+    munmap(m->granules, m->granules_bytes);
+    munmap(m->spans, m->spans_bytes);
+    while (m->slabs) {
+        struct mem_slab *slab = m->slabs;
+
+        m->slabs = slab->next;
+        weir_free(slab);
+    }
+    weir_vec_finish(&m->free);
+    weir_free(m->devices);
+    weir_mem_registered_finish();
+    *m = (struct mem_state){0};
+}
+
+void weir_mem_stats(int device, struct weir_mem_stats *out)
+{
+    struct mem_state *m = &weir_mem_state;
+
+    *out = (struct weir_mem_stats){0};
+    weir_lock_acquire(&m->lock);
+    if (device >= 0 && device < m->device_count) {
+        out->device_used = m->devices[device].used;
+        out->device_peak = m->devices[device].peak;
+        out->device_capacity = m->devices[device].capacity;
+    }
+    out->pinned_used = m->pinned_used;
+    out->pinned_peak = m->pinned_peak;
+    out->managed_used = m->managed_used;
+    out->managed_peak = m->managed_peak;
+    out->alloc_count = m->alloc_count;
+    out->free_count = m->free_count;
+    weir_lock_release(&m->lock);
+}
+
+void weir_mem_peer_allow(int device, int peer, bool on)
+{
+    if (device < 0 || device >= DEVICES_MAX || peer < 0 || peer >= DEVICES_MAX)
+        return;
+    if (on)
+        atomic_fetch_or(&weir_mem_state.peers[device], (uint64_t)1 << peer);
+    else
+        atomic_fetch_and(&weir_mem_state.peers[device], ~((uint64_t)1 << peer));
+}
+
+size_t weir_mem_pitch(size_t width_bytes)
+{
+    return width_bytes > SIZE_MAX - 511 ? SIZE_MAX & ~(size_t)511
+                                        : WEIR_ALIGN_UP(width_bytes, (size_t)512);
+}
