@@ -19,7 +19,8 @@ enum weir_model_result weir_model_record(struct weir_model_event *e, struct weir
         if (r != WEIR_MODEL_OK)
             return r; /* the earlier record stands */
     }
-    /* ORD-020; a later record moves the event, waits already made keep their own copy of the point: ORD-022. */
+    /* ORD-020; a later record moves the event, waits already made keep their own copy of the point:
+     * ORD-022. */
     e->point = end_of(s);
     e->recorded = true;
     return WEIR_MODEL_OK;
@@ -30,10 +31,12 @@ bool weir_model_event_wait_dep(const struct weir_model_event *e, const struct we
 {
     if (weir_model_event_is_complete(e) || e->point.stream == s) /* ORD-023, ORD-024 */
         return false;
-    /* ORD-021; the copy also outlives the event (ORD-025), and may belong to another device (ORD-027). */
+    /* ORD-021; the copy also outlives the event (ORD-025), and may belong to another device
+     * (ORD-027). */
     dep->point = e->point;
     dep->strength = WEIR_GUARANTEED;
-    dep->rule = e->point.stream->device == s->device ? WEIR_RULE_WAIT_SNAPSHOT : WEIR_RULE_WAIT_ACROSS_DEVICES;
+    dep->rule = e->point.stream->device == s->device ? WEIR_RULE_WAIT_SNAPSHOT
+                                                     : WEIR_RULE_WAIT_ACROSS_DEVICES;
     return true;
 }
 

@@ -1,10 +1,11 @@
-/* What calls do to the thread that makes them: copies, memsets, and calls that wait for a device. Tables of the rules
- * ORD-060 to ORD-084; nothing here has state.
- * SPDX-License-Identifier: Apache-2.0 */
+/* What calls do to the thread that makes them: copies, memsets, and calls that wait for a device.
+ * Tables of the rules ORD-060 to ORD-084; nothing here has state. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "model/model_int.h"
 
-#define COPY(wait_, strength_, rule_) \
-    ((struct weir_copy_rule){.wait = (uint8_t)(wait_), .strength = (uint8_t)(strength_), .rule = (uint16_t)(rule_)})
+#define COPY(wait_, strength_, rule_)                                                              \
+    ((struct weir_copy_rule){                                                                      \
+        .wait = (uint8_t)(wait_), .strength = (uint8_t)(strength_), .rule = (uint16_t)(rule_)})
 
 static bool is_host(enum weir_mem_class c)
 {
@@ -26,7 +27,8 @@ static struct weir_copy_rule sync_copy_rule(enum weir_mem_class src, enum weir_m
     return COPY(WEIR_HOST_NO_WAIT, WEIR_GUARANTEED, WEIR_RULE_COPY_D2D); /* ORD-064 */
 }
 
-static struct weir_copy_rule async_copy_rule(enum weir_mem_class src, enum weir_mem_class dst, size_t bytes)
+static struct weir_copy_rule async_copy_rule(enum weir_mem_class src, enum weir_mem_class dst,
+                                             size_t bytes)
 {
     if (is_host(src) && is_host(dst)) /* ORD-070 */
         return COPY(WEIR_HOST_WAIT_COMPLETE, WEIR_GUARANTEED, WEIR_RULE_ASYNC_H2H);
@@ -41,7 +43,8 @@ static struct weir_copy_rule async_copy_rule(enum weir_mem_class src, enum weir_
     return COPY(WEIR_HOST_NO_WAIT, WEIR_GUARANTEED, WEIR_RULE_ASYNC_OTHER); /* ORD-072 */
 }
 
-struct weir_copy_rule weir_model_copy_rule(enum weir_mem_class src, enum weir_mem_class dst, size_t bytes, bool async)
+struct weir_copy_rule weir_model_copy_rule(enum weir_mem_class src, enum weir_mem_class dst,
+                                           size_t bytes, bool async)
 {
     if (!bytes) /* ORD-060 */
         return COPY(WEIR_HOST_NO_WAIT, WEIR_OBSERVED, WEIR_RULE_COPY_ZERO);

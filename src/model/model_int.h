@@ -1,4 +1,5 @@
-/* What the files of the model share. SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the model share.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_MODEL_MODEL_INT_H
 #define WEIR_MODEL_MODEL_INT_H
 
@@ -10,8 +11,8 @@ static inline struct weir_model_device *device_of(const struct weir_model_stream
     return &s->model->devices[s->device];
 }
 
-/* `last` is written under the stream's lock alone, so relaxed is enough for its holder; other readers see at least what
- * happened before in their own thread. */
+/* `last` is written under the stream's lock alone, so relaxed is enough for its holder; other
+ * readers see at least what happened before in their own thread. */
 static inline weir_seq last_of(const struct weir_model_stream *s)
 {
     return atomic_load_explicit(&s->last, memory_order_relaxed);
@@ -23,20 +24,23 @@ static inline struct weir_model_point end_of(const struct weir_model_stream *s)
     return (struct weir_model_point){(struct weir_model_stream *)s, last_of(s)};
 }
 
-/* Acquire pairs with the release in weir_model_complete: who sees the number sees what the operation did. */
+/* Acquire pairs with the release in weir_model_complete: who sees the number sees what the
+ * operation did. */
 static inline bool has_pending(const struct weir_model_stream *s)
 {
     return atomic_load_explicit(&s->completed, memory_order_acquire) < last_of(s);
 }
 
-/* Blocking towards the legacy stream (ORD-003, ORD-004, ORD-006); false for the legacy stream itself. */
+/* Blocking towards the legacy stream (ORD-003, ORD-004, ORD-006); false for the legacy stream
+ * itself. */
 static inline bool is_blocking(const struct weir_model_stream *s)
 {
     return s->cls == WEIR_STREAM_BLOCKING || s->cls == WEIR_STREAM_PER_THREAD;
 }
 
-/* The legacy operation that the next submission into s must follow and does not follow yet, else NULL. Legacy numbers
- * change only while every stream's lock is held, so s's own lock makes the read safe. */
+/* The legacy operation that the next submission into s must follow and does not follow yet, else
+ * NULL. Legacy numbers change only while every stream's lock is held, so s's own lock makes the
+ * read safe. */
 static inline struct weir_model_stream *legacy_ahead(const struct weir_model_stream *s)
 {
     struct weir_model_stream *legacy = device_of(s)->legacy;

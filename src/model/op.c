@@ -1,5 +1,6 @@
-/* Operations: submission with the edges of the default-stream rules, completion, and the messages between streams.
- * docs/design/ordering.md has a worked picture and the invariants (INV-n) cited here.
+/* Operations: submission with the edges of the default-stream rules, completion, and the messages
+ * between streams. docs/design/ordering.md has a worked picture and the invariants (INV-n) cited
+ * here.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/model_int.h"
 
@@ -10,7 +11,8 @@ static inline void push(struct weir_model_op ***tail, struct weir_model_op *op)
     *tail = &op->out_next;
 }
 
-/* op is the head of its stream: skips edges that hold by now, then it is ready or waits for the first that does not. */
+/* op is the head of its stream: skips edges that hold by now, then it is ready or waits for the
+ * first that does not. */
 static void advance(struct weir_model_op *op, struct weir_model_out *out)
 {
     for (; op->dep_pos < op->dep_count; op->dep_pos++) {
@@ -24,7 +26,7 @@ static void advance(struct weir_model_op *op, struct weir_model_out *out)
     push(&out->ready_tail, op);
 }
 
-/* --- edges --------------------------------------------------------------------------------------------------------- */
+/* --- edges --- */
 
 /* Does a submission into s need an edge for d, or is the order there already? */
 static bool edge_needed(const struct weir_model_stream *s, const struct weir_model_dep *d)
@@ -40,17 +42,20 @@ static bool edge_needed(const struct weir_model_stream *s, const struct weir_mod
     /* An earlier operation of s already follows that legacy operation (INV-4). */
     if (t->cls == WEIR_STREAM_LEGACY)
         return !is_blocking(s) || s->legacy_seen < d->point.seq;
-    /* ORD-003 makes this edge anyway. Not for a stream that is gone: that order is only observed, this one may be more. */
+    /* ORD-003 makes this edge anyway. Not for a stream that is gone: that order is only observed,
+     * this one may be more. */
     return !(s->cls == WEIR_STREAM_LEGACY && is_blocking(t) && t->in_use);
 }
 
-/* Does a legacy operation need an edge to t, or does an earlier legacy operation have it (INV-5)? ORD-003, ORD-005. */
+/* Does a legacy operation need an edge to t, or does an earlier legacy operation have it (INV-5)?
+ * ORD-003, ORD-005. */
 static bool legacy_edge_needed(const struct weir_model_stream *t)
 {
     return is_blocking(t) && t->legacy_covered < last_of(t) && has_pending(t);
 }
 
-static size_t count_edges(const struct weir_model_stream *s, const struct weir_model_dep *deps, size_t count)
+static size_t count_edges(const struct weir_model_stream *s, const struct weir_model_dep *deps,
+                          size_t count)
 {
     size_t n = legacy_ahead(s) ? 1 : 0;
 
@@ -65,14 +70,14 @@ static size_t count_edges(const struct weir_model_stream *s, const struct weir_m
     return n;
 }
 
-/* Streams that are not locked (of explicit edges, of leaving streams) may complete between count and here, never the
- * other way round: `cap` is what was counted, and is enough. */
-static void add_edge(struct weir_model_op *op, size_t cap, struct weir_model_point point, enum weir_strength strength,
-                     enum weir_rule rule)
+/* Streams that are not locked (of explicit edges, of leaving streams) may complete between count
+ * and here, never the other way round: `cap` is what was counted, and is enough. */
+static void add_edge(struct weir_model_op *op, size_t cap, struct weir_model_point point,
+                     enum weir_strength strength, enum weir_rule rule)
 {
     if (op->dep_count < cap)
-        op->deps[op->dep_count++] =
-            (struct weir_model_dep){.point = point, .strength = (uint8_t)strength, .rule = (uint16_t)rule};
+        op->deps[op->dep_count++] = (struct weir_model_dep){
+            .point = point, .strength = (uint8_t)strength, .rule = (uint16_t)rule};
 }
 
 static void add_legacy_edges(struct weir_model_stream *s, struct weir_model_op *op, size_t cap)
@@ -80,11 +85,13 @@ static void add_legacy_edges(struct weir_model_stream *s, struct weir_model_op *
     for (struct weir_model_stream *t = device_of(s)->streams; t; t = t->device_next) {
         if (legacy_edge_needed(t))
             add_edge(op, cap, end_of(t), WEIR_GUARANTEED,
-                     op->kind == WEIR_OP_RECORD || op->kind == WEIR_OP_WAIT ? WEIR_RULE_LEGACY_RECORD_WAIT
-                                                                           : WEIR_RULE_LEGACY_FOLLOWS);
+                     op->kind == WEIR_OP_RECORD || op->kind == WEIR_OP_WAIT
+                         ? WEIR_RULE_LEGACY_RECORD_WAIT
+                         : WEIR_RULE_LEGACY_FOLLOWS);
         t->legacy_covered = last_of(t);
     }
-    /* ORD-010. Nobody else writes a leaving stream's fields: legacy submissions exclude each other by s's lock. */
+    /* ORD-010. Nobody else writes a leaving stream's fields: legacy submissions exclude each other
+     * by s's lock. */
     for (struct weir_model_stream *t = device_of(s)->leaving; t; t = t->device_next) {
         if (legacy_edge_needed(t))
             add_edge(op, cap, end_of(t), WEIR_OBSERVED, WEIR_RULE_DESTROYED_IN_LEGACY);
@@ -112,8 +119,8 @@ static bool reserve_edges(const struct weir_model_stream *s, struct weir_model_o
     return op->deps != NULL;
 }
 
-static void add_edges(struct weir_model_stream *s, struct weir_model_op *op, const struct weir_model_dep *deps,
-                      size_t count, size_t cap)
+static void add_edges(struct weir_model_stream *s, struct weir_model_op *op,
+                      const struct weir_model_dep *deps, size_t count, size_t cap)
 {
     struct weir_model_stream *legacy = legacy_ahead(s);
 
@@ -125,7 +132,8 @@ static void add_edges(struct weir_model_stream *s, struct weir_model_op *op, con
     }
     for (size_t i = 0; i < count; i++)
         if (edge_needed(s, &deps[i]))
-            add_edge(op, cap, deps[i].point, (enum weir_strength)deps[i].strength, (enum weir_rule)deps[i].rule);
+            add_edge(op, cap, deps[i].point, (enum weir_strength)deps[i].strength,
+                     (enum weir_rule)deps[i].rule);
 }
 
 static void free_edges(const struct weir_model_memory *memory, struct weir_model_op *op)
@@ -134,10 +142,11 @@ static void free_edges(const struct weir_model_memory *memory, struct weir_model
         memory->free(memory->ctx, op->deps);
 }
 
-/* --- submission and completion ------------------------------------------------------------------------------------- */
+/* --- submission and completion --- */
 
 /* ORD-001: behind everything in s. */
-static void append(struct weir_model_stream *s, struct weir_model_op *op, struct weir_model_out *out)
+static void append(struct weir_model_stream *s, struct weir_model_op *op,
+                   struct weir_model_out *out)
 {
     weir_seq seq = last_of(s) + 1;
 
@@ -157,7 +166,8 @@ static void append(struct weir_model_stream *s, struct weir_model_op *op, struct
     s->tail = &op->next;
 }
 
-enum weir_model_result weir_model_submit_after(struct weir_model_stream *s, struct weir_model_op *op,
+enum weir_model_result weir_model_submit_after(struct weir_model_stream *s,
+                                               struct weir_model_op *op,
                                                const struct weir_model_dep *deps, size_t count,
                                                struct weir_model_out *out)
 {
@@ -178,10 +188,13 @@ enum weir_model_result weir_model_submit(struct weir_model_stream *s, struct wei
 }
 
 enum weir_model_result weir_model_submit_peer(struct weir_model_stream *s, struct weir_model_op *op,
-                                              struct weir_model_stream *other, struct weir_model_op *before,
-                                              struct weir_model_op *after, struct weir_model_out *out)
+                                              struct weir_model_stream *other,
+                                              struct weir_model_op *before,
+                                              struct weir_model_op *after,
+                                              struct weir_model_out *out)
 {
-    /* ORD-012: `before` gathers the other device, op follows it, `after` hands op on to the other device. */
+    /* ORD-012: `before` gathers the other device, op follows it, `after` hands op on to the other
+     * device. */
     struct weir_model_dep on_before = {
         {other, last_of(other) + 1}, WEIR_GUARANTEED, WEIR_RULE_LEGACY_PEER};
     struct weir_model_dep on_op = {{s, last_of(s) + 1}, WEIR_GUARANTEED, WEIR_RULE_LEGACY_PEER};
@@ -205,7 +218,8 @@ enum weir_model_result weir_model_submit_peer(struct weir_model_stream *s, struc
     return WEIR_MODEL_OK;
 }
 
-/* Moves the operations that wait for a point of s that holds now into `notified` (INV-6: the list is ascending). */
+/* Moves the operations that wait for a point of s that holds now into `notified` (INV-6: the list
+ * is ascending). */
 static void notify(struct weir_model_stream *s, weir_seq completed, struct weir_model_out *out)
 {
     struct weir_model_op *op;
@@ -230,7 +244,8 @@ void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out)
     s->head = next;
     if (!next)
         s->tail = &s->head;
-    /* Release: pairs with the acquire in weir_model_point_holds; what op did is visible to who sees it complete. */
+    /* Release: pairs with the acquire in weir_model_point_holds; what op did is visible to who sees
+     * it complete. */
     atomic_store_explicit(&s->completed, seq, memory_order_release);
     if (s->waiters)
         notify(s, seq, out);
@@ -238,7 +253,7 @@ void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out)
         advance(next, out);
 }
 
-/* --- messages between streams -------------------------------------------------------------------------------------- */
+/* --- messages between streams --- */
 
 bool weir_model_subscribe(struct weir_model_op *op)
 {
@@ -248,9 +263,11 @@ bool weir_model_subscribe(struct weir_model_op *op)
 
     if (weir_model_point_holds(point))
         return false;
-    /* In order of seq, equals in order of arrival. Records are waited for in about the order in which they were made, so
-     * nearly all go to the end or the front; only heads of other streams are ever in the list (INV-6). */
-    if (s->waiters_last && s->waiters_last->deps[s->waiters_last->dep_pos].point.seq <= point->seq) {
+    /* In order of seq, equals in order of arrival. Records are waited for in about the order in
+     * which they were made, so nearly all go to the end or the front; only heads of other streams
+     * are ever in the list (INV-6). */
+    if (s->waiters_last &&
+        s->waiters_last->deps[s->waiters_last->dep_pos].point.seq <= point->seq) {
         link = &s->waiters_last->waiter_next;
     } else {
         link = &s->waiters;

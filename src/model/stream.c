@@ -1,5 +1,5 @@
-/* Streams: their lists per device, life and death, and what a host call on streams or devices waits for.
- * Operations are in op.c, events in event.c.
+/* Streams: their lists per device, life and death, and what a host call on streams or devices waits
+ * for. Operations are in op.c, events in event.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/model_int.h"
 
@@ -40,7 +40,8 @@ static void unlink_leaving(struct weir_model_device *d, struct weir_model_stream
     s->leaving = false;
 }
 
-/* Only here, under the exclusive list lock, so that readers of the list need no more than a shared one. */
+/* Only here, under the exclusive list lock, so that readers of the list need no more than a shared
+ * one. */
 static void prune_leaving(struct weir_model_device *d)
 {
     struct weir_model_stream *next;
@@ -103,7 +104,8 @@ void weir_model_stream_finish(struct weir_model_stream *s)
     s->in_use = false;
     if (!has_pending(s))
         return;
-    /* ORD-009, ORD-010: the work runs on, a device-wide wait and a later legacy operation must still find it. */
+    /* ORD-009, ORD-010: the work runs on, a device-wide wait and a later legacy operation must
+     * still find it. */
     s->leaving = true;
     s->device_next = d->leaving;
     if (d->leaving)
@@ -112,7 +114,8 @@ void weir_model_stream_finish(struct weir_model_stream *s)
 }
 
 /* Adds "all of s so far" to a caller's list, counting what does not fit. */
-static void add_target(const struct weir_model_stream *s, struct weir_model_point *points, size_t cap, size_t *count)
+static void add_target(const struct weir_model_stream *s, struct weir_model_point *points,
+                       size_t cap, size_t *count)
 {
     if (!has_pending(s))
         return;
@@ -121,7 +124,8 @@ static void add_target(const struct weir_model_stream *s, struct weir_model_poin
     (*count)++;
 }
 
-size_t weir_model_stream_targets(struct weir_model_stream *s, struct weir_model_point *points, size_t cap)
+size_t weir_model_stream_targets(struct weir_model_stream *s, struct weir_model_point *points,
+                                 size_t cap)
 {
     const struct weir_model_device *d = device_of(s);
     size_t count = 0;
@@ -129,7 +133,8 @@ size_t weir_model_stream_targets(struct weir_model_stream *s, struct weir_model_
     add_target(s, points, cap, &count); /* ORD-040; nothing more for others, ORD-042 */
     if (s->cls != WEIR_STREAM_LEGACY)
         return count;
-    /* ORD-041, of this device alone (ORD-011). A query adds no edge: nothing is written here (ORD-008). */
+    /* ORD-041, of this device alone (ORD-011). A query adds no edge: nothing is written here
+     * (ORD-008). */
     for (const struct weir_model_stream *t = d->streams; t; t = t->device_next)
         if (is_blocking(t))
             add_target(t, points, cap, &count);
@@ -139,7 +144,8 @@ size_t weir_model_stream_targets(struct weir_model_stream *s, struct weir_model_
     return count;
 }
 
-size_t weir_model_device_targets(struct weir_model *m, int device, struct weir_model_point *points, size_t cap)
+size_t weir_model_device_targets(struct weir_model *m, int device, struct weir_model_point *points,
+                                 size_t cap)
 {
     const struct weir_model_device *d = &m->devices[device];
     size_t count = 0;

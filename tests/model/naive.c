@@ -1,0 +1,140 @@
+/* See naive.h. SPDX-License-Identifier: Apache-2.0 */
+#include "model/naive.h"
+
+int naive_stream_add(struct naive *n, int device, enum naive_class cls)
+{
+    n->streams[n->stream_count] = (struct naive_stream){device, cls};
+    return n->stream_count++;
+}
+
+static bool joins_legacy_of(const struct naive *n, int op, int device)
+{
+    const struct naive_op *o = &n->ops[op];
+    const struct naive_stream *s = &n->streams[o->stream];
+
+    /* ORD-003, ORD-005, ORD-006, ORD-010 (destroyed or not is not asked), ORD-011 */
+    return s->device == device && (s->cls == NAIVE_BLOCKING || s->cls == NAIVE_PER_THREAD);
+}
+
+static bool is_legacy_of(const struct naive *n, int op, int device)
+{
+    const struct naive_op *o = &n->ops[op];
+    const struct naive_stream *s = &n->streams[o->stream];
+
+    return (s->cls == NAIVE_LEGACY && s->device == device) || o->peer_device == device; /* ORD-012 */
+}
+
+/* Does something submitted to `stream` now follow op i, which was submitted before? */
+static bool stream_follows(const struct naive *n, int i, int stream)
+{
+    const struct naive_stream *s = &n->streams[stream];
+
+    if (n->ops[i].stream == stream) /* ORD-001 */
+        return true;
+    switch (s->cls) {
+    case NAIVE_LEGACY: /* ORD-003; of two legacy operations ORD-001, or ORD-012 */
+        return joins_legacy_of(n, i, s->device) || is_legacy_of(n, i, s->device);
+    case NAIVE_BLOCKING:
+    case NAIVE_PER_THREAD: /* ORD-004 */
+        return is_legacy_of(n, i, s->device);
+    case NAIVE_NONBLOCKING: /* ORD-005 */
+        break;
+    }
+    return false; /* ORD-002 */
+}
+
+/* Was op i among what the record stands for? ORD-020, ORD-026 */
+static bool captured(const struct naive *n, const struct naive_event *e, int i)
+{
+    return i < e->time && stream_follows(n, i, e->stream);
+}
+
+bool naive_direct(const struct naive *n, int i, int j)
+{
+    const struct naive_op *o = &n->ops[j];
+
+    if (i >= j)
+        return false;
+    if (stream_follows(n, i, o->stream))
+        return true;
+    if (o->peer_device >= 0 && (joins_legacy_of(n, i, o->peer_device) || is_legacy_of(n, i, o->peer_device)))
+        return true; /* ORD-012 */
+    return o->waits && captured(n, &o->wait, i); /* ORD-021, ORD-022, ORD-027 */
+}
+
+static int add(struct naive *n, struct naive_op op)
+{
+    n->ops[n->op_count] = op;
+    n->pending[n->pending_count++] = n->op_count;
+    return n->op_count++;
+}
+
+int naive_submit(struct naive *n, int stream)
+{
+    return add(n, (struct naive_op){.stream = stream, .peer_device = -1});
+}
+
+int naive_submit_peer(struct naive *n, int stream, int other_device)
+{
+    return add(n, (struct naive_op){.stream = stream, .peer_device = other_device});
+}
+
+int naive_wait(struct naive *n, int stream, const struct naive_event *e)
+{
+    bool nothing = naive_event_complete(n, e) || e->stream == stream; /* ORD-023, ORD-024 */
+
+    if (nothing && n->streams[stream].cls != NAIVE_LEGACY) /* ORD-007 */
+        return -1;
+    return add(n, (struct naive_op){.stream = stream, .peer_device = -1, .waits = !nothing, .wait = *e});
+}
+
+void naive_record(struct naive *n, struct naive_event *e, int stream)
+{
+    *e = (struct naive_event){.recorded = true, .stream = stream, .time = n->op_count};
+}
+
+bool naive_event_complete(const struct naive *n, const struct naive_event *e)
+{
+    if (!e->recorded) /* ORD-023 */
+        return true;
+    for (int k = 0; k < n->pending_count; k++) /* ORD-044 */
+        if (captured(n, e, n->pending[k]))
+            return false;
+    return true;
+}
+
+void naive_done(struct naive *n, int op)
+{
+    int k = 0;
+
+    n->ops[op].done = true;
+    while (n->pending[k] != op)
+        k++;
+    for (n->pending_count--; k < n->pending_count; k++)
+        n->pending[k] = n->pending[k + 1];
+}
+
+bool naive_ready(const struct naive *n, int j)
+{
+    for (int k = 0; k < n->pending_count && n->pending[k] < j; k++)
+        if (naive_direct(n, n->pending[k], j))
+            return false;
+    return !n->ops[j].done;
+}
+
+bool naive_stream_sync_waits(const struct naive *n, int stream, int i)
+{
+    const struct naive_stream *s = &n->streams[stream];
+
+    if (n->ops[i].done)
+        return false;
+    if (n->ops[i].stream == stream) /* ORD-040 */
+        return true;
+    /* ORD-041; ORD-042: not the other way round; ORD-008: asking adds nothing */
+    return s->cls == NAIVE_LEGACY && (joins_legacy_of(n, i, s->device) || is_legacy_of(n, i, s->device));
+}
+
+bool naive_device_sync_waits(const struct naive *n, int device, int i)
+{
+    return !n->ops[i].done && (n->streams[n->ops[i].stream].device == device || n->ops[i].peer_device == device);
+}

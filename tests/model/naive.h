@@ -1,0 +1,56 @@
+/* A second model of CUDA's order, written from the text of docs/rules/ORD.md and not from src/model, which it shares no
+ * line with. It remembers every operation ever submitted and answers each question by looking at all of them: slow, and
+ * simple enough to be believed. Events capture "the time of the record", streams have no numbers, nothing is forgotten.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_TESTS_MODEL_NAIVE_H
+#define WEIR_TESTS_MODEL_NAIVE_H
+
+#include <stdbool.h>
+
+enum naive_class { NAIVE_LEGACY, NAIVE_PER_THREAD, NAIVE_BLOCKING, NAIVE_NONBLOCKING };
+
+struct naive_stream {
+    int device;
+    enum naive_class cls;
+};
+
+struct naive_event {
+    bool recorded;
+    int stream; /* recorded in */
+    int time;   /* operations submitted before the record (its own included) */
+};
+
+struct naive_op {
+    int stream;
+    int peer_device; /* a copy between two devices in the legacy streams: the other one; else -1 */
+    bool done;
+    bool waits;
+    struct naive_event wait; /* the event as it was when the wait was submitted */
+};
+
+/* The arrays are the caller's. pending: ids of the operations not done, ascending. */
+struct naive {
+    struct naive_stream *streams;
+    struct naive_op *ops;
+    int *pending;
+    int stream_count, op_count, pending_count;
+};
+
+int naive_stream_add(struct naive *n, int device, enum naive_class cls);
+int naive_submit(struct naive *n, int stream);
+int naive_submit_peer(struct naive *n, int stream, int other_device);
+/* -1: the wait is nothing, no operation is made. */
+int naive_wait(struct naive *n, int stream, const struct naive_event *e);
+void naive_record(struct naive *n, struct naive_event *e, int stream);
+bool naive_event_complete(const struct naive *n, const struct naive_event *e);
+void naive_done(struct naive *n, int op);
+
+/* Must op j wait for op i by one rule alone (i before j in time)? */
+bool naive_direct(const struct naive *n, int i, int j);
+/* Not done, and everything that must precede it is. */
+bool naive_ready(const struct naive *n, int j);
+/* Would a host call on the stream (synchronise, query) wait for op i? Only i itself, not what i waits for. */
+bool naive_stream_sync_waits(const struct naive *n, int stream, int i);
+bool naive_device_sync_waits(const struct naive *n, int device, int i);
+
+#endif
