@@ -39,9 +39,8 @@ static bool edge_needed(const struct weir_model_stream *s, const struct weir_mod
         return false;
     if (t->device != s->device)
         return true;
-    /* An earlier operation of s already follows that legacy operation (INV-4). */
-    if (t->cls == WEIR_STREAM_LEGACY)
-        return !is_blocking(s) || s->legacy_seen < d->point.seq;
+    if (t == device_of(s)->legacy) /* ORD-004 makes this edge, or has made it (INV-4) */
+        return !is_blocking(s);
     /* ORD-003 makes this edge anyway. Not for a stream that is gone: that order is only observed,
      * this one may be more. */
     return !(s->cls == WEIR_STREAM_LEGACY && is_blocking(t) && t->in_use);

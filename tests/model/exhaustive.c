@@ -1,8 +1,9 @@
-/* All programs up to a bound, in all completion orders, on small sets of streams of all classes: at every state the model
- * must agree with the naive one on what is ready, what is complete, what the host waits for, and which pairs are ordered.
- * Usage: exhaustive [CALLS [lean]]. The whole world is one struct, so that a state is saved and restored by copying it.
- * Rules: ORD-001 to ORD-008, ORD-011, ORD-020 to ORD-024, ORD-026 to ORD-028, ORD-040 to ORD-044.
- * SPDX-License-Identifier: Apache-2.0 */
+/* All programs up to a bound, in all completion orders, on small sets of streams of all classes: at
+ * every state the model must agree with the naive one on what is ready, what is complete, what the
+ * host waits for, and which pairs are ordered. Usage: exhaustive [CALLS [lean]]. The whole world is
+ * one struct, so that a state is saved and restored by copying it. Rules: ORD-001 to ORD-008,
+ * ORD-011, ORD-020 to ORD-024, ORD-026 to ORD-028, ORD-040 to ORD-044. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ static struct world {
     struct xop ops[OPS];
     struct weir_model_dep slab[SLABS][SLAB_DEPS];
     bool slab_used[SLABS];
-    uint32_t model_before[OPS], naive_before[OPS]; /* closures at submission, of operations pending then */
+    uint32_t model_before[OPS],
+        naive_before[OPS]; /* closures at submission, of operations pending then */
     struct naive n;
     struct naive_stream n_streams[STREAMS];
     struct naive_op n_ops[OPS];
@@ -39,12 +41,12 @@ static char trail[512];
 static unsigned long long states, programs;
 static bool lean; /* records get an operation only where they need one */
 
-#define CHECK(x)                                                                                    \
-    do {                                                                                            \
-        if (!(x)) {                                                                                 \
-            fprintf(stderr, "%s:%d: %s\n  after:%s\n", __FILE__, __LINE__, #x, trail);              \
-            exit(1);                                                                                \
-        }                                                                                           \
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s\n  after:%s\n", __FILE__, __LINE__, #x, trail);             \
+            exit(1);                                                                               \
+        }                                                                                          \
     } while (0)
 
 static void *slab_alloc(void *ctx, size_t bytes)
@@ -132,7 +134,8 @@ static void compare_order(int j)
     CHECK((w.model_before[j] & pending) == (w.naive_before[j] & pending));
 }
 
-static void compare_targets(const struct weir_model_point *points, size_t count, int stream, int device)
+static void compare_targets(const struct weir_model_point *points, size_t count, int stream,
+                            int device)
 {
     uint32_t model = 0, naive = 0, pending = pending_set();
 
@@ -142,7 +145,8 @@ static void compare_targets(const struct weir_model_point *points, size_t count,
         model |= point_closure(&points[k]);
     }
     for (int i = 0; i < w.n.op_count; i++)
-        if (stream >= 0 ? naive_stream_sync_waits(&w.n, stream, i) : naive_device_sync_waits(&w.n, device, i))
+        if (stream >= 0 ? naive_stream_sync_waits(&w.n, stream, i)
+                        : naive_device_sync_waits(&w.n, device, i))
             naive |= 1u << i | w.naive_before[i];
     CHECK((model & pending) == (naive & pending));
 }
@@ -288,7 +292,8 @@ static void run(const char *streams, int events, int calls)
     trail[0] = 0;
     snprintf(trail, sizeof trail, " [%s]", streams);
     explore(calls);
-    printf("%-5s events %d calls %d: %llu states, %llu runs\n", streams, events, calls, states, programs);
+    printf("%-5s events %d calls %d: %llu states, %llu runs\n", streams, events, calls, states,
+           programs);
 }
 
 int main(int argc, char **argv)

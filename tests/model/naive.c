@@ -21,7 +21,8 @@ static bool is_legacy_of(const struct naive *n, int op, int device)
     const struct naive_op *o = &n->ops[op];
     const struct naive_stream *s = &n->streams[o->stream];
 
-    return (s->cls == NAIVE_LEGACY && s->device == device) || o->peer_device == device; /* ORD-012 */
+    return (s->cls == NAIVE_LEGACY && s->device == device) ||
+           o->peer_device == device; /* ORD-012 */
 }
 
 /* Does something submitted to `stream` now follow op i, which was submitted before? */
@@ -57,8 +58,9 @@ bool naive_direct(const struct naive *n, int i, int j)
         return false;
     if (stream_follows(n, i, o->stream))
         return true;
-    if (o->peer_device >= 0 && (joins_legacy_of(n, i, o->peer_device) || is_legacy_of(n, i, o->peer_device)))
-        return true; /* ORD-012 */
+    if (o->peer_device >= 0 &&
+        (joins_legacy_of(n, i, o->peer_device) || is_legacy_of(n, i, o->peer_device)))
+        return true;                             /* ORD-012 */
     return o->waits && captured(n, &o->wait, i); /* ORD-021, ORD-022, ORD-027 */
 }
 
@@ -85,7 +87,8 @@ int naive_wait(struct naive *n, int stream, const struct naive_event *e)
 
     if (nothing && n->streams[stream].cls != NAIVE_LEGACY) /* ORD-007 */
         return -1;
-    return add(n, (struct naive_op){.stream = stream, .peer_device = -1, .waits = !nothing, .wait = *e});
+    return add(
+        n, (struct naive_op){.stream = stream, .peer_device = -1, .waits = !nothing, .wait = *e});
 }
 
 void naive_record(struct naive *n, struct naive_event *e, int stream)
@@ -131,10 +134,12 @@ bool naive_stream_sync_waits(const struct naive *n, int stream, int i)
     if (n->ops[i].stream == stream) /* ORD-040 */
         return true;
     /* ORD-041; ORD-042: not the other way round; ORD-008: asking adds nothing */
-    return s->cls == NAIVE_LEGACY && (joins_legacy_of(n, i, s->device) || is_legacy_of(n, i, s->device));
+    return s->cls == NAIVE_LEGACY &&
+           (joins_legacy_of(n, i, s->device) || is_legacy_of(n, i, s->device));
 }
 
 bool naive_device_sync_waits(const struct naive *n, int device, int i)
 {
-    return !n->ops[i].done && (n->streams[n->ops[i].stream].device == device || n->ops[i].peer_device == device);
+    return !n->ops[i].done &&
+           (n->streams[n->ops[i].stream].device == device || n->ops[i].peer_device == device);
 }

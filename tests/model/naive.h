@@ -1,7 +1,8 @@
-/* A second model of CUDA's order, written from the text of docs/rules/ORD.md and not from src/model, which it shares no
- * line with. It remembers every operation ever submitted and answers each question by looking at all of them: slow, and
- * simple enough to be believed. Events capture "the time of the record", streams have no numbers, nothing is forgotten.
- * SPDX-License-Identifier: Apache-2.0 */
+/* A second model of CUDA's order, written from the text of docs/rules/ORD.md and not from
+ * src/model, which it shares no line with. It remembers every operation ever submitted and answers
+ * each question by looking at all of them: slow, and simple enough to be believed. Events capture
+ * "the time of the record", streams have no numbers, nothing is forgotten. SPDX-License-Identifier:
+ * Apache-2.0 */
 #ifndef WEIR_TESTS_MODEL_NAIVE_H
 #define WEIR_TESTS_MODEL_NAIVE_H
 
@@ -49,7 +50,8 @@ void naive_done(struct naive *n, int op);
 bool naive_direct(const struct naive *n, int i, int j);
 /* Not done, and everything that must precede it is. */
 bool naive_ready(const struct naive *n, int j);
-/* Would a host call on the stream (synchronise, query) wait for op i? Only i itself, not what i waits for. */
+/* Would a host call on the stream (synchronise, query) wait for op i? Only i itself, not what i
+ * waits for. */
 bool naive_stream_sync_waits(const struct naive *n, int stream, int i);
 bool naive_device_sync_waits(const struct naive *n, int device, int i);
 
