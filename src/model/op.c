@@ -13,7 +13,7 @@ static inline void push(struct weir_model_op ***tail, struct weir_model_op *op)
 
 /* op is the head of its stream: skips edges that hold by now, then it is ready or waits for the
  * first that does not. */
-static void advance(struct weir_model_op *op, struct weir_model_out *out)
+static inline void advance(struct weir_model_op *op, struct weir_model_out *out)
 {
     for (; op->dep_pos < op->dep_count; op->dep_pos++) {
         if (!weir_model_point_holds(&op->deps[op->dep_pos].point)) {
@@ -106,9 +106,6 @@ static bool reserve_edges(const struct weir_model_stream *s, struct weir_model_o
 
     op->deps = op->dep_inline;
     op->dep_count = op->dep_pos = 0;
-    *cap = 0;
-    if (!count && s->cls == WEIR_STREAM_NONBLOCKING) /* ORD-005, the shortest way */
-        return true;
     *cap = count_edges(s, deps, count);
     if (*cap <= WEIR_MODEL_INLINE_DEPS)
         return true;
@@ -144,8 +141,8 @@ static void free_edges(const struct weir_model_memory *memory, struct weir_model
 /* --- submission and completion --- */
 
 /* ORD-001: behind everything in s. */
-static void append(struct weir_model_stream *s, struct weir_model_op *op,
-                   struct weir_model_out *out)
+static inline void append(struct weir_model_stream *s, struct weir_model_op *op,
+                          struct weir_model_out *out)
 {
     weir_seq seq = last_of(s) + 1;
 
@@ -183,7 +180,12 @@ enum weir_model_result weir_model_submit_after(struct weir_model_stream *s,
 enum weir_model_result weir_model_submit(struct weir_model_stream *s, struct weir_model_op *op,
                                          struct weir_model_out *out)
 {
-    return weir_model_submit_after(s, op, NULL, 0, out);
+    if (s->cls == WEIR_STREAM_LEGACY || legacy_ahead(s))
+        return weir_model_submit_after(s, op, NULL, 0, out);
+    op->deps = op->dep_inline; /* nearly all operations: no edge */
+    op->dep_count = op->dep_pos = 0;
+    append(s, op, out);
+    return WEIR_MODEL_OK;
 }
 
 enum weir_model_result weir_model_submit_peer(struct weir_model_stream *s, struct weir_model_op *op,
