@@ -1,4 +1,5 @@
-/* Start and stop of profiling. Under Weir they mark the recorded part when a trace is taken, else they do nothing.
+/* Start and stop of profiling. Under Weir they mark the recorded part when a trace is taken, else
+ * they do nothing.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_PROFILER_API_H
 #define WEIR_CUDA_PROFILER_API_H

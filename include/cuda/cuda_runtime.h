@@ -1,5 +1,6 @@
-/* The runtime API for C++: the C interface, plus forms that take typed pointers, kernels by name and symbols by reference.
- * In C it is the C interface and the vector makers. `weir cc` includes this before every .cu file, as nvcc does.
+/* The runtime API for C++: the C interface, plus forms that take typed pointers, kernels by name
+ * and symbols by reference. In C it is the C interface and the vector makers. `weir cc` includes
+ * this before every .cu file, as nvcc does.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_RUNTIME_H
 #define WEIR_CUDA_RUNTIME_H
@@ -17,26 +18,31 @@
 #include <utility>
 #endif
 
-/* --- Launches ---------------------------------------------------------------------------------- */
+/* --- Launches ----------------------------------------------------------------------------------
+ */
 
 template <class T>
-static inline __host__ cudaError_t cudaLaunchKernel(T *kernel, dim3 gridDim, dim3 blockDim, void **args,
-                                                    size_t sharedMem = 0, cudaStream_t stream = 0)
+static inline __host__ cudaError_t cudaLaunchKernel(T *kernel, dim3 gridDim, dim3 blockDim,
+                                                    void **args, size_t sharedMem = 0,
+                                                    cudaStream_t stream = 0)
 {
     return ::cudaLaunchKernel((const void *)kernel, gridDim, blockDim, args, sharedMem, stream);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaLaunchCooperativeKernel(T *kernel, dim3 gridDim, dim3 blockDim,
-                                                               void **args, size_t sharedMem = 0,
+static inline __host__ cudaError_t cudaLaunchCooperativeKernel(T *kernel, dim3 gridDim,
+                                                               dim3 blockDim, void **args,
+                                                               size_t sharedMem = 0,
                                                                cudaStream_t stream = 0)
 {
-    return ::cudaLaunchCooperativeKernel((const void *)kernel, gridDim, blockDim, args, sharedMem, stream);
+    return ::cudaLaunchCooperativeKernel((const void *)kernel, gridDim, blockDim, args, sharedMem,
+                                         stream);
 }
 
 #if __cplusplus >= 201103L
 
-/* The arguments are converted to the kernel's parameter types first: the launch copies them bit by bit. */
+/* The arguments are converted to the kernel's parameter types first: the launch copies them bit by
+ * bit. */
 template <typename... Params, typename... Args>
 static inline __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
                                                       void (*kernel)(Params...), Args &&...args)
@@ -50,8 +56,8 @@ static inline __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *
 
 /* A kernel handle says nothing of its parameters: the caller must pass exactly their types. */
 template <typename... Args>
-static inline __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, cudaKernel_t kernel,
-                                                      Args &&...args)
+static inline __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
+                                                      cudaKernel_t kernel, Args &&...args)
 {
     void *pointers[] = {(void *)&args..., nullptr};
     return ::cudaLaunchKernelExC(config, (const void *)kernel, pointers);
@@ -59,20 +65,24 @@ static inline __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *
 
 #endif
 
-/* --- Functions --------------------------------------------------------------------------------- */
+/* --- Functions ---------------------------------------------------------------------------------
+ */
 
-template <class T> static inline __host__ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, T *kernel)
+template <class T>
+static inline __host__ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, T *kernel)
 {
     return ::cudaFuncGetAttributes(attr, (const void *)kernel);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaFuncSetAttribute(T *kernel, cudaFuncAttribute attr, int value)
+static inline __host__ cudaError_t cudaFuncSetAttribute(T *kernel, cudaFuncAttribute attr,
+                                                        int value)
 {
     return ::cudaFuncSetAttribute((const void *)kernel, attr, value);
 }
 
-template <class T> static inline __host__ cudaError_t cudaFuncSetCacheConfig(T *kernel, cudaFuncCache config)
+template <class T>
+static inline __host__ cudaError_t cudaFuncSetCacheConfig(T *kernel, cudaFuncCache config)
 {
     return ::cudaFuncSetCacheConfig((const void *)kernel, config);
 }
@@ -93,37 +103,36 @@ template <class T> static inline __host__ cudaError_t cudaGetKernel(cudaKernel_t
     return ::cudaGetKernel(handle, (const void *)kernel);
 }
 
-/* --- Occupancy --------------------------------------------------------------------------------- */
+/* --- Occupancy ---------------------------------------------------------------------------------
+ */
 
 template <class T>
-static inline __host__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, T kernel,
-                                                                                 int blockSize,
-                                                                                 size_t dynamicSMemSize)
+static inline __host__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *numBlocks, T kernel, int blockSize, size_t dynamicSMemSize)
 {
-    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, (const void *)kernel, blockSize,
-                                                           dynamicSMemSize);
+    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, (const void *)kernel,
+                                                           blockSize, dynamicSMemSize);
+}
+
+template <class T>
+static inline __host__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *numBlocks, T kernel, int blockSize, size_t dynamicSMemSize, unsigned int flags)
+{
+    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks, (const void *)kernel, blockSize, dynamicSMemSize, flags);
+}
+
+template <class T>
+static inline __host__ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(
+    size_t *dynamicSMemSize, T *kernel, int numBlocks, int blockSize)
+{
+    return ::cudaOccupancyAvailableDynamicSMemPerBlock(dynamicSMemSize, (const void *)kernel,
+                                                       numBlocks, blockSize);
 }
 
 template <class T>
 static inline __host__ cudaError_t
-cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, T kernel, int blockSize,
-                                                       size_t dynamicSMemSize, unsigned int flags)
-{
-    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, (const void *)kernel, blockSize,
-                                                                    dynamicSMemSize, flags);
-}
-
-template <class T>
-static inline __host__ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSMemSize, T *kernel,
-                                                                             int numBlocks, int blockSize)
-{
-    return ::cudaOccupancyAvailableDynamicSMemPerBlock(dynamicSMemSize, (const void *)kernel, numBlocks,
-                                                       blockSize);
-}
-
-template <class T>
-static inline __host__ cudaError_t cudaOccupancyMaxPotentialClusterSize(int *clusterSize, T *kernel,
-                                                                        const cudaLaunchConfig_t *config)
+cudaOccupancyMaxPotentialClusterSize(int *clusterSize, T *kernel, const cudaLaunchConfig_t *config)
 {
     return ::cudaOccupancyMaxPotentialClusterSize(clusterSize, (const void *)kernel, config);
 }
@@ -135,12 +144,14 @@ static inline __host__ cudaError_t cudaOccupancyMaxActiveClusters(int *numCluste
     return ::cudaOccupancyMaxActiveClusters(numClusters, (const void *)kernel, config);
 }
 
-/* The block size, a multiple of the warp up to `blockSizeLimit` (0: no limit of the caller's), that keeps most threads
- * of a multiprocessor busy, the larger of two equals, and the least grid that fills the device with it. `smemOf` gives
- * the dynamic shared memory of a block of so many threads. */
+/* The block size, a multiple of the warp up to `blockSizeLimit` (0: no limit of the caller's), that
+ * keeps most threads of a multiprocessor busy, the larger of two equals, and the least grid that
+ * fills the device with it. `smemOf` gives the dynamic shared memory of a block of so many threads.
+ */
 template <class SmemOf, class T>
 static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
-    int *minGridSize, int *blockSize, T kernel, SmemOf smemOf, int blockSizeLimit = 0, unsigned int flags = 0)
+    int *minGridSize, int *blockSize, T kernel, SmemOf smemOf, int blockSizeLimit = 0,
+    unsigned int flags = 0)
 {
     if (!minGridSize || !blockSize || !(const void *)kernel)
         return cudaErrorInvalidValue;
@@ -162,11 +173,12 @@ static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMe
     if (blockSizeLimit > 0 && blockSizeLimit < limit)
         limit = blockSizeLimit;
     int bestThreads = 0, bestSize = 0, bestBlocks = 0;
-    for (int size = (limit + warp - 1) / warp * warp; size > 0 && bestThreads < threads; size -= warp) {
+    for (int size = (limit + warp - 1) / warp * warp; size > 0 && bestThreads < threads;
+         size -= warp) {
         const int tried = size < limit ? size : limit;
         int blocks;
-        e = ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, (const void *)kernel, tried,
-                                                                     smemOf(tried), flags);
+        e = ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, (const void *)kernel,
+                                                                     tried, smemOf(tried), flags);
         if (e != cudaSuccess)
             return e;
         if (blocks * tried > bestThreads) {
@@ -181,13 +193,11 @@ static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMe
 }
 
 template <class SmemOf, class T>
-static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *minGridSize,
-                                                                                  int *blockSize, T kernel,
-                                                                                  SmemOf smemOf,
-                                                                                  int blockSizeLimit = 0)
+static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(
+    int *minGridSize, int *blockSize, T kernel, SmemOf smemOf, int blockSizeLimit = 0)
 {
-    return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, kernel, smemOf,
-                                                                   blockSizeLimit, cudaOccupancyDefault);
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
+        minGridSize, blockSize, kernel, smemOf, blockSizeLimit, cudaOccupancyDefault);
 }
 
 struct weir_cuda_same_smem {
@@ -196,26 +206,27 @@ struct weir_cuda_same_smem {
 };
 
 template <class T>
-static inline __host__ cudaError_t
-cudaOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize, T kernel,
-                                            size_t dynamicSMemSize = 0, int blockSizeLimit = 0,
-                                            unsigned int flags = 0)
+static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(
+    int *minGridSize, int *blockSize, T kernel, size_t dynamicSMemSize = 0, int blockSizeLimit = 0,
+    unsigned int flags = 0)
 {
     weir_cuda_same_smem same = {dynamicSMemSize};
-    return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, kernel, same,
-                                                                   blockSizeLimit, flags);
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, kernel,
+                                                                   same, blockSizeLimit, flags);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, T kernel,
+static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(int *minGridSize,
+                                                                      int *blockSize, T kernel,
                                                                       size_t dynamicSMemSize = 0,
                                                                       int blockSizeLimit = 0)
 {
-    return cudaOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, kernel, dynamicSMemSize,
-                                                       blockSizeLimit, cudaOccupancyDefault);
+    return cudaOccupancyMaxPotentialBlockSizeWithFlags(
+        minGridSize, blockSize, kernel, dynamicSMemSize, blockSizeLimit, cudaOccupancyDefault);
 }
 
-/* --- Events, graphs, user objects -------------------------------------------------------------- */
+/* --- Events, graphs, user objects --------------------------------------------------------------
+ */
 
 static inline __host__ cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags)
 {
@@ -223,7 +234,8 @@ static inline __host__ cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned 
 }
 
 /* Form of CUDA 11: the error report has become an argument of cudaGraphExecUpdate alone. */
-static inline __host__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *graphExec, cudaGraph_t graph,
+static inline __host__ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *graphExec,
+                                                        cudaGraph_t graph,
                                                         cudaGraphNode_t *errorNode, char *logBuffer,
                                                         size_t bufferSize)
 {
@@ -246,7 +258,8 @@ static inline __host__ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t graphExec
 
 template <class T>
 static inline __host__ cudaError_t cudaUserObjectCreate(cudaUserObject_t *object, T *owned,
-                                                        unsigned int initialRefcount, unsigned int flags)
+                                                        unsigned int initialRefcount,
+                                                        unsigned int flags)
 {
     struct last {
         static void destroy(void *p) { delete static_cast<T *>(p); }
@@ -254,7 +267,8 @@ static inline __host__ cudaError_t cudaUserObjectCreate(cudaUserObject_t *object
     return ::cudaUserObjectCreate(object, owned, last::destroy, initialRefcount, flags);
 }
 
-/* --- Memory by typed pointer ------------------------------------------------------------------- */
+/* --- Memory by typed pointer -------------------------------------------------------------------
+ */
 
 template <class T> static inline __host__ cudaError_t cudaMalloc(T **devPtr, size_t size)
 {
@@ -267,13 +281,15 @@ static inline __host__ cudaError_t cudaMallocHost(T **ptr, size_t size, unsigned
     return ::cudaHostAlloc((void **)(void *)ptr, size, flags);
 }
 
-template <class T> static inline __host__ cudaError_t cudaHostAlloc(T **ptr, size_t size, unsigned int flags)
+template <class T>
+static inline __host__ cudaError_t cudaHostAlloc(T **ptr, size_t size, unsigned int flags)
 {
     return ::cudaHostAlloc((void **)(void *)ptr, size, flags);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaHostGetDevicePointer(T **devPtr, void *hostPtr, unsigned int flags)
+static inline __host__ cudaError_t cudaHostGetDevicePointer(T **devPtr, void *hostPtr,
+                                                            unsigned int flags)
 {
     return ::cudaHostGetDevicePointer((void **)(void *)devPtr, hostPtr, flags);
 }
@@ -286,7 +302,8 @@ static inline __host__ cudaError_t cudaMallocManaged(T **devPtr, size_t size,
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaMallocPitch(T **devPtr, size_t *pitch, size_t width, size_t height)
+static inline __host__ cudaError_t cudaMallocPitch(T **devPtr, size_t *pitch, size_t width,
+                                                   size_t height)
 {
     return ::cudaMallocPitch((void **)(void *)devPtr, pitch, width, height);
 }
@@ -311,142 +328,142 @@ static inline __host__ cudaError_t cudaMallocAsync(T **devPtr, size_t size, cuda
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaMallocFromPoolAsync(T **devPtr, size_t size, cudaMemPool_t pool,
-                                                           cudaStream_t stream)
+static inline __host__ cudaError_t cudaMallocFromPoolAsync(T **devPtr, size_t size,
+                                                           cudaMemPool_t pool, cudaStream_t stream)
 {
     return ::cudaMallocFromPoolAsync((void **)(void *)devPtr, size, pool, stream);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T *devPtr, size_t length = 0,
-                                                            unsigned int flags = cudaMemAttachSingle)
+static inline __host__ cudaError_t cudaStreamAttachMemAsync(
+    cudaStream_t stream, T *devPtr, size_t length = 0, unsigned int flags = cudaMemAttachSingle)
 {
     return ::cudaStreamAttachMemAsync(stream, (void *)devPtr, length, flags);
 }
 
-/* --- Symbols: a variable of the program stands for its copy on the device ----------------------- */
+/* --- Symbols: a variable of the program stands for its copy on the device ----------------------
+ */
 
-template <class T> static inline __host__ cudaError_t cudaGetSymbolAddress(void **devPtr, const T &symbol)
+template <class T>
+static inline __host__ cudaError_t cudaGetSymbolAddress(void **devPtr, const T &symbol)
 {
     return ::cudaGetSymbolAddress(devPtr, (const void *)&symbol);
 }
 
-template <class T> static inline __host__ cudaError_t cudaGetSymbolSize(size_t *size, const T &symbol)
+template <class T>
+static inline __host__ cudaError_t cudaGetSymbolSize(size_t *size, const T &symbol)
 {
     return ::cudaGetSymbolSize(size, (const void *)&symbol);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *src, size_t count,
-                                                      size_t offset = 0,
+static inline __host__ cudaError_t cudaMemcpyToSymbol(const T &symbol, const void *src,
+                                                      size_t count, size_t offset = 0,
                                                       cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
     return ::cudaMemcpyToSymbol((const void *)&symbol, src, count, offset, kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t count,
-                                                           size_t offset = 0,
-                                                           cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                                           cudaStream_t stream = 0)
+static inline __host__ cudaError_t
+cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t count, size_t offset = 0,
+                        cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0)
 {
     return ::cudaMemcpyToSymbolAsync((const void *)&symbol, src, count, offset, kind, stream);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t count,
-                                                        size_t offset = 0,
-                                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
+static inline __host__ cudaError_t
+cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t count, size_t offset = 0,
+                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
     return ::cudaMemcpyFromSymbol(dst, (const void *)&symbol, count, offset, kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t count,
-                                                             size_t offset = 0,
-                                                             cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                                             cudaStream_t stream = 0)
+static inline __host__ cudaError_t
+cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t count, size_t offset = 0,
+                          cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0)
 {
     return ::cudaMemcpyFromSymbolAsync(dst, (const void *)&symbol, count, offset, kind, stream);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
-                                                                  const cudaGraphNode_t *dependencies,
-                                                                  size_t count, const T &symbol, const void *src,
-                                                                  size_t bytes, size_t offset,
-                                                                  cudaMemcpyKind kind)
+static inline __host__ cudaError_t cudaGraphAddMemcpyNodeToSymbol(
+    cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+    const T &symbol, const void *src, size_t bytes, size_t offset, cudaMemcpyKind kind)
 {
-    return ::cudaGraphAddMemcpyNodeToSymbol(node, graph, dependencies, count, (const void *)&symbol, src, bytes,
-                                            offset, kind);
+    return ::cudaGraphAddMemcpyNodeToSymbol(node, graph, dependencies, count, (const void *)&symbol,
+                                            src, bytes, offset, kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
-                                                                    const cudaGraphNode_t *dependencies,
-                                                                    size_t count, void *dst, const T &symbol,
-                                                                    size_t bytes, size_t offset,
-                                                                    cudaMemcpyKind kind)
+static inline __host__ cudaError_t cudaGraphAddMemcpyNodeFromSymbol(
+    cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+    void *dst, const T &symbol, size_t bytes, size_t offset, cudaMemcpyKind kind)
 {
-    return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, dependencies, count, dst, (const void *)&symbol,
-                                              bytes, offset, kind);
+    return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, dependencies, count, dst,
+                                              (const void *)&symbol, bytes, offset, kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &symbol,
-                                                                        const void *src, size_t bytes,
-                                                                        size_t offset, cudaMemcpyKind kind)
+static inline __host__ cudaError_t cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node,
+                                                                        const T &symbol,
+                                                                        const void *src,
+                                                                        size_t bytes, size_t offset,
+                                                                        cudaMemcpyKind kind)
 {
-    return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&symbol, src, bytes, offset, kind);
+    return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&symbol, src, bytes, offset,
+                                                  kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
-                                                                          const T &symbol, size_t bytes,
-                                                                          size_t offset, cudaMemcpyKind kind)
+static inline __host__ cudaError_t
+cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst, const T &symbol,
+                                       size_t bytes, size_t offset, cudaMemcpyKind kind)
 {
-    return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, (const void *)&symbol, bytes, offset, kind);
+    return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, (const void *)&symbol, bytes, offset,
+                                                    kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t exec,
-                                                                            cudaGraphNode_t node,
-                                                                            const T &symbol, const void *src,
-                                                                            size_t bytes, size_t offset,
-                                                                            cudaMemcpyKind kind)
+static inline __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsToSymbol(
+    cudaGraphExec_t exec, cudaGraphNode_t node, const T &symbol, const void *src, size_t bytes,
+    size_t offset, cudaMemcpyKind kind)
 {
-    return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, node, (const void *)&symbol, src, bytes, offset,
-                                                      kind);
+    return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, node, (const void *)&symbol, src, bytes,
+                                                      offset, kind);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec,
-                                                                              cudaGraphNode_t node, void *dst,
-                                                                              const T &symbol, size_t bytes,
-                                                                              size_t offset, cudaMemcpyKind kind)
+static inline __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(
+    cudaGraphExec_t exec, cudaGraphNode_t node, void *dst, const T &symbol, size_t bytes,
+    size_t offset, cudaMemcpyKind kind)
 {
-    return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, node, dst, (const void *)&symbol, bytes, offset,
-                                                        kind);
+    return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, node, dst, (const void *)&symbol,
+                                                        bytes, offset, kind);
 }
 
-/* --- Libraries --------------------------------------------------------------------------------- */
+/* --- Libraries ---------------------------------------------------------------------------------
+ */
 
 template <class T>
-static inline __host__ cudaError_t cudaLibraryGetGlobal(T **devPtr, size_t *bytes, cudaLibrary_t library,
-                                                        const char *name)
+static inline __host__ cudaError_t cudaLibraryGetGlobal(T **devPtr, size_t *bytes,
+                                                        cudaLibrary_t library, const char *name)
 {
     return ::cudaLibraryGetGlobal((void **)(void *)devPtr, bytes, library, name);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaLibraryGetManaged(T **devPtr, size_t *bytes, cudaLibrary_t library,
-                                                         const char *name)
+static inline __host__ cudaError_t cudaLibraryGetManaged(T **devPtr, size_t *bytes,
+                                                         cudaLibrary_t library, const char *name)
 {
     return ::cudaLibraryGetManaged((void **)(void *)devPtr, bytes, library, name);
 }
 
 template <class T>
-static inline __host__ cudaError_t cudaLibraryGetUnifiedFunction(T **function, cudaLibrary_t library,
+static inline __host__ cudaError_t cudaLibraryGetUnifiedFunction(T **function,
+                                                                 cudaLibrary_t library,
                                                                  const char *symbol)
 {
     return ::cudaLibraryGetUnifiedFunction((void **)(void *)function, library, symbol);

@@ -5,9 +5,9 @@
 
 enum cudaRoundMode {
     cudaRoundNearest = 0,
-    cudaRoundZero    = 1,
-    cudaRoundPosInf  = 2,
-    cudaRoundMinInf  = 3
+    cudaRoundZero = 1,
+    cudaRoundPosInf = 2,
+    cudaRoundMinInf = 3
 };
 
 #endif

@@ -1,6 +1,7 @@
-/* Types and constants of the CUDA 13.0 runtime API, as Weir provides them: what a program stores, passes or compares.
- * Every layout and number is part of the binary interface: programs compiled against another toolkit's headers pass the
- * same structs to us. tests/headers compares them with the toolkit where one is installed.
+/* Types and constants of the CUDA 13.0 runtime API, as Weir provides them: what a program stores,
+ * passes or compares. Every layout and number is part of the binary interface: programs compiled
+ * against another toolkit's headers pass the same structs to us. tests/headers compares them with
+ * the toolkit where one is installed.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_DRIVER_TYPES_H
 #define WEIR_CUDA_DRIVER_TYPES_H
@@ -14,7 +15,8 @@
 #include "surface_types.h"
 #include "texture_types.h"
 
-/* --- Flags ------------------------------------------------------------------------------------- */
+/* --- Flags -------------------------------------------------------------------------------------
+ */
 
 /* cudaHostAlloc */
 #define cudaHostAllocDefault       0x00
@@ -113,7 +115,8 @@
 
 #define CUDA_IPC_HANDLE_SIZE 64
 
-/* --- Handles ----------------------------------------------------------------------------------- */
+/* --- Handles -----------------------------------------------------------------------------------
+ */
 
 typedef struct cudaArray *cudaArray_t;
 typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
@@ -137,249 +140,248 @@ typedef const struct cudaArray *cudaArray_const_t;
 typedef const struct cudaMipmappedArray *cudaMipmappedArray_const_t;
 typedef unsigned long long cudaGraphConditionalHandle;
 
-/* --- Errors ------------------------------------------------------------------------------------ */
+/* --- Errors ------------------------------------------------------------------------------------
+ */
 
 typedef enum cudaError {
-    cudaSuccess                             = 0,
-    cudaErrorInvalidValue                   = 1,
-    cudaErrorMemoryAllocation               = 2,
-    cudaErrorInitializationError            = 3,
-    cudaErrorCudartUnloading                = 4,
-    cudaErrorProfilerDisabled               = 5,
-    cudaErrorProfilerNotInitialized         = 6,
-    cudaErrorProfilerAlreadyStarted         = 7,
-    cudaErrorProfilerAlreadyStopped         = 8,
-    cudaErrorInvalidConfiguration           = 9,
-    cudaErrorInvalidPitchValue              = 12,
-    cudaErrorInvalidSymbol                  = 13,
-    cudaErrorInvalidHostPointer             = 16,
-    cudaErrorInvalidDevicePointer           = 17,
-    cudaErrorInvalidTexture                 = 18,
-    cudaErrorInvalidTextureBinding          = 19,
-    cudaErrorInvalidChannelDescriptor       = 20,
-    cudaErrorInvalidMemcpyDirection         = 21,
-    cudaErrorAddressOfConstant              = 22,
-    cudaErrorTextureFetchFailed             = 23,
-    cudaErrorTextureNotBound                = 24,
-    cudaErrorSynchronizationError           = 25,
-    cudaErrorInvalidFilterSetting           = 26,
-    cudaErrorInvalidNormSetting             = 27,
-    cudaErrorMixedDeviceExecution           = 28,
-    cudaErrorNotYetImplemented              = 31,
-    cudaErrorMemoryValueTooLarge            = 32,
-    cudaErrorStubLibrary                    = 34,
-    cudaErrorInsufficientDriver             = 35,
-    cudaErrorCallRequiresNewerDriver        = 36,
-    cudaErrorInvalidSurface                 = 37,
-    cudaErrorDuplicateVariableName          = 43,
-    cudaErrorDuplicateTextureName           = 44,
-    cudaErrorDuplicateSurfaceName           = 45,
-    cudaErrorDevicesUnavailable             = 46,
-    cudaErrorIncompatibleDriverContext      = 49,
-    cudaErrorMissingConfiguration           = 52,
-    cudaErrorPriorLaunchFailure             = 53,
-    cudaErrorLaunchMaxDepthExceeded         = 65,
-    cudaErrorLaunchFileScopedTex            = 66,
-    cudaErrorLaunchFileScopedSurf           = 67,
-    cudaErrorSyncDepthExceeded              = 68,
-    cudaErrorLaunchPendingCountExceeded     = 69,
-    cudaErrorInvalidDeviceFunction          = 98,
-    cudaErrorNoDevice                       = 100,
-    cudaErrorInvalidDevice                  = 101,
-    cudaErrorDeviceNotLicensed              = 102,
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInitializationError = 3,
+    cudaErrorCudartUnloading = 4,
+    cudaErrorProfilerDisabled = 5,
+    cudaErrorProfilerNotInitialized = 6,
+    cudaErrorProfilerAlreadyStarted = 7,
+    cudaErrorProfilerAlreadyStopped = 8,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidPitchValue = 12,
+    cudaErrorInvalidSymbol = 13,
+    cudaErrorInvalidHostPointer = 16,
+    cudaErrorInvalidDevicePointer = 17,
+    cudaErrorInvalidTexture = 18,
+    cudaErrorInvalidTextureBinding = 19,
+    cudaErrorInvalidChannelDescriptor = 20,
+    cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorAddressOfConstant = 22,
+    cudaErrorTextureFetchFailed = 23,
+    cudaErrorTextureNotBound = 24,
+    cudaErrorSynchronizationError = 25,
+    cudaErrorInvalidFilterSetting = 26,
+    cudaErrorInvalidNormSetting = 27,
+    cudaErrorMixedDeviceExecution = 28,
+    cudaErrorNotYetImplemented = 31,
+    cudaErrorMemoryValueTooLarge = 32,
+    cudaErrorStubLibrary = 34,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorCallRequiresNewerDriver = 36,
+    cudaErrorInvalidSurface = 37,
+    cudaErrorDuplicateVariableName = 43,
+    cudaErrorDuplicateTextureName = 44,
+    cudaErrorDuplicateSurfaceName = 45,
+    cudaErrorDevicesUnavailable = 46,
+    cudaErrorIncompatibleDriverContext = 49,
+    cudaErrorMissingConfiguration = 52,
+    cudaErrorPriorLaunchFailure = 53,
+    cudaErrorLaunchMaxDepthExceeded = 65,
+    cudaErrorLaunchFileScopedTex = 66,
+    cudaErrorLaunchFileScopedSurf = 67,
+    cudaErrorSyncDepthExceeded = 68,
+    cudaErrorLaunchPendingCountExceeded = 69,
+    cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorDeviceNotLicensed = 102,
     cudaErrorSoftwareValidityNotEstablished = 103,
-    cudaErrorStartupFailure                 = 127,
-    cudaErrorInvalidKernelImage             = 200,
-    cudaErrorDeviceUninitialized            = 201,
-    cudaErrorMapBufferObjectFailed          = 205,
-    cudaErrorUnmapBufferObjectFailed        = 206,
-    cudaErrorArrayIsMapped                  = 207,
-    cudaErrorAlreadyMapped                  = 208,
-    cudaErrorNoKernelImageForDevice         = 209,
-    cudaErrorAlreadyAcquired                = 210,
-    cudaErrorNotMapped                      = 211,
-    cudaErrorNotMappedAsArray               = 212,
-    cudaErrorNotMappedAsPointer             = 213,
-    cudaErrorECCUncorrectable               = 214,
-    cudaErrorUnsupportedLimit               = 215,
-    cudaErrorDeviceAlreadyInUse             = 216,
-    cudaErrorPeerAccessUnsupported          = 217,
-    cudaErrorInvalidPtx                     = 218,
-    cudaErrorInvalidGraphicsContext         = 219,
-    cudaErrorNvlinkUncorrectable            = 220,
-    cudaErrorJitCompilerNotFound            = 221,
-    cudaErrorUnsupportedPtxVersion          = 222,
-    cudaErrorJitCompilationDisabled         = 223,
-    cudaErrorUnsupportedExecAffinity        = 224,
-    cudaErrorUnsupportedDevSideSync         = 225,
-    cudaErrorContained                      = 226,
-    cudaErrorInvalidSource                  = 300,
-    cudaErrorFileNotFound                   = 301,
-    cudaErrorSharedObjectSymbolNotFound     = 302,
-    cudaErrorSharedObjectInitFailed         = 303,
-    cudaErrorOperatingSystem                = 304,
-    cudaErrorInvalidResourceHandle          = 400,
-    cudaErrorIllegalState                   = 401,
-    cudaErrorLossyQuery                     = 402,
-    cudaErrorSymbolNotFound                 = 500,
-    cudaErrorNotReady                       = 600,
-    cudaErrorIllegalAddress                 = 700,
-    cudaErrorLaunchOutOfResources           = 701,
-    cudaErrorLaunchTimeout                  = 702,
-    cudaErrorLaunchIncompatibleTexturing    = 703,
-    cudaErrorPeerAccessAlreadyEnabled       = 704,
-    cudaErrorPeerAccessNotEnabled           = 705,
-    cudaErrorSetOnActiveProcess             = 708,
-    cudaErrorContextIsDestroyed             = 709,
-    cudaErrorAssert                         = 710,
-    cudaErrorTooManyPeers                   = 711,
-    cudaErrorHostMemoryAlreadyRegistered    = 712,
-    cudaErrorHostMemoryNotRegistered        = 713,
-    cudaErrorHardwareStackError             = 714,
-    cudaErrorIllegalInstruction             = 715,
-    cudaErrorMisalignedAddress              = 716,
-    cudaErrorInvalidAddressSpace            = 717,
-    cudaErrorInvalidPc                      = 718,
-    cudaErrorLaunchFailure                  = 719,
-    cudaErrorCooperativeLaunchTooLarge      = 720,
-    cudaErrorTensorMemoryLeak               = 721,
-    cudaErrorNotPermitted                   = 800,
-    cudaErrorNotSupported                   = 801,
-    cudaErrorSystemNotReady                 = 802,
-    cudaErrorSystemDriverMismatch           = 803,
-    cudaErrorCompatNotSupportedOnDevice     = 804,
-    cudaErrorMpsConnectionFailed            = 805,
-    cudaErrorMpsRpcFailure                  = 806,
-    cudaErrorMpsServerNotReady              = 807,
-    cudaErrorMpsMaxClientsReached           = 808,
-    cudaErrorMpsMaxConnectionsReached       = 809,
-    cudaErrorMpsClientTerminated            = 810,
-    cudaErrorCdpNotSupported                = 811,
-    cudaErrorCdpVersionMismatch             = 812,
-    cudaErrorStreamCaptureUnsupported       = 900,
-    cudaErrorStreamCaptureInvalidated       = 901,
-    cudaErrorStreamCaptureMerge             = 902,
-    cudaErrorStreamCaptureUnmatched         = 903,
-    cudaErrorStreamCaptureUnjoined          = 904,
-    cudaErrorStreamCaptureIsolation         = 905,
-    cudaErrorStreamCaptureImplicit          = 906,
-    cudaErrorCapturedEvent                  = 907,
-    cudaErrorStreamCaptureWrongThread       = 908,
-    cudaErrorTimeout                        = 909,
-    cudaErrorGraphExecUpdateFailure         = 910,
-    cudaErrorExternalDevice                 = 911,
-    cudaErrorInvalidClusterSize             = 912,
-    cudaErrorFunctionNotLoaded              = 913,
-    cudaErrorInvalidResourceType            = 914,
-    cudaErrorInvalidResourceConfiguration   = 915,
-    cudaErrorUnknown                        = 999,
-    cudaErrorApiFailureBase                 = 10000
+    cudaErrorStartupFailure = 127,
+    cudaErrorInvalidKernelImage = 200,
+    cudaErrorDeviceUninitialized = 201,
+    cudaErrorMapBufferObjectFailed = 205,
+    cudaErrorUnmapBufferObjectFailed = 206,
+    cudaErrorArrayIsMapped = 207,
+    cudaErrorAlreadyMapped = 208,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorAlreadyAcquired = 210,
+    cudaErrorNotMapped = 211,
+    cudaErrorNotMappedAsArray = 212,
+    cudaErrorNotMappedAsPointer = 213,
+    cudaErrorECCUncorrectable = 214,
+    cudaErrorUnsupportedLimit = 215,
+    cudaErrorDeviceAlreadyInUse = 216,
+    cudaErrorPeerAccessUnsupported = 217,
+    cudaErrorInvalidPtx = 218,
+    cudaErrorInvalidGraphicsContext = 219,
+    cudaErrorNvlinkUncorrectable = 220,
+    cudaErrorJitCompilerNotFound = 221,
+    cudaErrorUnsupportedPtxVersion = 222,
+    cudaErrorJitCompilationDisabled = 223,
+    cudaErrorUnsupportedExecAffinity = 224,
+    cudaErrorUnsupportedDevSideSync = 225,
+    cudaErrorContained = 226,
+    cudaErrorInvalidSource = 300,
+    cudaErrorFileNotFound = 301,
+    cudaErrorSharedObjectSymbolNotFound = 302,
+    cudaErrorSharedObjectInitFailed = 303,
+    cudaErrorOperatingSystem = 304,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorIllegalState = 401,
+    cudaErrorLossyQuery = 402,
+    cudaErrorSymbolNotFound = 500,
+    cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorLaunchOutOfResources = 701,
+    cudaErrorLaunchTimeout = 702,
+    cudaErrorLaunchIncompatibleTexturing = 703,
+    cudaErrorPeerAccessAlreadyEnabled = 704,
+    cudaErrorPeerAccessNotEnabled = 705,
+    cudaErrorSetOnActiveProcess = 708,
+    cudaErrorContextIsDestroyed = 709,
+    cudaErrorAssert = 710,
+    cudaErrorTooManyPeers = 711,
+    cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713,
+    cudaErrorHardwareStackError = 714,
+    cudaErrorIllegalInstruction = 715,
+    cudaErrorMisalignedAddress = 716,
+    cudaErrorInvalidAddressSpace = 717,
+    cudaErrorInvalidPc = 718,
+    cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
+    cudaErrorTensorMemoryLeak = 721,
+    cudaErrorNotPermitted = 800,
+    cudaErrorNotSupported = 801,
+    cudaErrorSystemNotReady = 802,
+    cudaErrorSystemDriverMismatch = 803,
+    cudaErrorCompatNotSupportedOnDevice = 804,
+    cudaErrorMpsConnectionFailed = 805,
+    cudaErrorMpsRpcFailure = 806,
+    cudaErrorMpsServerNotReady = 807,
+    cudaErrorMpsMaxClientsReached = 808,
+    cudaErrorMpsMaxConnectionsReached = 809,
+    cudaErrorMpsClientTerminated = 810,
+    cudaErrorCdpNotSupported = 811,
+    cudaErrorCdpVersionMismatch = 812,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureMerge = 902,
+    cudaErrorStreamCaptureUnmatched = 903,
+    cudaErrorStreamCaptureUnjoined = 904,
+    cudaErrorStreamCaptureIsolation = 905,
+    cudaErrorStreamCaptureImplicit = 906,
+    cudaErrorCapturedEvent = 907,
+    cudaErrorStreamCaptureWrongThread = 908,
+    cudaErrorTimeout = 909,
+    cudaErrorGraphExecUpdateFailure = 910,
+    cudaErrorExternalDevice = 911,
+    cudaErrorInvalidClusterSize = 912,
+    cudaErrorFunctionNotLoaded = 913,
+    cudaErrorInvalidResourceType = 914,
+    cudaErrorInvalidResourceConfiguration = 915,
+    cudaErrorUnknown = 999,
+    cudaErrorApiFailureBase = 10000
 } cudaError_t;
 
-/* --- Memory: copies, extents, arrays ----------------------------------------------------------- */
+/* --- Memory: copies, extents, arrays -----------------------------------------------------------
+ */
 
 enum cudaChannelFormatKind {
-    cudaChannelFormatKindSigned                       = 0,
-    cudaChannelFormatKindUnsigned                     = 1,
-    cudaChannelFormatKindFloat                        = 2,
-    cudaChannelFormatKindNone                         = 3,
-    cudaChannelFormatKindNV12                         = 4,
-    cudaChannelFormatKindUnsignedNormalized8X1        = 5,
-    cudaChannelFormatKindUnsignedNormalized8X2        = 6,
-    cudaChannelFormatKindUnsignedNormalized8X4        = 7,
-    cudaChannelFormatKindUnsignedNormalized16X1       = 8,
-    cudaChannelFormatKindUnsignedNormalized16X2       = 9,
-    cudaChannelFormatKindUnsignedNormalized16X4       = 10,
-    cudaChannelFormatKindSignedNormalized8X1          = 11,
-    cudaChannelFormatKindSignedNormalized8X2          = 12,
-    cudaChannelFormatKindSignedNormalized8X4          = 13,
-    cudaChannelFormatKindSignedNormalized16X1         = 14,
-    cudaChannelFormatKindSignedNormalized16X2         = 15,
-    cudaChannelFormatKindSignedNormalized16X4         = 16,
-    cudaChannelFormatKindUnsignedBlockCompressed1     = 17,
+    cudaChannelFormatKindSigned = 0,
+    cudaChannelFormatKindUnsigned = 1,
+    cudaChannelFormatKindFloat = 2,
+    cudaChannelFormatKindNone = 3,
+    cudaChannelFormatKindNV12 = 4,
+    cudaChannelFormatKindUnsignedNormalized8X1 = 5,
+    cudaChannelFormatKindUnsignedNormalized8X2 = 6,
+    cudaChannelFormatKindUnsignedNormalized8X4 = 7,
+    cudaChannelFormatKindUnsignedNormalized16X1 = 8,
+    cudaChannelFormatKindUnsignedNormalized16X2 = 9,
+    cudaChannelFormatKindUnsignedNormalized16X4 = 10,
+    cudaChannelFormatKindSignedNormalized8X1 = 11,
+    cudaChannelFormatKindSignedNormalized8X2 = 12,
+    cudaChannelFormatKindSignedNormalized8X4 = 13,
+    cudaChannelFormatKindSignedNormalized16X1 = 14,
+    cudaChannelFormatKindSignedNormalized16X2 = 15,
+    cudaChannelFormatKindSignedNormalized16X4 = 16,
+    cudaChannelFormatKindUnsignedBlockCompressed1 = 17,
     cudaChannelFormatKindUnsignedBlockCompressed1SRGB = 18,
-    cudaChannelFormatKindUnsignedBlockCompressed2     = 19,
+    cudaChannelFormatKindUnsignedBlockCompressed2 = 19,
     cudaChannelFormatKindUnsignedBlockCompressed2SRGB = 20,
-    cudaChannelFormatKindUnsignedBlockCompressed3     = 21,
+    cudaChannelFormatKindUnsignedBlockCompressed3 = 21,
     cudaChannelFormatKindUnsignedBlockCompressed3SRGB = 22,
-    cudaChannelFormatKindUnsignedBlockCompressed4     = 23,
-    cudaChannelFormatKindSignedBlockCompressed4       = 24,
-    cudaChannelFormatKindUnsignedBlockCompressed5     = 25,
-    cudaChannelFormatKindSignedBlockCompressed5       = 26,
-    cudaChannelFormatKindUnsignedBlockCompressed6H    = 27,
-    cudaChannelFormatKindSignedBlockCompressed6H      = 28,
-    cudaChannelFormatKindUnsignedBlockCompressed7     = 29,
+    cudaChannelFormatKindUnsignedBlockCompressed4 = 23,
+    cudaChannelFormatKindSignedBlockCompressed4 = 24,
+    cudaChannelFormatKindUnsignedBlockCompressed5 = 25,
+    cudaChannelFormatKindSignedBlockCompressed5 = 26,
+    cudaChannelFormatKindUnsignedBlockCompressed6H = 27,
+    cudaChannelFormatKindSignedBlockCompressed6H = 28,
+    cudaChannelFormatKindUnsignedBlockCompressed7 = 29,
     cudaChannelFormatKindUnsignedBlockCompressed7SRGB = 30,
-    cudaChannelFormatKindUnsignedNormalized1010102    = 31
+    cudaChannelFormatKindUnsignedNormalized1010102 = 31
 };
 
 enum cudaMemoryType {
     cudaMemoryTypeUnregistered = 0,
-    cudaMemoryTypeHost         = 1,
-    cudaMemoryTypeDevice       = 2,
-    cudaMemoryTypeManaged      = 3
+    cudaMemoryTypeHost = 1,
+    cudaMemoryTypeDevice = 2,
+    cudaMemoryTypeManaged = 3
 };
 
 enum cudaMemcpyKind {
-    cudaMemcpyHostToHost     = 0,
-    cudaMemcpyHostToDevice   = 1,
-    cudaMemcpyDeviceToHost   = 2,
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
     cudaMemcpyDeviceToDevice = 3,
-    cudaMemcpyDefault        = 4
+    cudaMemcpyDefault = 4
 };
 
 enum cudaMemoryAdvise {
-    cudaMemAdviseSetReadMostly          = 1,
-    cudaMemAdviseUnsetReadMostly        = 2,
-    cudaMemAdviseSetPreferredLocation   = 3,
+    cudaMemAdviseSetReadMostly = 1,
+    cudaMemAdviseUnsetReadMostly = 2,
+    cudaMemAdviseSetPreferredLocation = 3,
     cudaMemAdviseUnsetPreferredLocation = 4,
-    cudaMemAdviseSetAccessedBy          = 5,
-    cudaMemAdviseUnsetAccessedBy        = 6
+    cudaMemAdviseSetAccessedBy = 5,
+    cudaMemAdviseUnsetAccessedBy = 6
 };
 
 enum cudaMemRangeAttribute {
-    cudaMemRangeAttributeReadMostly               = 1,
-    cudaMemRangeAttributePreferredLocation        = 2,
-    cudaMemRangeAttributeAccessedBy               = 3,
-    cudaMemRangeAttributeLastPrefetchLocation     = 4,
-    cudaMemRangeAttributePreferredLocationType    = 5,
-    cudaMemRangeAttributePreferredLocationId      = 6,
+    cudaMemRangeAttributeReadMostly = 1,
+    cudaMemRangeAttributePreferredLocation = 2,
+    cudaMemRangeAttributeAccessedBy = 3,
+    cudaMemRangeAttributeLastPrefetchLocation = 4,
+    cudaMemRangeAttributePreferredLocationType = 5,
+    cudaMemRangeAttributePreferredLocationId = 6,
     cudaMemRangeAttributeLastPrefetchLocationType = 7,
-    cudaMemRangeAttributeLastPrefetchLocationId   = 8
+    cudaMemRangeAttributeLastPrefetchLocationId = 8
 };
 
 enum cudaMemLocationType {
-    cudaMemLocationTypeInvalid         = 0,
-    cudaMemLocationTypeNone            = 0,
-    cudaMemLocationTypeDevice          = 1,
-    cudaMemLocationTypeHost            = 2,
-    cudaMemLocationTypeHostNuma        = 3,
+    cudaMemLocationTypeInvalid = 0,
+    cudaMemLocationTypeNone = 0,
+    cudaMemLocationTypeDevice = 1,
+    cudaMemLocationTypeHost = 2,
+    cudaMemLocationTypeHostNuma = 3,
     cudaMemLocationTypeHostNumaCurrent = 4
 };
 
 enum cudaMemAccessFlags {
-    cudaMemAccessFlagsProtNone      = 0,
-    cudaMemAccessFlagsProtRead      = 1,
+    cudaMemAccessFlagsProtNone = 0,
+    cudaMemAccessFlagsProtRead = 1,
     cudaMemAccessFlagsProtReadWrite = 3
 };
 
-enum cudaMemcpyFlags {
-    cudaMemcpyFlagDefault                  = 0,
-    cudaMemcpyFlagPreferOverlapWithCompute = 1
-};
+enum cudaMemcpyFlags { cudaMemcpyFlagDefault = 0, cudaMemcpyFlagPreferOverlapWithCompute = 1 };
 
 enum cudaMemcpySrcAccessOrder {
-    cudaMemcpySrcAccessOrderInvalid       = 0,
-    cudaMemcpySrcAccessOrderStream        = 1,
+    cudaMemcpySrcAccessOrderInvalid = 0,
+    cudaMemcpySrcAccessOrderStream = 1,
     cudaMemcpySrcAccessOrderDuringApiCall = 2,
-    cudaMemcpySrcAccessOrderAny           = 3,
-    cudaMemcpySrcAccessOrderMax           = 0x7fffffff
+    cudaMemcpySrcAccessOrderAny = 3,
+    cudaMemcpySrcAccessOrderMax = 0x7fffffff
 };
 
 enum cudaMemcpy3DOperandType {
     cudaMemcpyOperandTypePointer = 1,
-    cudaMemcpyOperandTypeArray   = 2,
-    cudaMemcpyOperandTypeMax     = 0x7fffffff
+    cudaMemcpyOperandTypeArray = 2,
+    cudaMemcpyOperandTypeMax = 0x7fffffff
 };
 
 struct cudaChannelFormatDesc {
@@ -505,32 +507,33 @@ struct cudaMemcpy3DBatchOp {
     unsigned int flags;
 };
 
-/* --- Memory pools ------------------------------------------------------------------------------ */
+/* --- Memory pools ------------------------------------------------------------------------------
+ */
 
 enum cudaMemPoolAttr {
-    cudaMemPoolReuseFollowEventDependencies   = 1,
-    cudaMemPoolReuseAllowOpportunistic        = 2,
+    cudaMemPoolReuseFollowEventDependencies = 1,
+    cudaMemPoolReuseAllowOpportunistic = 2,
     cudaMemPoolReuseAllowInternalDependencies = 3,
-    cudaMemPoolAttrReleaseThreshold           = 4,
-    cudaMemPoolAttrReservedMemCurrent         = 5,
-    cudaMemPoolAttrReservedMemHigh            = 6,
-    cudaMemPoolAttrUsedMemCurrent             = 7,
-    cudaMemPoolAttrUsedMemHigh                = 8
+    cudaMemPoolAttrReleaseThreshold = 4,
+    cudaMemPoolAttrReservedMemCurrent = 5,
+    cudaMemPoolAttrReservedMemHigh = 6,
+    cudaMemPoolAttrUsedMemCurrent = 7,
+    cudaMemPoolAttrUsedMemHigh = 8
 };
 
 enum cudaMemAllocationType {
     cudaMemAllocationTypeInvalid = 0,
-    cudaMemAllocationTypePinned  = 1,
+    cudaMemAllocationTypePinned = 1,
     cudaMemAllocationTypeManaged = 2,
-    cudaMemAllocationTypeMax     = 0x7fffffff
+    cudaMemAllocationTypeMax = 0x7fffffff
 };
 
 enum cudaMemAllocationHandleType {
-    cudaMemHandleTypeNone                = 0x0,
+    cudaMemHandleTypeNone = 0x0,
     cudaMemHandleTypePosixFileDescriptor = 0x1,
-    cudaMemHandleTypeWin32               = 0x2,
-    cudaMemHandleTypeWin32Kmt            = 0x4,
-    cudaMemHandleTypeFabric              = 0x8
+    cudaMemHandleTypeWin32 = 0x2,
+    cudaMemHandleTypeWin32Kmt = 0x4,
+    cudaMemHandleTypeFabric = 0x8
 };
 
 struct cudaMemPoolProps {
@@ -551,237 +554,233 @@ typedef struct cudaMemFabricHandle_st {
     char reserved[64];
 } cudaMemFabricHandle_t;
 
-/* --- Devices ----------------------------------------------------------------------------------- */
+/* --- Devices -----------------------------------------------------------------------------------
+ */
 
 enum cudaFuncCache {
-    cudaFuncCachePreferNone   = 0,
+    cudaFuncCachePreferNone = 0,
     cudaFuncCachePreferShared = 1,
-    cudaFuncCachePreferL1     = 2,
-    cudaFuncCachePreferEqual  = 3
+    cudaFuncCachePreferL1 = 2,
+    cudaFuncCachePreferEqual = 3
 };
 
 enum cudaSharedMemConfig {
-    cudaSharedMemBankSizeDefault   = 0,
-    cudaSharedMemBankSizeFourByte  = 1,
+    cudaSharedMemBankSizeDefault = 0,
+    cudaSharedMemBankSizeFourByte = 1,
     cudaSharedMemBankSizeEightByte = 2
 };
 
 enum cudaComputeMode {
-    cudaComputeModeDefault          = 0,
-    cudaComputeModeExclusive        = 1,
-    cudaComputeModeProhibited       = 2,
+    cudaComputeModeDefault = 0,
+    cudaComputeModeExclusive = 1,
+    cudaComputeModeProhibited = 2,
     cudaComputeModeExclusiveProcess = 3
 };
 
 enum cudaLimit {
-    cudaLimitStackSize                    = 0,
-    cudaLimitPrintfFifoSize               = 1,
-    cudaLimitMallocHeapSize               = 2,
-    cudaLimitDevRuntimeSyncDepth          = 3,
+    cudaLimitStackSize = 0,
+    cudaLimitPrintfFifoSize = 1,
+    cudaLimitMallocHeapSize = 2,
+    cudaLimitDevRuntimeSyncDepth = 3,
     cudaLimitDevRuntimePendingLaunchCount = 4,
-    cudaLimitMaxL2FetchGranularity        = 5,
-    cudaLimitPersistingL2CacheSize        = 6
+    cudaLimitMaxL2FetchGranularity = 5,
+    cudaLimitPersistingL2CacheSize = 6
 };
 
 enum cudaFlushGPUDirectRDMAWritesOptions {
-    cudaFlushGPUDirectRDMAWritesOptionHost   = 1,
+    cudaFlushGPUDirectRDMAWritesOptionHost = 1,
     cudaFlushGPUDirectRDMAWritesOptionMemOps = 2
 };
 
 enum cudaGPUDirectRDMAWritesOrdering {
-    cudaGPUDirectRDMAWritesOrderingNone       = 0,
-    cudaGPUDirectRDMAWritesOrderingOwner      = 100,
+    cudaGPUDirectRDMAWritesOrderingNone = 0,
+    cudaGPUDirectRDMAWritesOrderingOwner = 100,
     cudaGPUDirectRDMAWritesOrderingAllDevices = 200
 };
 
 enum cudaFlushGPUDirectRDMAWritesScope {
-    cudaFlushGPUDirectRDMAWritesToOwner      = 100,
+    cudaFlushGPUDirectRDMAWritesToOwner = 100,
     cudaFlushGPUDirectRDMAWritesToAllDevices = 200
 };
 
-enum cudaFlushGPUDirectRDMAWritesTarget {
-    cudaFlushGPUDirectRDMAWritesTargetCurrentDevice = 0
-};
+enum cudaFlushGPUDirectRDMAWritesTarget { cudaFlushGPUDirectRDMAWritesTargetCurrentDevice = 0 };
 
 enum cudaDeviceAttr {
-    cudaDevAttrMaxThreadsPerBlock                     = 1,
-    cudaDevAttrMaxBlockDimX                           = 2,
-    cudaDevAttrMaxBlockDimY                           = 3,
-    cudaDevAttrMaxBlockDimZ                           = 4,
-    cudaDevAttrMaxGridDimX                            = 5,
-    cudaDevAttrMaxGridDimY                            = 6,
-    cudaDevAttrMaxGridDimZ                            = 7,
-    cudaDevAttrMaxSharedMemoryPerBlock                = 8,
-    cudaDevAttrTotalConstantMemory                    = 9,
-    cudaDevAttrWarpSize                               = 10,
-    cudaDevAttrMaxPitch                               = 11,
-    cudaDevAttrMaxRegistersPerBlock                   = 12,
-    cudaDevAttrClockRate                              = 13,
-    cudaDevAttrTextureAlignment                       = 14,
-    cudaDevAttrGpuOverlap                             = 15,
-    cudaDevAttrMultiProcessorCount                    = 16,
-    cudaDevAttrKernelExecTimeout                      = 17,
-    cudaDevAttrIntegrated                             = 18,
-    cudaDevAttrCanMapHostMemory                       = 19,
-    cudaDevAttrComputeMode                            = 20,
-    cudaDevAttrMaxTexture1DWidth                      = 21,
-    cudaDevAttrMaxTexture2DWidth                      = 22,
-    cudaDevAttrMaxTexture2DHeight                     = 23,
-    cudaDevAttrMaxTexture3DWidth                      = 24,
-    cudaDevAttrMaxTexture3DHeight                     = 25,
-    cudaDevAttrMaxTexture3DDepth                      = 26,
-    cudaDevAttrMaxTexture2DLayeredWidth               = 27,
-    cudaDevAttrMaxTexture2DLayeredHeight              = 28,
-    cudaDevAttrMaxTexture2DLayeredLayers              = 29,
-    cudaDevAttrSurfaceAlignment                       = 30,
-    cudaDevAttrConcurrentKernels                      = 31,
-    cudaDevAttrEccEnabled                             = 32,
-    cudaDevAttrPciBusId                               = 33,
-    cudaDevAttrPciDeviceId                            = 34,
-    cudaDevAttrTccDriver                              = 35,
-    cudaDevAttrMemoryClockRate                        = 36,
-    cudaDevAttrGlobalMemoryBusWidth                   = 37,
-    cudaDevAttrL2CacheSize                            = 38,
-    cudaDevAttrMaxThreadsPerMultiProcessor            = 39,
-    cudaDevAttrAsyncEngineCount                       = 40,
-    cudaDevAttrUnifiedAddressing                      = 41,
-    cudaDevAttrMaxTexture1DLayeredWidth               = 42,
-    cudaDevAttrMaxTexture1DLayeredLayers              = 43,
-    cudaDevAttrMaxTexture2DGatherWidth                = 45,
-    cudaDevAttrMaxTexture2DGatherHeight               = 46,
-    cudaDevAttrMaxTexture3DWidthAlt                   = 47,
-    cudaDevAttrMaxTexture3DHeightAlt                  = 48,
-    cudaDevAttrMaxTexture3DDepthAlt                   = 49,
-    cudaDevAttrPciDomainId                            = 50,
-    cudaDevAttrTexturePitchAlignment                  = 51,
-    cudaDevAttrMaxTextureCubemapWidth                 = 52,
-    cudaDevAttrMaxTextureCubemapLayeredWidth          = 53,
-    cudaDevAttrMaxTextureCubemapLayeredLayers         = 54,
-    cudaDevAttrMaxSurface1DWidth                      = 55,
-    cudaDevAttrMaxSurface2DWidth                      = 56,
-    cudaDevAttrMaxSurface2DHeight                     = 57,
-    cudaDevAttrMaxSurface3DWidth                      = 58,
-    cudaDevAttrMaxSurface3DHeight                     = 59,
-    cudaDevAttrMaxSurface3DDepth                      = 60,
-    cudaDevAttrMaxSurface1DLayeredWidth               = 61,
-    cudaDevAttrMaxSurface1DLayeredLayers              = 62,
-    cudaDevAttrMaxSurface2DLayeredWidth               = 63,
-    cudaDevAttrMaxSurface2DLayeredHeight              = 64,
-    cudaDevAttrMaxSurface2DLayeredLayers              = 65,
-    cudaDevAttrMaxSurfaceCubemapWidth                 = 66,
-    cudaDevAttrMaxSurfaceCubemapLayeredWidth          = 67,
-    cudaDevAttrMaxSurfaceCubemapLayeredLayers         = 68,
-    cudaDevAttrMaxTexture1DLinearWidth                = 69,
-    cudaDevAttrMaxTexture2DLinearWidth                = 70,
-    cudaDevAttrMaxTexture2DLinearHeight               = 71,
-    cudaDevAttrMaxTexture2DLinearPitch                = 72,
-    cudaDevAttrMaxTexture2DMipmappedWidth             = 73,
-    cudaDevAttrMaxTexture2DMipmappedHeight            = 74,
-    cudaDevAttrComputeCapabilityMajor                 = 75,
-    cudaDevAttrComputeCapabilityMinor                 = 76,
-    cudaDevAttrMaxTexture1DMipmappedWidth             = 77,
-    cudaDevAttrStreamPrioritiesSupported              = 78,
-    cudaDevAttrGlobalL1CacheSupported                 = 79,
-    cudaDevAttrLocalL1CacheSupported                  = 80,
-    cudaDevAttrMaxSharedMemoryPerMultiprocessor       = 81,
-    cudaDevAttrMaxRegistersPerMultiprocessor          = 82,
-    cudaDevAttrManagedMemory                          = 83,
-    cudaDevAttrIsMultiGpuBoard                        = 84,
-    cudaDevAttrMultiGpuBoardGroupID                   = 85,
-    cudaDevAttrHostNativeAtomicSupported              = 86,
-    cudaDevAttrSingleToDoublePrecisionPerfRatio       = 87,
-    cudaDevAttrPageableMemoryAccess                   = 88,
-    cudaDevAttrConcurrentManagedAccess                = 89,
-    cudaDevAttrComputePreemptionSupported             = 90,
-    cudaDevAttrCanUseHostPointerForRegisteredMem      = 91,
-    cudaDevAttrReserved92                             = 92,
-    cudaDevAttrReserved93                             = 93,
-    cudaDevAttrReserved94                             = 94,
-    cudaDevAttrCooperativeLaunch                      = 95,
-    cudaDevAttrReserved96                             = 96,
-    cudaDevAttrMaxSharedMemoryPerBlockOptin           = 97,
-    cudaDevAttrCanFlushRemoteWrites                   = 98,
-    cudaDevAttrHostRegisterSupported                  = 99,
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrMaxBlockDimX = 2,
+    cudaDevAttrMaxBlockDimY = 3,
+    cudaDevAttrMaxBlockDimZ = 4,
+    cudaDevAttrMaxGridDimX = 5,
+    cudaDevAttrMaxGridDimY = 6,
+    cudaDevAttrMaxGridDimZ = 7,
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrTotalConstantMemory = 9,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrMaxPitch = 11,
+    cudaDevAttrMaxRegistersPerBlock = 12,
+    cudaDevAttrClockRate = 13,
+    cudaDevAttrTextureAlignment = 14,
+    cudaDevAttrGpuOverlap = 15,
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrKernelExecTimeout = 17,
+    cudaDevAttrIntegrated = 18,
+    cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
+    cudaDevAttrMaxTexture1DWidth = 21,
+    cudaDevAttrMaxTexture2DWidth = 22,
+    cudaDevAttrMaxTexture2DHeight = 23,
+    cudaDevAttrMaxTexture3DWidth = 24,
+    cudaDevAttrMaxTexture3DHeight = 25,
+    cudaDevAttrMaxTexture3DDepth = 26,
+    cudaDevAttrMaxTexture2DLayeredWidth = 27,
+    cudaDevAttrMaxTexture2DLayeredHeight = 28,
+    cudaDevAttrMaxTexture2DLayeredLayers = 29,
+    cudaDevAttrSurfaceAlignment = 30,
+    cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrEccEnabled = 32,
+    cudaDevAttrPciBusId = 33,
+    cudaDevAttrPciDeviceId = 34,
+    cudaDevAttrTccDriver = 35,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
+    cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrAsyncEngineCount = 40,
+    cudaDevAttrUnifiedAddressing = 41,
+    cudaDevAttrMaxTexture1DLayeredWidth = 42,
+    cudaDevAttrMaxTexture1DLayeredLayers = 43,
+    cudaDevAttrMaxTexture2DGatherWidth = 45,
+    cudaDevAttrMaxTexture2DGatherHeight = 46,
+    cudaDevAttrMaxTexture3DWidthAlt = 47,
+    cudaDevAttrMaxTexture3DHeightAlt = 48,
+    cudaDevAttrMaxTexture3DDepthAlt = 49,
+    cudaDevAttrPciDomainId = 50,
+    cudaDevAttrTexturePitchAlignment = 51,
+    cudaDevAttrMaxTextureCubemapWidth = 52,
+    cudaDevAttrMaxTextureCubemapLayeredWidth = 53,
+    cudaDevAttrMaxTextureCubemapLayeredLayers = 54,
+    cudaDevAttrMaxSurface1DWidth = 55,
+    cudaDevAttrMaxSurface2DWidth = 56,
+    cudaDevAttrMaxSurface2DHeight = 57,
+    cudaDevAttrMaxSurface3DWidth = 58,
+    cudaDevAttrMaxSurface3DHeight = 59,
+    cudaDevAttrMaxSurface3DDepth = 60,
+    cudaDevAttrMaxSurface1DLayeredWidth = 61,
+    cudaDevAttrMaxSurface1DLayeredLayers = 62,
+    cudaDevAttrMaxSurface2DLayeredWidth = 63,
+    cudaDevAttrMaxSurface2DLayeredHeight = 64,
+    cudaDevAttrMaxSurface2DLayeredLayers = 65,
+    cudaDevAttrMaxSurfaceCubemapWidth = 66,
+    cudaDevAttrMaxSurfaceCubemapLayeredWidth = 67,
+    cudaDevAttrMaxSurfaceCubemapLayeredLayers = 68,
+    cudaDevAttrMaxTexture1DLinearWidth = 69,
+    cudaDevAttrMaxTexture2DLinearWidth = 70,
+    cudaDevAttrMaxTexture2DLinearHeight = 71,
+    cudaDevAttrMaxTexture2DLinearPitch = 72,
+    cudaDevAttrMaxTexture2DMipmappedWidth = 73,
+    cudaDevAttrMaxTexture2DMipmappedHeight = 74,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxTexture1DMipmappedWidth = 77,
+    cudaDevAttrStreamPrioritiesSupported = 78,
+    cudaDevAttrGlobalL1CacheSupported = 79,
+    cudaDevAttrLocalL1CacheSupported = 80,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+    cudaDevAttrManagedMemory = 83,
+    cudaDevAttrIsMultiGpuBoard = 84,
+    cudaDevAttrMultiGpuBoardGroupID = 85,
+    cudaDevAttrHostNativeAtomicSupported = 86,
+    cudaDevAttrSingleToDoublePrecisionPerfRatio = 87,
+    cudaDevAttrPageableMemoryAccess = 88,
+    cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrComputePreemptionSupported = 90,
+    cudaDevAttrCanUseHostPointerForRegisteredMem = 91,
+    cudaDevAttrReserved92 = 92,
+    cudaDevAttrReserved93 = 93,
+    cudaDevAttrReserved94 = 94,
+    cudaDevAttrCooperativeLaunch = 95,
+    cudaDevAttrReserved96 = 96,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+    cudaDevAttrCanFlushRemoteWrites = 98,
+    cudaDevAttrHostRegisterSupported = 99,
     cudaDevAttrPageableMemoryAccessUsesHostPageTables = 100,
-    cudaDevAttrDirectManagedMemAccessFromHost         = 101,
-    cudaDevAttrMaxBlocksPerMultiprocessor             = 106,
-    cudaDevAttrMaxPersistingL2CacheSize               = 108,
-    cudaDevAttrMaxAccessPolicyWindowSize              = 109,
-    cudaDevAttrReservedSharedMemoryPerBlock           = 111,
-    cudaDevAttrSparseCudaArraySupported               = 112,
-    cudaDevAttrHostRegisterReadOnlySupported          = 113,
-    cudaDevAttrTimelineSemaphoreInteropSupported      = 114,
-    cudaDevAttrMemoryPoolsSupported                   = 115,
-    cudaDevAttrGPUDirectRDMASupported                 = 116,
-    cudaDevAttrGPUDirectRDMAFlushWritesOptions        = 117,
-    cudaDevAttrGPUDirectRDMAWritesOrdering            = 118,
-    cudaDevAttrMemoryPoolSupportedHandleTypes         = 119,
-    cudaDevAttrClusterLaunch                          = 120,
-    cudaDevAttrDeferredMappingCudaArraySupported      = 121,
-    cudaDevAttrReserved122                            = 122,
-    cudaDevAttrReserved123                            = 123,
-    cudaDevAttrReserved124                            = 124,
-    cudaDevAttrIpcEventSupport                        = 125,
-    cudaDevAttrMemSyncDomainCount                     = 126,
-    cudaDevAttrReserved127                            = 127,
-    cudaDevAttrReserved128                            = 128,
-    cudaDevAttrReserved129                            = 129,
-    cudaDevAttrNumaConfig                             = 130,
-    cudaDevAttrNumaId                                 = 131,
-    cudaDevAttrReserved132                            = 132,
-    cudaDevAttrMpsEnabled                             = 133,
-    cudaDevAttrHostNumaId                             = 134,
-    cudaDevAttrD3D12CigSupported                      = 135,
-    cudaDevAttrVulkanCigSupported                     = 138,
-    cudaDevAttrGpuPciDeviceId                         = 139,
-    cudaDevAttrGpuPciSubsystemId                      = 140,
-    cudaDevAttrReserved141                            = 141,
-    cudaDevAttrHostNumaMemoryPoolsSupported           = 142,
-    cudaDevAttrHostNumaMultinodeIpcSupported          = 143,
-    cudaDevAttrHostMemoryPoolsSupported               = 144,
-    cudaDevAttrReserved145                            = 145,
-    cudaDevAttrOnlyPartialHostNativeAtomicSupported   = 147,
-    cudaDevAttrMax                                    = 148
+    cudaDevAttrDirectManagedMemAccessFromHost = 101,
+    cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+    cudaDevAttrMaxPersistingL2CacheSize = 108,
+    cudaDevAttrMaxAccessPolicyWindowSize = 109,
+    cudaDevAttrReservedSharedMemoryPerBlock = 111,
+    cudaDevAttrSparseCudaArraySupported = 112,
+    cudaDevAttrHostRegisterReadOnlySupported = 113,
+    cudaDevAttrTimelineSemaphoreInteropSupported = 114,
+    cudaDevAttrMemoryPoolsSupported = 115,
+    cudaDevAttrGPUDirectRDMASupported = 116,
+    cudaDevAttrGPUDirectRDMAFlushWritesOptions = 117,
+    cudaDevAttrGPUDirectRDMAWritesOrdering = 118,
+    cudaDevAttrMemoryPoolSupportedHandleTypes = 119,
+    cudaDevAttrClusterLaunch = 120,
+    cudaDevAttrDeferredMappingCudaArraySupported = 121,
+    cudaDevAttrReserved122 = 122,
+    cudaDevAttrReserved123 = 123,
+    cudaDevAttrReserved124 = 124,
+    cudaDevAttrIpcEventSupport = 125,
+    cudaDevAttrMemSyncDomainCount = 126,
+    cudaDevAttrReserved127 = 127,
+    cudaDevAttrReserved128 = 128,
+    cudaDevAttrReserved129 = 129,
+    cudaDevAttrNumaConfig = 130,
+    cudaDevAttrNumaId = 131,
+    cudaDevAttrReserved132 = 132,
+    cudaDevAttrMpsEnabled = 133,
+    cudaDevAttrHostNumaId = 134,
+    cudaDevAttrD3D12CigSupported = 135,
+    cudaDevAttrVulkanCigSupported = 138,
+    cudaDevAttrGpuPciDeviceId = 139,
+    cudaDevAttrGpuPciSubsystemId = 140,
+    cudaDevAttrReserved141 = 141,
+    cudaDevAttrHostNumaMemoryPoolsSupported = 142,
+    cudaDevAttrHostNumaMultinodeIpcSupported = 143,
+    cudaDevAttrHostMemoryPoolsSupported = 144,
+    cudaDevAttrReserved145 = 145,
+    cudaDevAttrOnlyPartialHostNativeAtomicSupported = 147,
+    cudaDevAttrMax = 148
 };
 
 enum cudaDeviceP2PAttr {
-    cudaDevP2PAttrPerformanceRank                  = 1,
-    cudaDevP2PAttrAccessSupported                  = 2,
-    cudaDevP2PAttrNativeAtomicSupported            = 3,
-    cudaDevP2PAttrCudaArrayAccessSupported         = 4,
+    cudaDevP2PAttrPerformanceRank = 1,
+    cudaDevP2PAttrAccessSupported = 2,
+    cudaDevP2PAttrNativeAtomicSupported = 3,
+    cudaDevP2PAttrCudaArrayAccessSupported = 4,
     cudaDevP2PAttrOnlyPartialNativeAtomicSupported = 5
 };
 
 enum cudaAtomicOperation {
-    cudaAtomicOperationIntegerAdd       = 0,
-    cudaAtomicOperationIntegerMin       = 1,
-    cudaAtomicOperationIntegerMax       = 2,
+    cudaAtomicOperationIntegerAdd = 0,
+    cudaAtomicOperationIntegerMin = 1,
+    cudaAtomicOperationIntegerMax = 2,
     cudaAtomicOperationIntegerIncrement = 3,
     cudaAtomicOperationIntegerDecrement = 4,
-    cudaAtomicOperationAnd              = 5,
-    cudaAtomicOperationOr               = 6,
-    cudaAtomicOperationXOR              = 7,
-    cudaAtomicOperationExchange         = 8,
-    cudaAtomicOperationCAS              = 9,
-    cudaAtomicOperationFloatAdd         = 10,
-    cudaAtomicOperationFloatMin         = 11,
-    cudaAtomicOperationFloatMax         = 12
+    cudaAtomicOperationAnd = 5,
+    cudaAtomicOperationOr = 6,
+    cudaAtomicOperationXOR = 7,
+    cudaAtomicOperationExchange = 8,
+    cudaAtomicOperationCAS = 9,
+    cudaAtomicOperationFloatAdd = 10,
+    cudaAtomicOperationFloatMin = 11,
+    cudaAtomicOperationFloatMax = 12
 };
 
 enum cudaAtomicOperationCapability {
-    cudaAtomicCapabilitySigned     = 0x1,
-    cudaAtomicCapabilityUnsigned   = 0x2,
-    cudaAtomicCapabilityReduction  = 0x4,
-    cudaAtomicCapabilityScalar32   = 0x8,
-    cudaAtomicCapabilityScalar64   = 0x10,
-    cudaAtomicCapabilityScalar128  = 0x20,
+    cudaAtomicCapabilitySigned = 0x1,
+    cudaAtomicCapabilityUnsigned = 0x2,
+    cudaAtomicCapabilityReduction = 0x4,
+    cudaAtomicCapabilityScalar32 = 0x8,
+    cudaAtomicCapabilityScalar64 = 0x10,
+    cudaAtomicCapabilityScalar128 = 0x20,
     cudaAtomicCapabilityVector32x4 = 0x40
 };
 
-enum cudaDeviceNumaConfig {
-    cudaDeviceNumaConfigNone     = 0,
-    cudaDeviceNumaConfigNumaNode = 1
-};
+enum cudaDeviceNumaConfig { cudaDeviceNumaConfigNone = 0, cudaDeviceNumaConfigNumaNode = 1 };
 
 typedef struct CUuuid_st {
     char bytes[16];
@@ -884,74 +883,71 @@ struct cudaDeviceProp {
     int reserved[56];
 };
 
-/* --- Functions and launches -------------------------------------------------------------------- */
+/* --- Functions and launches --------------------------------------------------------------------
+ */
 
 enum cudaAccessProperty {
-    cudaAccessPropertyNormal     = 0,
-    cudaAccessPropertyStreaming  = 1,
+    cudaAccessPropertyNormal = 0,
+    cudaAccessPropertyStreaming = 1,
     cudaAccessPropertyPersisting = 2
 };
 
 enum cudaSynchronizationPolicy {
-    cudaSyncPolicyAuto         = 1,
-    cudaSyncPolicySpin         = 2,
-    cudaSyncPolicyYield        = 3,
+    cudaSyncPolicyAuto = 1,
+    cudaSyncPolicySpin = 2,
+    cudaSyncPolicyYield = 3,
     cudaSyncPolicyBlockingSync = 4
 };
 
 enum cudaClusterSchedulingPolicy {
-    cudaClusterSchedulingPolicyDefault       = 0,
-    cudaClusterSchedulingPolicySpread        = 1,
+    cudaClusterSchedulingPolicyDefault = 0,
+    cudaClusterSchedulingPolicySpread = 1,
     cudaClusterSchedulingPolicyLoadBalancing = 2
 };
 
 enum cudaFuncAttribute {
-    cudaFuncAttributeMaxDynamicSharedMemorySize        = 8,
-    cudaFuncAttributePreferredSharedMemoryCarveout     = 9,
-    cudaFuncAttributeClusterDimMustBeSet               = 10,
-    cudaFuncAttributeRequiredClusterWidth              = 11,
-    cudaFuncAttributeRequiredClusterHeight             = 12,
-    cudaFuncAttributeRequiredClusterDepth              = 13,
-    cudaFuncAttributeNonPortableClusterSizeAllowed     = 14,
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+    cudaFuncAttributeClusterDimMustBeSet = 10,
+    cudaFuncAttributeRequiredClusterWidth = 11,
+    cudaFuncAttributeRequiredClusterHeight = 12,
+    cudaFuncAttributeRequiredClusterDepth = 13,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
     cudaFuncAttributeClusterSchedulingPolicyPreference = 15,
-    cudaFuncAttributeMax                               = 16
+    cudaFuncAttributeMax = 16
 };
 
 enum cudaSharedCarveout {
-    cudaSharedmemCarveoutDefault   = -1,
+    cudaSharedmemCarveoutDefault = -1,
     cudaSharedmemCarveoutMaxShared = 100,
-    cudaSharedmemCarveoutMaxL1     = 0
+    cudaSharedmemCarveoutMaxL1 = 0
 };
 
-enum cudaCGScope {
-    cudaCGScopeInvalid  = 0,
-    cudaCGScopeGrid     = 1,
-    cudaCGScopeReserved = 2
-};
+enum cudaCGScope { cudaCGScopeInvalid = 0, cudaCGScopeGrid = 1, cudaCGScopeReserved = 2 };
 
 enum cudaLaunchMemSyncDomain {
     cudaLaunchMemSyncDomainDefault = 0,
-    cudaLaunchMemSyncDomainRemote  = 1
+    cudaLaunchMemSyncDomainRemote = 1
 };
 typedef enum cudaLaunchMemSyncDomain cudaLaunchMemSyncDomain;
 
 enum cudaLaunchAttributeID {
-    cudaLaunchAttributeIgnore                            = 0,
-    cudaLaunchAttributeAccessPolicyWindow                = 1,
-    cudaLaunchAttributeCooperative                       = 2,
-    cudaLaunchAttributeSynchronizationPolicy             = 3,
-    cudaLaunchAttributeClusterDimension                  = 4,
+    cudaLaunchAttributeIgnore = 0,
+    cudaLaunchAttributeAccessPolicyWindow = 1,
+    cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeSynchronizationPolicy = 3,
+    cudaLaunchAttributeClusterDimension = 4,
     cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
-    cudaLaunchAttributeProgrammaticStreamSerialization   = 6,
-    cudaLaunchAttributeProgrammaticEvent                 = 7,
-    cudaLaunchAttributePriority                          = 8,
-    cudaLaunchAttributeMemSyncDomainMap                  = 9,
-    cudaLaunchAttributeMemSyncDomain                     = 10,
-    cudaLaunchAttributePreferredClusterDimension         = 11,
-    cudaLaunchAttributeLaunchCompletionEvent             = 12,
-    cudaLaunchAttributeDeviceUpdatableKernelNode         = 13,
-    cudaLaunchAttributePreferredSharedMemoryCarveout     = 14,
-    cudaLaunchAttributeNvlinkUtilCentricScheduling       = 16
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+    cudaLaunchAttributeProgrammaticEvent = 7,
+    cudaLaunchAttributePriority = 8,
+    cudaLaunchAttributeMemSyncDomainMap = 9,
+    cudaLaunchAttributeMemSyncDomain = 10,
+    cudaLaunchAttributePreferredClusterDimension = 11,
+    cudaLaunchAttributeLaunchCompletionEvent = 12,
+    cudaLaunchAttributeDeviceUpdatableKernelNode = 13,
+    cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
+    cudaLaunchAttributeNvlinkUtilCentricScheduling = 16
 };
 typedef enum cudaLaunchAttributeID cudaLaunchAttributeID;
 
@@ -1042,18 +1038,19 @@ typedef struct cudaLaunchConfig_st {
     unsigned int numAttrs;
 } cudaLaunchConfig_t;
 
-/* --- Streams and capture ----------------------------------------------------------------------- */
+/* --- Streams and capture -----------------------------------------------------------------------
+ */
 
 enum cudaStreamCaptureStatus {
-    cudaStreamCaptureStatusNone        = 0,
-    cudaStreamCaptureStatusActive      = 1,
+    cudaStreamCaptureStatusNone = 0,
+    cudaStreamCaptureStatusActive = 1,
     cudaStreamCaptureStatusInvalidated = 2
 };
 
 enum cudaStreamCaptureMode {
-    cudaStreamCaptureModeGlobal      = 0,
+    cudaStreamCaptureModeGlobal = 0,
     cudaStreamCaptureModeThreadLocal = 1,
-    cudaStreamCaptureModeRelaxed     = 2
+    cudaStreamCaptureModeRelaxed = 2
 };
 
 enum cudaStreamUpdateCaptureDependenciesFlags {
@@ -1061,51 +1058,52 @@ enum cudaStreamUpdateCaptureDependenciesFlags {
     cudaStreamSetCaptureDependencies = 1
 };
 
-/* --- Resources of textures and surfaces -------------------------------------------------------- */
+/* --- Resources of textures and surfaces --------------------------------------------------------
+ */
 
 enum cudaResourceType {
-    cudaResourceTypeArray          = 0,
+    cudaResourceTypeArray = 0,
     cudaResourceTypeMipmappedArray = 1,
-    cudaResourceTypeLinear         = 2,
-    cudaResourceTypePitch2D        = 3
+    cudaResourceTypeLinear = 2,
+    cudaResourceTypePitch2D = 3
 };
 
 enum cudaResourceViewFormat {
-    cudaResViewFormatNone                      = 0,
-    cudaResViewFormatUnsignedChar1             = 1,
-    cudaResViewFormatUnsignedChar2             = 2,
-    cudaResViewFormatUnsignedChar4             = 3,
-    cudaResViewFormatSignedChar1               = 4,
-    cudaResViewFormatSignedChar2               = 5,
-    cudaResViewFormatSignedChar4               = 6,
-    cudaResViewFormatUnsignedShort1            = 7,
-    cudaResViewFormatUnsignedShort2            = 8,
-    cudaResViewFormatUnsignedShort4            = 9,
-    cudaResViewFormatSignedShort1              = 10,
-    cudaResViewFormatSignedShort2              = 11,
-    cudaResViewFormatSignedShort4              = 12,
-    cudaResViewFormatUnsignedInt1              = 13,
-    cudaResViewFormatUnsignedInt2              = 14,
-    cudaResViewFormatUnsignedInt4              = 15,
-    cudaResViewFormatSignedInt1                = 16,
-    cudaResViewFormatSignedInt2                = 17,
-    cudaResViewFormatSignedInt4                = 18,
-    cudaResViewFormatHalf1                     = 19,
-    cudaResViewFormatHalf2                     = 20,
-    cudaResViewFormatHalf4                     = 21,
-    cudaResViewFormatFloat1                    = 22,
-    cudaResViewFormatFloat2                    = 23,
-    cudaResViewFormatFloat4                    = 24,
-    cudaResViewFormatUnsignedBlockCompressed1  = 25,
-    cudaResViewFormatUnsignedBlockCompressed2  = 26,
-    cudaResViewFormatUnsignedBlockCompressed3  = 27,
-    cudaResViewFormatUnsignedBlockCompressed4  = 28,
-    cudaResViewFormatSignedBlockCompressed4    = 29,
-    cudaResViewFormatUnsignedBlockCompressed5  = 30,
-    cudaResViewFormatSignedBlockCompressed5    = 31,
+    cudaResViewFormatNone = 0,
+    cudaResViewFormatUnsignedChar1 = 1,
+    cudaResViewFormatUnsignedChar2 = 2,
+    cudaResViewFormatUnsignedChar4 = 3,
+    cudaResViewFormatSignedChar1 = 4,
+    cudaResViewFormatSignedChar2 = 5,
+    cudaResViewFormatSignedChar4 = 6,
+    cudaResViewFormatUnsignedShort1 = 7,
+    cudaResViewFormatUnsignedShort2 = 8,
+    cudaResViewFormatUnsignedShort4 = 9,
+    cudaResViewFormatSignedShort1 = 10,
+    cudaResViewFormatSignedShort2 = 11,
+    cudaResViewFormatSignedShort4 = 12,
+    cudaResViewFormatUnsignedInt1 = 13,
+    cudaResViewFormatUnsignedInt2 = 14,
+    cudaResViewFormatUnsignedInt4 = 15,
+    cudaResViewFormatSignedInt1 = 16,
+    cudaResViewFormatSignedInt2 = 17,
+    cudaResViewFormatSignedInt4 = 18,
+    cudaResViewFormatHalf1 = 19,
+    cudaResViewFormatHalf2 = 20,
+    cudaResViewFormatHalf4 = 21,
+    cudaResViewFormatFloat1 = 22,
+    cudaResViewFormatFloat2 = 23,
+    cudaResViewFormatFloat4 = 24,
+    cudaResViewFormatUnsignedBlockCompressed1 = 25,
+    cudaResViewFormatUnsignedBlockCompressed2 = 26,
+    cudaResViewFormatUnsignedBlockCompressed3 = 27,
+    cudaResViewFormatUnsignedBlockCompressed4 = 28,
+    cudaResViewFormatSignedBlockCompressed4 = 29,
+    cudaResViewFormatUnsignedBlockCompressed5 = 30,
+    cudaResViewFormatSignedBlockCompressed5 = 31,
     cudaResViewFormatUnsignedBlockCompressed6H = 32,
-    cudaResViewFormatSignedBlockCompressed6H   = 33,
-    cudaResViewFormatUnsignedBlockCompressed7  = 34
+    cudaResViewFormatSignedBlockCompressed6H = 33,
+    cudaResViewFormatUnsignedBlockCompressed7 = 34
 };
 
 struct cudaResourceDesc {
@@ -1148,19 +1146,20 @@ struct cudaResourceViewDesc {
     unsigned int reserved[16];
 };
 
-/* --- Between processes and other APIs ---------------------------------------------------------- */
+/* --- Between processes and other APIs ----------------------------------------------------------
+ */
 
 enum cudaGraphicsRegisterFlags {
-    cudaGraphicsRegisterFlagsNone             = 0x0,
-    cudaGraphicsRegisterFlagsReadOnly         = 0x1,
-    cudaGraphicsRegisterFlagsWriteDiscard     = 0x2,
+    cudaGraphicsRegisterFlagsNone = 0x0,
+    cudaGraphicsRegisterFlagsReadOnly = 0x1,
+    cudaGraphicsRegisterFlagsWriteDiscard = 0x2,
     cudaGraphicsRegisterFlagsSurfaceLoadStore = 0x4,
-    cudaGraphicsRegisterFlagsTextureGather    = 0x8
+    cudaGraphicsRegisterFlagsTextureGather = 0x8
 };
 
 enum cudaGraphicsMapFlags {
-    cudaGraphicsMapFlagsNone         = 0,
-    cudaGraphicsMapFlagsReadOnly     = 1,
+    cudaGraphicsMapFlagsNone = 0,
+    cudaGraphicsMapFlagsReadOnly = 1,
     cudaGraphicsMapFlagsWriteDiscard = 2
 };
 
@@ -1174,26 +1173,26 @@ enum cudaGraphicsCubeFace {
 };
 
 enum cudaExternalMemoryHandleType {
-    cudaExternalMemoryHandleTypeOpaqueFd         = 1,
-    cudaExternalMemoryHandleTypeOpaqueWin32      = 2,
-    cudaExternalMemoryHandleTypeOpaqueWin32Kmt   = 3,
-    cudaExternalMemoryHandleTypeD3D12Heap        = 4,
-    cudaExternalMemoryHandleTypeD3D12Resource    = 5,
-    cudaExternalMemoryHandleTypeD3D11Resource    = 6,
+    cudaExternalMemoryHandleTypeOpaqueFd = 1,
+    cudaExternalMemoryHandleTypeOpaqueWin32 = 2,
+    cudaExternalMemoryHandleTypeOpaqueWin32Kmt = 3,
+    cudaExternalMemoryHandleTypeD3D12Heap = 4,
+    cudaExternalMemoryHandleTypeD3D12Resource = 5,
+    cudaExternalMemoryHandleTypeD3D11Resource = 6,
     cudaExternalMemoryHandleTypeD3D11ResourceKmt = 7,
-    cudaExternalMemoryHandleTypeNvSciBuf         = 8
+    cudaExternalMemoryHandleTypeNvSciBuf = 8
 };
 
 enum cudaExternalSemaphoreHandleType {
-    cudaExternalSemaphoreHandleTypeOpaqueFd               = 1,
-    cudaExternalSemaphoreHandleTypeOpaqueWin32            = 2,
-    cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt         = 3,
-    cudaExternalSemaphoreHandleTypeD3D12Fence             = 4,
-    cudaExternalSemaphoreHandleTypeD3D11Fence             = 5,
-    cudaExternalSemaphoreHandleTypeNvSciSync              = 6,
-    cudaExternalSemaphoreHandleTypeKeyedMutex             = 7,
-    cudaExternalSemaphoreHandleTypeKeyedMutexKmt          = 8,
-    cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd    = 9,
+    cudaExternalSemaphoreHandleTypeOpaqueFd = 1,
+    cudaExternalSemaphoreHandleTypeOpaqueWin32 = 2,
+    cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt = 3,
+    cudaExternalSemaphoreHandleTypeD3D12Fence = 4,
+    cudaExternalSemaphoreHandleTypeD3D11Fence = 5,
+    cudaExternalSemaphoreHandleTypeNvSciSync = 6,
+    cudaExternalSemaphoreHandleTypeKeyedMutex = 7,
+    cudaExternalSemaphoreHandleTypeKeyedMutexKmt = 8,
+    cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd = 9,
     cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32 = 10
 };
 
@@ -1287,53 +1286,51 @@ struct cudaExternalSemaphoreWaitParams {
     unsigned int reserved[16];
 };
 
-/* --- Libraries and the driver's entry points --------------------------------------------------- */
+/* --- Libraries and the driver's entry points ---------------------------------------------------
+ */
 
 enum cudaJitOption {
-    cudaJitMaxRegisters            = 0,
-    cudaJitThreadsPerBlock         = 1,
-    cudaJitWallTime                = 2,
-    cudaJitInfoLogBuffer           = 3,
-    cudaJitInfoLogBufferSizeBytes  = 4,
-    cudaJitErrorLogBuffer          = 5,
+    cudaJitMaxRegisters = 0,
+    cudaJitThreadsPerBlock = 1,
+    cudaJitWallTime = 2,
+    cudaJitInfoLogBuffer = 3,
+    cudaJitInfoLogBufferSizeBytes = 4,
+    cudaJitErrorLogBuffer = 5,
     cudaJitErrorLogBufferSizeBytes = 6,
-    cudaJitOptimizationLevel       = 7,
-    cudaJitFallbackStrategy        = 10,
-    cudaJitGenerateDebugInfo       = 11,
-    cudaJitLogVerbose              = 12,
-    cudaJitGenerateLineInfo        = 13,
-    cudaJitCacheMode               = 14,
+    cudaJitOptimizationLevel = 7,
+    cudaJitFallbackStrategy = 10,
+    cudaJitGenerateDebugInfo = 11,
+    cudaJitLogVerbose = 12,
+    cudaJitGenerateLineInfo = 13,
+    cudaJitCacheMode = 14,
     cudaJitPositionIndependentCode = 30,
-    cudaJitMinCtaPerSm             = 31,
-    cudaJitMaxThreadsPerBlock      = 32,
+    cudaJitMinCtaPerSm = 31,
+    cudaJitMaxThreadsPerBlock = 32,
     cudaJitOverrideDirectiveValues = 33
 };
 
 enum cudaLibraryOption {
     cudaLibraryHostUniversalFunctionAndDataTable = 0,
-    cudaLibraryBinaryIsPreserved                 = 1
+    cudaLibraryBinaryIsPreserved = 1
 };
 
 enum cudaJit_CacheMode {
     cudaJitCacheOptionNone = 0,
-    cudaJitCacheOptionCG   = 1,
-    cudaJitCacheOptionCA   = 2
+    cudaJitCacheOptionCG = 1,
+    cudaJitCacheOptionCA = 2
 };
 
-enum cudaJit_Fallback {
-    cudaPreferPtx    = 0,
-    cudaPreferBinary = 1
-};
+enum cudaJit_Fallback { cudaPreferPtx = 0, cudaPreferBinary = 1 };
 
 enum cudaGetDriverEntryPointFlags {
-    cudaEnableDefault                = 0,
-    cudaEnableLegacyStream           = 1,
+    cudaEnableDefault = 0,
+    cudaEnableLegacyStream = 1,
     cudaEnablePerThreadDefaultStream = 2
 };
 
 enum cudaDriverEntryPointQueryResult {
-    cudaDriverEntryPointSuccess             = 0,
-    cudaDriverEntryPointSymbolNotFound      = 1,
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1,
     cudaDriverEntryPointVersionNotSufficent = 2
 };
 
@@ -1344,108 +1341,103 @@ struct cudalibraryHostUniversalFunctionAndDataTable {
     size_t dataWindowSize;
 };
 
-/* --- Graphs ------------------------------------------------------------------------------------ */
+/* --- Graphs ------------------------------------------------------------------------------------
+ */
 
-enum cudaUserObjectFlags {
-    cudaUserObjectNoDestructorSync = 1
-};
+enum cudaUserObjectFlags { cudaUserObjectNoDestructorSync = 1 };
 
-enum cudaUserObjectRetainFlags {
-    cudaGraphUserObjectMove = 1
-};
+enum cudaUserObjectRetainFlags { cudaGraphUserObjectMove = 1 };
 
 enum cudaGraphMemAttributeType {
-    cudaGraphMemAttrUsedMemCurrent     = 0,
-    cudaGraphMemAttrUsedMemHigh        = 1,
+    cudaGraphMemAttrUsedMemCurrent = 0,
+    cudaGraphMemAttrUsedMemHigh = 1,
     cudaGraphMemAttrReservedMemCurrent = 2,
-    cudaGraphMemAttrReservedMemHigh    = 3
+    cudaGraphMemAttrReservedMemHigh = 3
 };
 
-enum cudaGraphConditionalHandleFlags {
-    cudaGraphCondAssignDefault = 1
-};
+enum cudaGraphConditionalHandleFlags { cudaGraphCondAssignDefault = 1 };
 
 enum cudaGraphConditionalNodeType {
-    cudaGraphCondTypeIf     = 0,
-    cudaGraphCondTypeWhile  = 1,
+    cudaGraphCondTypeIf = 0,
+    cudaGraphCondTypeWhile = 1,
     cudaGraphCondTypeSwitch = 2
 };
 
 enum cudaGraphNodeType {
-    cudaGraphNodeTypeKernel             = 0,
-    cudaGraphNodeTypeMemcpy             = 1,
-    cudaGraphNodeTypeMemset             = 2,
-    cudaGraphNodeTypeHost               = 3,
-    cudaGraphNodeTypeGraph              = 4,
-    cudaGraphNodeTypeEmpty              = 5,
-    cudaGraphNodeTypeWaitEvent          = 6,
-    cudaGraphNodeTypeEventRecord        = 7,
+    cudaGraphNodeTypeKernel = 0,
+    cudaGraphNodeTypeMemcpy = 1,
+    cudaGraphNodeTypeMemset = 2,
+    cudaGraphNodeTypeHost = 3,
+    cudaGraphNodeTypeGraph = 4,
+    cudaGraphNodeTypeEmpty = 5,
+    cudaGraphNodeTypeWaitEvent = 6,
+    cudaGraphNodeTypeEventRecord = 7,
     cudaGraphNodeTypeExtSemaphoreSignal = 8,
-    cudaGraphNodeTypeExtSemaphoreWait   = 9,
-    cudaGraphNodeTypeMemAlloc           = 10,
-    cudaGraphNodeTypeMemFree            = 11,
-    cudaGraphNodeTypeConditional        = 13,
-    cudaGraphNodeTypeCount              = 14
+    cudaGraphNodeTypeExtSemaphoreWait = 9,
+    cudaGraphNodeTypeMemAlloc = 10,
+    cudaGraphNodeTypeMemFree = 11,
+    cudaGraphNodeTypeConditional = 13,
+    cudaGraphNodeTypeCount = 14
 };
 
 enum cudaGraphChildGraphNodeOwnership {
     cudaGraphChildGraphOwnershipClone = 0,
-    cudaGraphChildGraphOwnershipMove  = 1
+    cudaGraphChildGraphOwnershipMove = 1
 };
 
 typedef enum cudaGraphDependencyType_enum {
-    cudaGraphDependencyTypeDefault      = 0,
+    cudaGraphDependencyTypeDefault = 0,
     cudaGraphDependencyTypeProgrammatic = 1
 } cudaGraphDependencyType;
 
 enum cudaGraphExecUpdateResult {
-    cudaGraphExecUpdateSuccess                        = 0,
-    cudaGraphExecUpdateError                          = 1,
-    cudaGraphExecUpdateErrorTopologyChanged           = 2,
-    cudaGraphExecUpdateErrorNodeTypeChanged           = 3,
-    cudaGraphExecUpdateErrorFunctionChanged           = 4,
-    cudaGraphExecUpdateErrorParametersChanged         = 5,
-    cudaGraphExecUpdateErrorNotSupported              = 6,
+    cudaGraphExecUpdateSuccess = 0,
+    cudaGraphExecUpdateError = 1,
+    cudaGraphExecUpdateErrorTopologyChanged = 2,
+    cudaGraphExecUpdateErrorNodeTypeChanged = 3,
+    cudaGraphExecUpdateErrorFunctionChanged = 4,
+    cudaGraphExecUpdateErrorParametersChanged = 5,
+    cudaGraphExecUpdateErrorNotSupported = 6,
     cudaGraphExecUpdateErrorUnsupportedFunctionChange = 7,
-    cudaGraphExecUpdateErrorAttributesChanged         = 8
+    cudaGraphExecUpdateErrorAttributesChanged = 8
 };
 
 enum cudaGraphInstantiateResult {
-    cudaGraphInstantiateSuccess                     = 0,
-    cudaGraphInstantiateError                       = 1,
-    cudaGraphInstantiateInvalidStructure            = 2,
-    cudaGraphInstantiateNodeOperationNotSupported   = 3,
+    cudaGraphInstantiateSuccess = 0,
+    cudaGraphInstantiateError = 1,
+    cudaGraphInstantiateInvalidStructure = 2,
+    cudaGraphInstantiateNodeOperationNotSupported = 3,
     cudaGraphInstantiateMultipleDevicesNotSupported = 4,
-    cudaGraphInstantiateConditionalHandleUnused     = 5
+    cudaGraphInstantiateConditionalHandleUnused = 5
 };
 typedef enum cudaGraphInstantiateResult cudaGraphInstantiateResult;
 
 enum cudaGraphKernelNodeField {
     cudaGraphKernelNodeFieldInvalid = 0,
     cudaGraphKernelNodeFieldGridDim = 1,
-    cudaGraphKernelNodeFieldParam   = 2,
+    cudaGraphKernelNodeFieldParam = 2,
     cudaGraphKernelNodeFieldEnabled = 3
 };
 
 enum cudaGraphDebugDotFlags {
-    cudaGraphDebugDotFlagsVerbose                  = 0x1,
-    cudaGraphDebugDotFlagsKernelNodeParams         = 0x4,
-    cudaGraphDebugDotFlagsMemcpyNodeParams         = 0x8,
-    cudaGraphDebugDotFlagsMemsetNodeParams         = 0x10,
-    cudaGraphDebugDotFlagsHostNodeParams           = 0x20,
-    cudaGraphDebugDotFlagsEventNodeParams          = 0x40,
+    cudaGraphDebugDotFlagsVerbose = 0x1,
+    cudaGraphDebugDotFlagsKernelNodeParams = 0x4,
+    cudaGraphDebugDotFlagsMemcpyNodeParams = 0x8,
+    cudaGraphDebugDotFlagsMemsetNodeParams = 0x10,
+    cudaGraphDebugDotFlagsHostNodeParams = 0x20,
+    cudaGraphDebugDotFlagsEventNodeParams = 0x40,
     cudaGraphDebugDotFlagsExtSemasSignalNodeParams = 0x80,
-    cudaGraphDebugDotFlagsExtSemasWaitNodeParams   = 0x100,
-    cudaGraphDebugDotFlagsKernelNodeAttributes     = 0x200,
-    cudaGraphDebugDotFlagsHandles                  = 0x400,
-    cudaGraphDebugDotFlagsConditionalNodeParams    = 0x8000
+    cudaGraphDebugDotFlagsExtSemasWaitNodeParams = 0x100,
+    cudaGraphDebugDotFlagsKernelNodeAttributes = 0x200,
+    cudaGraphDebugDotFlagsHandles = 0x400,
+    cudaGraphDebugDotFlagsConditionalNodeParams = 0x8000
 };
 
 enum cudaGraphInstantiateFlags {
     cudaGraphInstantiateFlagAutoFreeOnLaunch = 0x1,
-    cudaGraphInstantiateFlagUpload           = 0x2,
-    cudaGraphInstantiateFlagDeviceLaunch     = 0x4,
-    cudaGraphInstantiateFlagUseNodePriority  = 0x8
+    cudaGraphInstantiateFlagUpload = 0x2,
+    cudaGraphInstantiateFlagDeviceLaunch = 0x4,
+    cudaGraphInstantiateFlagUseNodePriority = 0x8
 };
 
 struct cudaMemcpyNodeParams {
@@ -1619,16 +1611,14 @@ struct cudaGraphKernelNodeUpdate {
     } updateData;
 };
 
-/* --- Notifications and logs -------------------------------------------------------------------- */
+/* --- Notifications and logs --------------------------------------------------------------------
+ */
 
 typedef enum cudaAsyncNotificationType_enum {
     cudaAsyncNotificationTypeOverBudget = 1
 } cudaAsyncNotificationType;
 
-typedef enum CUDAlogLevel_enum {
-    cudaLogLevelError   = 0,
-    cudaLogLevelWarning = 1
-} cudaLogLevel;
+typedef enum CUDAlogLevel_enum { cudaLogLevelError = 0, cudaLogLevelWarning = 1 } cudaLogLevel;
 
 typedef struct cudaAsyncNotificationInfo {
     cudaAsyncNotificationType type;
@@ -1643,24 +1633,28 @@ typedef void (*cudaAsyncCallback)(cudaAsyncNotificationInfo_t *, void *, cudaAsy
 typedef unsigned int cudaLogIterator;
 
 /* Older names of launch attributes, on kernel nodes and on streams */
-#define cudaKernelNodeAttrID                                     cudaLaunchAttributeID
-#define cudaKernelNodeAttrValue                                  cudaLaunchAttributeValue
-#define cudaKernelNodeAttributeAccessPolicyWindow                cudaLaunchAttributeAccessPolicyWindow
-#define cudaKernelNodeAttributeClusterDimension                  cudaLaunchAttributeClusterDimension
-#define cudaKernelNodeAttributeClusterSchedulingPolicyPreference cudaLaunchAttributeClusterSchedulingPolicyPreference
-#define cudaKernelNodeAttributeCooperative                       cudaLaunchAttributeCooperative
-#define cudaKernelNodeAttributeDeviceUpdatableKernelNode         cudaLaunchAttributeDeviceUpdatableKernelNode
-#define cudaKernelNodeAttributeMemSyncDomain                     cudaLaunchAttributeMemSyncDomain
-#define cudaKernelNodeAttributeMemSyncDomainMap                  cudaLaunchAttributeMemSyncDomainMap
-#define cudaKernelNodeAttributeNvlinkUtilCentricScheduling       cudaLaunchAttributeNvlinkUtilCentricScheduling
-#define cudaKernelNodeAttributePreferredSharedMemoryCarveout     cudaLaunchAttributePreferredSharedMemoryCarveout
-#define cudaKernelNodeAttributePriority                          cudaLaunchAttributePriority
-#define cudaStreamAttrID                                         cudaLaunchAttributeID
-#define cudaStreamAttrValue                                      cudaLaunchAttributeValue
-#define cudaStreamAttributeAccessPolicyWindow                    cudaLaunchAttributeAccessPolicyWindow
-#define cudaStreamAttributeMemSyncDomain                         cudaLaunchAttributeMemSyncDomain
-#define cudaStreamAttributeMemSyncDomainMap                      cudaLaunchAttributeMemSyncDomainMap
-#define cudaStreamAttributePriority                              cudaLaunchAttributePriority
-#define cudaStreamAttributeSynchronizationPolicy                 cudaLaunchAttributeSynchronizationPolicy
+#define cudaKernelNodeAttrID                      cudaLaunchAttributeID
+#define cudaKernelNodeAttrValue                   cudaLaunchAttributeValue
+#define cudaKernelNodeAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaKernelNodeAttributeClusterDimension   cudaLaunchAttributeClusterDimension
+#define cudaKernelNodeAttributeClusterSchedulingPolicyPreference                                   \
+    cudaLaunchAttributeClusterSchedulingPolicyPreference
+#define cudaKernelNodeAttributeCooperative cudaLaunchAttributeCooperative
+#define cudaKernelNodeAttributeDeviceUpdatableKernelNode                                           \
+    cudaLaunchAttributeDeviceUpdatableKernelNode
+#define cudaKernelNodeAttributeMemSyncDomain    cudaLaunchAttributeMemSyncDomain
+#define cudaKernelNodeAttributeMemSyncDomainMap cudaLaunchAttributeMemSyncDomainMap
+#define cudaKernelNodeAttributeNvlinkUtilCentricScheduling                                         \
+    cudaLaunchAttributeNvlinkUtilCentricScheduling
+#define cudaKernelNodeAttributePreferredSharedMemoryCarveout                                       \
+    cudaLaunchAttributePreferredSharedMemoryCarveout
+#define cudaKernelNodeAttributePriority          cudaLaunchAttributePriority
+#define cudaStreamAttrID                         cudaLaunchAttributeID
+#define cudaStreamAttrValue                      cudaLaunchAttributeValue
+#define cudaStreamAttributeAccessPolicyWindow    cudaLaunchAttributeAccessPolicyWindow
+#define cudaStreamAttributeMemSyncDomain         cudaLaunchAttributeMemSyncDomain
+#define cudaStreamAttributeMemSyncDomainMap      cudaLaunchAttributeMemSyncDomainMap
+#define cudaStreamAttributePriority              cudaLaunchAttributePriority
+#define cudaStreamAttributeSynchronizationPolicy cudaLaunchAttributeSynchronizationPolicy
 
 #endif

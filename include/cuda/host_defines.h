@@ -1,20 +1,23 @@
-/* The words that mark where a function runs and where a variable lives. In CUDA mode (clang, as `weir cc` drives it) they
- * are clang's attributes; in C and C++ they are nothing, so that one header serves both.
+/* The words that mark where a function runs and where a variable lives. In CUDA mode (clang, as
+ * `weir cc` drives it) they are clang's attributes; in C and C++ they are nothing, so that one
+ * header serves both.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_HOST_DEFINES_H
 #define WEIR_CUDA_HOST_DEFINES_H
 
 #if defined(__clang__) && defined(__CUDA__)
 
-#define __host__     __attribute__((host))
-#define __device__   __attribute__((device))
-#define __global__   __attribute__((global))
-#define __shared__   __attribute__((shared))
-#define __constant__ __attribute__((constant))
+#define __host__               __attribute__((host))
+#define __device__             __attribute__((device))
+#define __global__             __attribute__((global))
+#define __shared__             __attribute__((shared))
+#define __constant__           __attribute__((constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__      __attribute__((grid_constant))
 /* Unified memory under weir cc: clang's CUDA mode has no managed variables. */
-#define __managed__  _Static_assert(0, "weir cc does not support __managed__ variables yet: use cudaMallocManaged");
+#define __managed__                                                                                \
+    _Static_assert(0, "weir cc does not support __managed__ variables yet: use "                   \
+                      "cudaMallocManaged");
 #define __cluster_dims__(...)                                                                      \
     _Static_assert(0, "weir cc does not support __cluster_dims__ (clusters) yet");
 

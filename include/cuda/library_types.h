@@ -1,4 +1,5 @@
-/* Names of element types that CUDA's libraries share. Only the part that the runtime's own headers bring along.
+/* Names of element types that CUDA's libraries share. Only the part that the runtime's own
+ * headers bring along.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_LIBRARY_TYPES_H
 #define WEIR_CUDA_LIBRARY_TYPES_H
@@ -43,7 +44,11 @@ typedef enum cudaDataType_t {
 } cudaDataType_t;
 typedef cudaDataType_t cudaDataType;
 
-typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType_t;
+typedef enum libraryPropertyType_t {
+    MAJOR_VERSION,
+    MINOR_VERSION,
+    PATCH_LEVEL
+} libraryPropertyType_t;
 typedef libraryPropertyType_t libraryPropertyType;
 
 #endif

@@ -3,30 +3,24 @@
 #ifndef WEIR_CUDA_TEXTURE_TYPES_H
 #define WEIR_CUDA_TEXTURE_TYPES_H
 
-#define cudaTextureType1D            0x01
-#define cudaTextureType2D            0x02
-#define cudaTextureType3D            0x03
-#define cudaTextureTypeCubemap       0x0c
-#define cudaTextureType1DLayered     0xf1
-#define cudaTextureType2DLayered     0xf2
+#define cudaTextureType1D             0x01
+#define cudaTextureType2D             0x02
+#define cudaTextureType3D             0x03
+#define cudaTextureTypeCubemap        0x0c
+#define cudaTextureType1DLayered      0xf1
+#define cudaTextureType2DLayered      0xf2
 #define cudaTextureTypeCubemapLayered 0xfc
 
 enum cudaTextureAddressMode {
-    cudaAddressModeWrap   = 0,
-    cudaAddressModeClamp  = 1,
+    cudaAddressModeWrap = 0,
+    cudaAddressModeClamp = 1,
     cudaAddressModeMirror = 2,
     cudaAddressModeBorder = 3
 };
 
-enum cudaTextureFilterMode {
-    cudaFilterModePoint  = 0,
-    cudaFilterModeLinear = 1
-};
+enum cudaTextureFilterMode { cudaFilterModePoint = 0, cudaFilterModeLinear = 1 };
 
-enum cudaTextureReadMode {
-    cudaReadModeElementType     = 0,
-    cudaReadModeNormalizedFloat = 1
-};
+enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
 
 struct cudaTextureDesc {
     enum cudaTextureAddressMode addressMode[3];

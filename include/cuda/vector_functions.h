@@ -34,7 +34,8 @@
         return v;                                                                                  \
     }
 #define WEIR_CUDA_MAKE(T, C)                                                                       \
-    WEIR_CUDA_MAKE1(T##1, C) WEIR_CUDA_MAKE2(T##2, C) WEIR_CUDA_MAKE3(T##3, C) WEIR_CUDA_MAKE4(T##4, C)
+    WEIR_CUDA_MAKE1(T##1, C)                                                                       \
+    WEIR_CUDA_MAKE2(T##2, C) WEIR_CUDA_MAKE3(T##3, C) WEIR_CUDA_MAKE4(T##4, C)
 #define WEIR_CUDA_MAKE_WIDE(T, C)                                                                  \
     WEIR_CUDA_MAKE(T, C) WEIR_CUDA_MAKE4(T##4_16a, C) WEIR_CUDA_MAKE4(T##4_32a, C)
 

@@ -1,6 +1,6 @@
-/* The short vectors (char1 .. double4) and dim3. Sizes and alignments are part of the binary interface: kernels get these
- * by value. Two- and four-component vectors are aligned for one access, except that the 32-byte ones keep 16; the
- * _16a and _32a forms say theirs in the name.
+/* The short vectors (char1 .. double4) and dim3. Sizes and alignments are part of the binary
+ * interface: kernels get these by value. Two- and four-component vectors are aligned for one
+ * access, except that the 32-byte ones keep 16; the _16a and _32a forms say theirs in the name.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_VECTOR_TYPES_H
 #define WEIR_CUDA_VECTOR_TYPES_H
@@ -84,12 +84,16 @@ typedef struct __align__(32) double4_32a { double x, y, z, w; } double4_32a;
 typedef struct dim3 {
     unsigned int x, y, z;
 #if defined(__cplusplus) && __cplusplus >= 201103L
-    __host__ __device__ constexpr dim3(unsigned int nx = 1, unsigned int ny = 1, unsigned int nz = 1)
+    __host__ __device__ constexpr dim3(unsigned int nx = 1, unsigned int ny = 1,
+                                       unsigned int nz = 1)
         : x(nx), y(ny), z(nz)
     {
     }
     __host__ __device__ constexpr dim3(uint3 n) : x(n.x), y(n.y), z(n.z) {}
-    __host__ __device__ constexpr operator uint3() const { return uint3{x, y, z}; }
+    __host__ __device__ constexpr operator uint3() const
+    {
+        return uint3{x, y, z};
+    }
 #elif defined(__cplusplus)
     __host__ __device__ dim3(unsigned int nx = 1, unsigned int ny = 1, unsigned int nz = 1)
         : x(nx), y(ny), z(nz)

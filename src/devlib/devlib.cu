@@ -1,7 +1,8 @@
-/* The device library of `weir cc`: the functions that clang's CUDA headers call for mathematics and number formats
- * (the names __nv_* are theirs). Compiled once at build time to LLVM bitcode, with Debian's libclc (built for NVPTX)
- * linked in for the elementary functions; every name of libclc becomes internal, so that a program's own `clamp` or
- * `mix` can not meet it. What PTX has an instruction for is that instruction. Measured errors: docs/dependencies.md.
+/* The device library of `weir cc`: the functions that clang's CUDA headers call for mathematics
+ * and number formats (the names __nv_* are theirs). Compiled once at build time to LLVM bitcode,
+ * with Debian's libclc (built for NVPTX) linked in for the elementary functions; every name of
+ * libclc becomes internal, so that a program's own `clamp` or `mix` can not meet it. What PTX
+ * has an instruction for is that instruction. Measured errors: docs/dependencies.md.
  * SPDX-License-Identifier: Apache-2.0 */
 
 #define DEV extern "C" __attribute__((device))
@@ -9,7 +10,7 @@ typedef unsigned int uint;
 typedef long long ll;
 typedef unsigned long long ull;
 
-/* --- Elementary functions from libclc ------------------------------------------------------------------------------ */
+/* --- Elementary functions from libclc ---------------------------------------------------------- */
 
 /* OpenCL C mangles its overloads as C++ does: sin(float) is _Z3sinf. */
 #define CLC1(name, mangled)                                                                        \
@@ -88,7 +89,7 @@ DEV void __nv_sincos(double x, double *s, double *c) { *s = clc_sin(x), *c = clc
 DEV void __nv_sincospif(float x, float *s, float *c) { *s = clc_sinpif(x), *c = clc_cospif(x); }
 DEV void __nv_sincospi(double x, double *s, double *c) { *s = clc_sinpi(x), *c = clc_cospi(x); }
 
-/* --- One instruction, or nearly ------------------------------------------------------------------------------------ */
+/* --- One instruction, or nearly ---------------------------------------------------------------- */
 
 #define BUILTIN1(name)                                                                             \
     DEV float __nv_##name##f(float x) { return __builtin_##name##f(x); }                           \
@@ -143,7 +144,7 @@ DEV int __nv_isinfd(double x) { return __builtin_isinf(x); }
 DEV int __nv_finitef(float x) { return __builtin_isfinite(x); }
 DEV int __nv_isfinited(double x) { return __builtin_isfinite(x); }
 
-/* --- Bits ---------------------------------------------------------------------------------------------------------- */
+/* --- Bits -------------------------------------------------------------------------------------- */
 
 template <class To, class From> static __attribute__((device)) inline To bits(From v)
 {
@@ -180,7 +181,7 @@ DEV uint __nv_byte_perm(uint a, uint b, uint s)
     return r;
 }
 
-/* --- Integers ------------------------------------------------------------------------------------------------------ */
+/* --- Integers ---------------------------------------------------------------------------------- */
 
 DEV int __nv_abs(int x) { return x < 0 ? (int)(0u - (uint)x) : x; }
 DEV ll __nv_llabs(ll x) { return x < 0 ? (ll)(0ull - (ull)x) : x; }
@@ -205,7 +206,7 @@ DEV uint __nv_urhadd(uint a, uint b) { return (a | b) - ((a ^ b) >> 1); }
 DEV uint __nv_sad(int a, int b, uint c) { return (a > b ? (uint)a - (uint)b : (uint)b - (uint)a) + c; }
 DEV uint __nv_usad(uint a, uint b, uint c) { return (a > b ? a - b : b - a) + c; }
 
-/* --- Arithmetic with a rounding mode: never contracted, never reordered --------------------------------------------- */
+/* --- Arithmetic with a rounding mode: never contracted, never reordered ------------------------ */
 
 /* rd and ru are PTX's rm (towards minus) and rp (towards plus). */
 #define MODES(X) X(rn, rn) X(rz, rz) X(rd, rm) X(ru, rp)
@@ -256,7 +257,7 @@ DEV double __nv_rcp64h(double x) { return bits<double>(bits<ull>(1.0 / x) & 0xff
 DEV unsigned short __nv_float2half_rn(float x) { return (unsigned short)__nvvm_f2h_rn(x); }
 DEV float __nv_half2float(unsigned short x) { return (float)bits<_Float16>(x); }
 
-/* --- Fast forms: the approximate instructions ---------------------------------------------------------------------- */
+/* --- Fast forms: the approximate instructions -------------------------------------------------- */
 
 static const float log2_of_e = 1.4426950408889634f, ln_2 = 0.69314718055994531f;
 static const float log2_of_10 = 3.3219280948873623f, log10_of_2 = 0.30102999566398120f;
@@ -279,7 +280,7 @@ DEV float __nv_fast_log2f(float x) { return __nvvm_lg2_approx_f(x); }
 DEV float __nv_fast_log10f(float x) { return __nvvm_lg2_approx_f(x) * log10_of_2; }
 DEV float __nv_fast_powf(float x, float y) { return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x)); }
 
-/* --- Composed ------------------------------------------------------------------------------------------------------ */
+/* --- Composed ---------------------------------------------------------------------------------- */
 
 DEV float __nv_rcbrtf(float x) { return (float)(1.0 / clc_cbrt((double)x)); }
 DEV double __nv_rcbrt(double x) { return 1.0 / clc_cbrt(x); }

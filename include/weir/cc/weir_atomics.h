@@ -1,10 +1,14 @@
-/* The atomic functions of CUDA C++, with their _block and _system forms, on clang's typed helpers (__iAtomicAdd ...).
+/* The atomic functions of CUDA C++, with their _block and _system forms, on clang's typed helpers
+ * (__iAtomicAdd ...).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CC_WEIR_ATOMICS_H
 #define WEIR_CC_WEIR_ATOMICS_H
 
 #define WEIR_ATOMIC_ONE(NAME, T, HELPER, SCOPE)                                                    \
-    static __device__ inline T NAME##SCOPE(T *p, T v) { return HELPER##SCOPE(p, v); }
+    static __device__ inline T NAME##SCOPE(T *p, T v)                                              \
+    {                                                                                              \
+        return HELPER##SCOPE(p, v);                                                                \
+    }
 #define WEIR_ATOMIC(NAME, T, HELPER)                                                               \
     WEIR_ATOMIC_ONE(NAME, T, HELPER, )                                                             \
     WEIR_ATOMIC_ONE(NAME, T, HELPER, _block)                                                       \

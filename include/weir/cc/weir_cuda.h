@@ -1,8 +1,9 @@
-/* What every .cu file sees under `weir cc`, before its first line: the runtime API, and the device side of CUDA C++.
- * clang brings the compiler's half (its own headers __clang_cuda_*, used from its resource folder: built-in variables,
- * mathematics on the __nv_* names of our device library, shuffles, votes); here is the rest: the order in which things
- * are declared, atomics, cached loads and stores, dot products, time, printf, assert, malloc.
- * Used in both passes: in the host pass device functions are declared too, so that templates can name them.
+/* What every .cu file sees under `weir cc`, before its first line: the runtime API, and the
+ * device side of CUDA C++. clang brings the compiler's half (its own headers __clang_cuda_*,
+ * used from its resource folder: built-in variables, mathematics on the __nv_* names of our
+ * device library, shuffles, votes); here is the rest: the order in which things are declared,
+ * atomics, cached loads and stores, dot products, time, printf, assert, malloc. Used in both
+ * passes: in the host pass device functions are declared too, so that templates can name them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CC_WEIR_CUDA_H
 #define WEIR_CC_WEIR_CUDA_H
@@ -12,13 +13,14 @@
 #endif
 
 /* libstdc++ and programs look at these. */
-#define __CUDACC__          1
-#define __WEIR_CC__         1
+#define __CUDACC__           1
+#define __WEIR_CC__          1
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDACC_VER_BUILD__ 0
 
-/* Device overloads of the mathematical functions must be declared before libstdc++ defines the host's. */
+/* Device overloads of the mathematical functions must be declared before libstdc++ defines the
+ * host's. */
 #include <__clang_cuda_math_forward_declares.h>
 
 #include <cmath>
@@ -30,7 +32,8 @@
 
 #include "../../cuda/cuda_runtime.h"
 
-/* The host pass declares what the highest architecture has; the device pass refuses what its own has not. */
+/* The host pass declares what the highest architecture has; the device pass refuses what its own
+ * has not. */
 #pragma push_macro("__CUDA_ARCH__")
 #ifndef __CUDA_ARCH__
 #define __CUDA_ARCH__ 9999
@@ -52,8 +55,8 @@ __device__ int vprintf(const char *, const char *);
 __device__ int printf(const char *, ...); /* clang turns it into vprintf */
 __device__ void free(void *) __attribute__((nothrow));
 __device__ void *malloc(size_t) __attribute__((nothrow)) __attribute__((malloc));
-__device__ void __assertfail(const char *message, const char *file, unsigned line, const char *function,
-                             size_t char_size);
+__device__ void __assertfail(const char *message, const char *file, unsigned line,
+                             const char *function, size_t char_size);
 /* What glibc's assert() calls. */
 static __device__ inline void __assert_fail(const char *message, const char *file, unsigned line,
                                             const char *function)
@@ -62,23 +65,55 @@ static __device__ inline void __assert_fail(const char *message, const char *fil
 }
 }
 
-namespace std
+namespace std {
+static __device__ inline void free(void *p)
 {
-static __device__ inline void free(void *p) { ::free(p); }
-static __device__ inline void *malloc(size_t bytes) { return ::malloc(bytes); }
+    ::free(p);
+}
+static __device__ inline void *malloc(size_t bytes)
+{
+    return ::malloc(bytes);
+}
 } // namespace std
 
-__device__ inline __cuda_builtin_threadIdx_t::operator dim3() const { return dim3(x, y, z); }
-__device__ inline __cuda_builtin_threadIdx_t::operator uint3() const { return {x, y, z}; }
-__device__ inline __cuda_builtin_blockIdx_t::operator dim3() const { return dim3(x, y, z); }
-__device__ inline __cuda_builtin_blockIdx_t::operator uint3() const { return {x, y, z}; }
-__device__ inline __cuda_builtin_blockDim_t::operator dim3() const { return dim3(x, y, z); }
-__device__ inline __cuda_builtin_blockDim_t::operator uint3() const { return {x, y, z}; }
-__device__ inline __cuda_builtin_gridDim_t::operator dim3() const { return dim3(x, y, z); }
-__device__ inline __cuda_builtin_gridDim_t::operator uint3() const { return {x, y, z}; }
+__device__ inline __cuda_builtin_threadIdx_t::operator dim3() const
+{
+    return dim3(x, y, z);
+}
+__device__ inline __cuda_builtin_threadIdx_t::operator uint3() const
+{
+    return {x, y, z};
+}
+__device__ inline __cuda_builtin_blockIdx_t::operator dim3() const
+{
+    return dim3(x, y, z);
+}
+__device__ inline __cuda_builtin_blockIdx_t::operator uint3() const
+{
+    return {x, y, z};
+}
+__device__ inline __cuda_builtin_blockDim_t::operator dim3() const
+{
+    return dim3(x, y, z);
+}
+__device__ inline __cuda_builtin_blockDim_t::operator uint3() const
+{
+    return {x, y, z};
+}
+__device__ inline __cuda_builtin_gridDim_t::operator dim3() const
+{
+    return dim3(x, y, z);
+}
+__device__ inline __cuda_builtin_gridDim_t::operator uint3() const
+{
+    return {x, y, z};
+}
 
 /* clang's intrinsics use these two. */
-static __device__ inline unsigned int __isShared(const void *p) { return __nvvm_isspacep_shared(p); }
+static __device__ inline unsigned int __isShared(const void *p)
+{
+    return __nvvm_isspacep_shared(p);
+}
 static __device__ inline size_t __cvta_generic_to_shared(const void *p);
 
 #include <__clang_cuda_cmath.h>

@@ -1,5 +1,5 @@
-/* __match_any_sync and __match_all_sync over all 32- and 64-bit types, on clang's two widths. clang's intrinsics header
- * includes this name.
+/* __match_any_sync and __match_all_sync over all 32- and 64-bit types, on clang's two widths.
+ * clang's intrinsics header includes this name.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CC_CRT_SM_70_RT_HPP
 #define WEIR_CC_CRT_SM_70_RT_HPP
