@@ -1,0 +1,110 @@
+/* libweir-audit.so: the dynamic loader's auditor (rtld-audit(7)) that takes over each object of a
+ * program before the object's constructors run. An object with a CUDA runtime inside gets its
+ * entries patched (take.c); a request for a shared CUDA runtime, whatever path it names, is
+ * answered with ours. No binding is audited, so calls cost nothing. Linked to nothing (sys.h).
+ * glibc holds its loader lock in every function here: the state needs no lock of its own.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <link.h>
+
+#include "base/compiler.h"
+#include "takeover/sys.h"
+#include "takeover/take.h"
+
+enum { PENDING_MAX = 64, PATH_BYTES = 4096 };
+
+/* An auditor has no argument that carries a context: this is the loader's, guarded by its lock. */
+static struct {
+    struct weir_take take;
+    struct link_map *pending[PENDING_MAX]; /* objects opened before libweir.so was */
+    size_t pending_count;
+    char cudart[PATH_BYTES]; /* our libcudart.so.13, "" while libweir.so is unknown */
+} audit;
+
+WEIR_EXPORT unsigned la_version(unsigned version)
+{
+    return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+static void take_pending(void)
+{
+    for (size_t i = 0; i < audit.pending_count; i++)
+        weir_take_object(&audit.take, audit.pending[i]);
+    audit.pending_count = 0;
+}
+
+/* libweir.so itself: where its functions are, and where its directory is. */
+static void found_weir(struct link_map *map)
+{
+    static const char name[] = "libcudart.so.13";
+    size_t dir = (size_t)(weir_str_basename(map->l_name) - map->l_name);
+
+    weir_dynamic_init(&audit.take.weir, map);
+    audit.take.have_weir = true;
+    if (dir + sizeof name <= sizeof audit.cudart) {
+        for (size_t i = 0; i < dir; i++)
+            audit.cudart[i] = map->l_name[i];
+        for (size_t i = 0; i < sizeof name; i++)
+            audit.cudart[dir + i] = name[i];
+    }
+}
+
+static bool is_ours(const char *base)
+{
+    return weir_str_begins(base, "libweir.so") || weir_str_begins(base, "libweir-");
+}
+
+WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
+{
+    const char *base = weir_str_basename(map->l_name);
+
+    (void)cookie;
+    if (lmid == LM_ID_BASE && !audit.take.have_weir && weir_str_begins(base, "libweir.so"))
+        found_weir(map);
+    if (lmid == LM_ID_BASE && !audit.take.have_preload &&
+        weir_str_begins(base, "libweir-preload.so")) {
+        weir_dynamic_init(&audit.take.preload, map);
+        audit.take.have_preload = true;
+    }
+    if (is_ours(base) || (audit.cudart[0] && weir_str_equal(map->l_name, audit.cudart)))
+        return 0;
+    if (audit.take.have_weir && audit.take.have_preload) {
+        take_pending();
+        weir_take_object(&audit.take, map);
+    } else if (audit.pending_count < PENDING_MAX) {
+        audit.pending[audit.pending_count++] = map;
+    }
+    return 0; /* neither bindings from nor to it are of interest */
+}
+
+/* At start-up the last moment before constructors. Without our libraries the objects are looked at
+ * all the same, so that a program with CUDA inside is told what is missing. */
+WEIR_EXPORT void la_activity(uintptr_t *cookie, unsigned flag)
+{
+    (void)cookie;
+    if (flag == LA_ACT_CONSISTENT)
+        take_pending();
+}
+
+/* "libcudart.so", "libcudart.so.13", "libcudart.so.13.0.48", behind any path. */
+static bool is_cudart(const char *base)
+{
+    if (!weir_str_begins(base, "libcudart.so"))
+        return false;
+    base += sizeof "libcudart.so" - 1;
+    return *base == '\0' || weir_str_equal(base, ".13") || weir_str_begins(base, ".13.");
+}
+
+WEIR_EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
+{
+    const char *base = weir_str_basename(name);
+
+    (void)cookie;
+    if (flag != LA_SER_ORIG || !weir_str_begins(base, "libcudart.so"))
+        return (char *)(uintptr_t)name;
+    if (audit.cudart[0] && is_cudart(base))
+        return audit.cudart;
+    if (weir_str_begins(base, "libcudart.so.12"))
+        weir_take_say_once(&audit.take, "not supported: ", base,
+                           " (a program or library built with CUDA 12; build it with CUDA 13)");
+    return (char *)(uintptr_t)name;
+}
