@@ -1,6 +1,6 @@
-/* Calls each function of the miniature runtime, from a constructor and later; prints what answered. Compiled into the
- * program (main) and into libraries (-DLIBRARY).
- * SPDX-License-Identifier: Apache-2.0 */
+/* Calls each function of the miniature runtime, from a constructor and later; prints what answered.
+ * Compiled into the program (main) and into libraries (-DLIBRARY). SPDX-License-Identifier:
+ * Apache-2.0 */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,19 +9,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int cudaMalloc(void), cudaGetDeviceCount(void), cudaSetDevice(void), cudaGetDevice(void), cudaFree(void);
+int cudaMalloc(void), cudaGetDeviceCount(void), cudaSetDevice(void), cudaGetDevice(void),
+    cudaFree(void);
 int cudaDeviceSynchronize(void), cudaMemAdvise(void), cudaHelper(void), cudaFreeAlias(void);
 int use_library(const char *when);
 
+#if !defined(NO_RUNTIME)
 static int use(const char *who, const char *when)
 {
     int (*volatile indirect)(void) = cudaMalloc;
 
-    printf("%s %s: %d %d %d %d %d %d %d %d %d\n", who, when, indirect(), cudaGetDeviceCount(), cudaSetDevice(),
-           cudaGetDevice(), cudaDeviceSynchronize(), cudaFree(), cudaFreeAlias(), cudaMemAdvise(), cudaHelper());
+    printf("%s %s: %d %d %d %d %d %d %d %d %d\n", who, when, indirect(), cudaGetDeviceCount(),
+           cudaSetDevice(), cudaGetDevice(), cudaDeviceSynchronize(), cudaFree(), cudaFreeAlias(),
+           cudaMemAdvise(), cudaHelper());
     fflush(stdout);
     return 0;
 }
+#endif
 
 #ifdef LIBRARY
 __attribute__((constructor)) static void construct(void)
@@ -52,7 +56,8 @@ static void *thread(void *arg)
     return NULL;
 }
 
-/* Arguments: a library to open, "-" for none; then "exec": run itself again as a child. Exit status 3. */
+/* Arguments: a library to open, "-" for none; then "exec": run itself again as a child. Exit
+ * status 3. */
 int main(int argc, char **argv)
 {
     pthread_t t;

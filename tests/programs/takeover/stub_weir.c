@@ -1,10 +1,13 @@
-/* Stands in for libweir.so in the tests of the taking over alone: functions that answer with their own number.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for libweir.so in the tests of the taking over alone: functions that answer with their
+ * own number. SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
 #define ANSWER(name, number)                                                                       \
     __attribute__((visibility("default"))) int weir_api_##name(void);                              \
-    int weir_api_##name(void) { return number; }
+    int weir_api_##name(void)                                                                      \
+    {                                                                                              \
+        return number;                                                                             \
+    }
 
 ANSWER(cudaMalloc, 101)
 ANSWER(cudaGetDeviceCount, 102)

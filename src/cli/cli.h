@@ -1,0 +1,38 @@
+/* The `weir` binary: main.c picks the subcommand, each has a file of its own.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CLI_CLI_H
+#define WEIR_CLI_CLI_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit statuses of Weir's own; a program's passes through. The last three are those of env(1) and
+ * timeout(1). */
+enum weir_exit {
+    WEIR_EXIT_USAGE = 2, /* wrong command line, or something that is not supported yet */
+    WEIR_EXIT_REFUSED = 125,
+    WEIR_EXIT_CANNOT_RUN = 126,
+    WEIR_EXIT_NOT_FOUND = 127,
+};
+
+/* Subcommands: argv[0] is the subcommand's name. The exit status of `weir`. */
+int weir_cli_run(int argc, char **argv);
+int weir_cli_info(int argc, char **argv);
+
+/* The folder with libweir.so, found from the place of the running binary: PREFIX/bin/weir,
+ * PREFIX/lib. False after a message when there is none. */
+bool weir_cli_libdir(char out[PATH_MAX]);
+
+/* Whether there is a device profile of this name. */
+bool weir_cli_has_profile(const char *name);
+
+/* One line on stderr: "weir SUBCOMMAND: ..."; returns WEIR_EXIT_USAGE. */
+int weir_cli_usage_error(const char *subcommand, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "512M" and the like into bytes: K, M, G, T are powers of 1024, also written KiB or KB. False when
+ * it is no such size. */
+bool weir_cli_parse_size(const char *text, unsigned long long *bytes);
+
+#endif

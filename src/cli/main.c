@@ -1,0 +1,69 @@
+/* weir: dispatch to the subcommands.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#if WEIR_HAVE_CC
+#include "cc/cc.h"
+#endif
+
+static const struct command {
+    const char *name;
+    int (*main)(int argc, char **argv); /* NULL: documented, not there yet */
+    const char *what;
+} commands[] = {
+    {"run", weir_cli_run, "run a CUDA program where there is no GPU"},
+#if WEIR_HAVE_CC
+    {"cc", weir_cc_main, "compile .cu files, without the CUDA toolkit"},
+#else
+    {"cc", NULL, "compile .cu files, without the CUDA toolkit"},
+#endif
+    {"info", weir_cli_info, "version, devices, CPU, coverage of the API"},
+    {"check", NULL, "find missing synchronisation"},
+    {"explore", NULL, "run under many legal orders"},
+    {"trace", NULL, "write down what happens"},
+    {"view", NULL, "a trace as a page"},
+    {"summary", NULL, "a trace in numbers"},
+    {"diff", NULL, "two traces side by side"},
+    {"export", NULL, "a trace for other tools"},
+    {"advise", NULL, "why things do not overlap"},
+    {"plan", NULL, "what other settings or another GPU would give"},
+    {"explain", NULL, "an error or rule in words"},
+    {"where", NULL, "what a running program waits for"},
+};
+
+static void print_help(FILE *to)
+{
+    fputs("usage: weir COMMAND [OPTIONS] ...\n\n", to);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        fprintf(to, "  %-9s %s%s\n", commands[i].name, commands[i].what,
+                commands[i].main ? "" : " (not supported yet)");
+    fputs("\n`weir COMMAND --help` tells more.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("weir " WEIR_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(commands[i].name, name) != 0)
+            continue;
+        if (commands[i].main)
+            return commands[i].main(argc - 1, argv + 1);
+        fprintf(stderr, "weir: not supported yet: weir %s\n", name);
+        return WEIR_EXIT_USAGE;
+    }
+    if (*name)
+        fprintf(stderr, "weir: there is no command \"%s\"\n", name);
+    print_help(stderr);
+    return WEIR_EXIT_USAGE;
+}

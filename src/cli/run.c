@@ -1,0 +1,196 @@
+/* weir run: puts Weir's libraries and settings into the environment and becomes the program. There
+ * is no process of Weir's in between: exit status, signals and the three standard streams are the
+ * program's. SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const char help[] =
+    "usage: weir run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Runs a CUDA program, as built by nvcc or by weir cc, on this machine's processor. The "
+    "program's exit\n"
+    "status and output are its own; Weir writes to stderr only what you ask for and what it does "
+    "not support.\n"
+    "\n"
+    "  --device PROFILE  what the program is told about its GPU; `weir info` lists the profiles "
+    "(default: cpu)\n"
+    "  --devices N       how many of them there are, 0 to 64 (default: 1)\n"
+    "  --memory SIZE     memory of each device, such as 512M or 8G (default: half of this "
+    "machine's)\n"
+    "  --stats           at the program's end: time per engine, overlap, memory, implicit "
+    "synchronisations\n"
+    "  --fidelity        at the program's end: which instructions were exact, within bounds, or "
+    "refused\n"
+    "  --help            this text\n"
+    "\n"
+    "Children of the program are taken over too. The environment does the same as the options: "
+    "WEIR_DEVICE,\n"
+    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1; an option wins. "
+    "WEIR_LOG=error|warn|info|debug\n"
+    "says how much Weir tells (default: warn).\n"
+    "\n"
+    "A program may hold the CUDA runtime inside (nvcc's default) or use the shared one (nvcc "
+    "-cudart shared).\n"
+    "In the first case it must not be stripped: Weir finds the runtime by its symbols. Device code "
+    "must be there\n"
+    "as PTX: nvcc -arch=sm_XX and -gencode arch=compute_XX,code=compute_XX put it in.\n"
+    "\n"
+    "Exit status: the program's; 125 if Weir cannot take it over, 126 if it cannot be started, 127 "
+    "if there is no\n"
+    "such program, 2 for a wrong command line.\n";
+
+/* An option sets an environment variable that libweir.so reads. */
+static const struct option {
+    const char *name;
+    const char *variable; /* NULL: documented, not there yet */
+    bool has_value;
+} options[] = {
+    {"device", "WEIR_DEVICE", true},
+    {"devices", "WEIR_DEVICES", true},
+    {"memory", "WEIR_MEMORY", true},
+    {"stats", "WEIR_STATS", false},
+    {"fidelity", "WEIR_FIDELITY", false},
+    {"clock", NULL, true},
+    {"trace", NULL, true},
+    {"schedule", NULL, true},
+    {"late-dma", NULL, false},
+    {"inject", NULL, true},
+    {"strict", NULL, true},
+    {"hang", NULL, true},
+};
+
+static const struct option *find_option(const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        if (strlen(options[i].name) == n && strncmp(options[i].name, name, n) == 0)
+            return &options[i];
+    }
+    return NULL;
+}
+
+/* 0, or the exit status after a message. */
+static int check_value(const struct option *o, const char *value)
+{
+    unsigned long long bytes;
+    char *end;
+    long n;
+
+    if (strcmp(o->name, "devices") == 0) {
+        n = strtol(value, &end, 10);
+        if (*value == '\0' || *end || n < 0 || n > 64)
+            return weir_cli_usage_error("run", "--devices takes a number from 0 to 64, not \"%s\"",
+                                        value);
+    }
+    if (strcmp(o->name, "memory") == 0 && !weir_cli_parse_size(value, &bytes))
+        return weir_cli_usage_error("run", "--memory takes a size such as 512M or 8G, not \"%s\"",
+                                    value);
+    if (strcmp(o->name, "device") == 0 && !weir_cli_has_profile(value))
+        return weir_cli_usage_error(
+            "run", "there is no device profile \"%s\"; `weir info` lists them", value);
+    return 0;
+}
+
+/* Takes the option at argv[*i] and its value; 0, or the exit status after a message. */
+static int take_option(int argc, char **argv, int *i)
+{
+    const char *name = argv[*i] + 2, *value = "1";
+    size_t n = strcspn(name, "=");
+    const struct option *o = find_option(name, n);
+    int status;
+
+    if (strncmp(argv[*i], "--", 2) != 0 || o == NULL)
+        return weir_cli_usage_error("run", "unknown option %s", argv[*i]);
+    if (o->variable == NULL) {
+        fprintf(stderr, "weir: not supported yet: weir run --%s\n", o->name);
+        return WEIR_EXIT_USAGE;
+    }
+    if (!o->has_value && name[n] == '=')
+        return weir_cli_usage_error("run", "--%s takes no value", o->name);
+    if (o->has_value) {
+        if (name[n] == '=')
+            value = name + n + 1;
+        else if (*i + 1 < argc)
+            value = argv[++*i];
+        else
+            return weir_cli_usage_error("run", "--%s needs a value", o->name);
+    }
+    status = check_value(o, value);
+    if (status == 0 && setenv(o->variable, value, 1) != 0) {
+        perror("weir");
+        return WEIR_EXIT_REFUSED;
+    }
+    return status;
+}
+
+/* Adds DIR/LIBRARY to a list of the loader's, behind what is there, unless it is there (weir run in
+ * weir run). */
+static bool add_to_list(const char *variable, const char *dir, const char *library)
+{
+    const char *old = getenv(variable);
+    size_t bytes = (old ? strlen(old) : 0) + strlen(dir) + strlen(library) + 3;
+    char *list = malloc(bytes), *entry;
+    bool ok;
+
+    if (list == NULL)
+        return false;
+    snprintf(list, bytes, "%s%s%s/%s", old ? old : "", old && *old ? ":" : "", dir, library);
+    entry = list + strlen(list) - strlen(dir) - strlen(library) - 1;
+    if (old && strstr(old, entry) != NULL)
+        ok = true;
+    else
+        ok = setenv(variable, list, 1) == 0;
+    free(list);
+    return ok;
+}
+
+/* The loader's lists are separated by colons and, LD_PRELOAD, by spaces; there is no quoting. */
+static bool set_loader(const char *dir)
+{
+    if (strpbrk(dir, ": ;") != NULL) {
+        fprintf(stderr,
+                "weir: the path %s holds a space, colon or semicolon, which the dynamic loader "
+                "cannot take\n",
+                dir);
+        return false;
+    }
+    if (add_to_list("LD_AUDIT", dir, "libweir-audit.so") &&
+        add_to_list("LD_PRELOAD", dir, "libweir-preload.so") &&
+        add_to_list("LD_PRELOAD", dir, "libweir.so"))
+        return true;
+    perror("weir");
+    return false;
+}
+
+int weir_cli_run(int argc, char **argv)
+{
+    char dir[PATH_MAX];
+    int i = 1;
+
+    for (; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
+        int status;
+
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        status = take_option(argc, argv, &i);
+        if (status != 0)
+            return status;
+    }
+    if (i >= argc)
+        return weir_cli_usage_error("run", "no program given");
+    if (!weir_cli_libdir(dir) || !set_loader(dir))
+        return WEIR_EXIT_REFUSED;
+    execvp(argv[i], argv + i);
+    fprintf(stderr, "weir: cannot run %s: %s\n", argv[i], strerror(errno));
+    return errno == ENOENT ? WEIR_EXIT_NOT_FOUND : WEIR_EXIT_CANNOT_RUN;
+}

@@ -1,0 +1,71 @@
+# Every way an object with a runtime inside comes into a process. SPDX-License-Identifier: Apache-2.0
+cd "$BUILD/tests/takeover" || exit 1
+ours='101 102 103 104 105 106 106 107 7'
+failed=0
+
+# check NAME WANTED-STATUS WANTED-LINES COMMAND...
+check() {
+    name=$1 status=$2 want=$3
+    shift 3
+    got=$(bin/weir run "$@" 2>err)
+    rc=$?
+    if [ $rc -ne "$status" ] || [ "$got" != "$want" ]; then
+        echo "FAILED $name: status $rc, wanted $status"
+        echo "$got" | diff - /dev/fd/3 3<<END
+$want
+END
+        cat err
+        failed=1
+    else
+        echo "ok $name"
+    fi
+}
+lines() { who=$1; shift; for when; do echo "$who $when: $ours"; done; }
+
+check pie 3 "$(lines program constructor main thread)" ./pie
+check no-pie 3 "$(lines program constructor main thread)" ./nopie
+check linked-library 3 "$(lines library constructor main thread)" ./linked
+check opened-library 3 "$(lines program constructor; lines library constructor main; lines program main)" \
+    ./pie "$PWD/lib/libfake.so"
+check opened-relative 3 "$(lines program constructor; lines library constructor main; lines program main)" \
+    ./nopie lib/libfake.so
+check stripped-library-that-exports 3 \
+    "$(lines program constructor; lines stripped constructor main; lines program main)" ./pie lib/libfake_stripped.so
+check exec 3 "$(lines program constructor main constructor main; echo child: 3)" -- ./pie - exec
+check through-sh 5 "$(lines program constructor main thread)" sh -c './pie; [ $? = 3 ] && exit 5'
+check cuda12 3 "$(lines program constructor main thread | sed 's/ 107 / 801 /')" ./cuda12
+grep -q '^weir: not supported: cudaMemAdvise of CUDA 12' err && [ "$(wc -l <err)" = 1 ] ||
+    { echo "FAILED cuda12: the message"; cat err; failed=1; }
+check stripped 125 '' ./stripped
+grep -q 'cudart shared' err || { echo "FAILED stripped: the message"; cat err; failed=1; }
+
+# No CUDA: nothing printed, status and streams untouched.
+check true 0 '' /bin/true
+[ -s err ] && { cat err; failed=1; }
+check streams 4 out sh -c 'cat; echo err >&2; exit 4' <<END
+out
+END
+[ "$(cat err)" = err ] || { echo FAILED stderr; failed=1; }
+check killed 137 '' sh -c 'kill -KILL $$'
+check not-found 127 '' ./no-such-program
+
+# What the user has in these variables stays, in front.
+got=$(LD_PRELOAD=libm.so.6 bin/weir run sh -c 'echo $LD_PRELOAD')
+case $got in libm.so.6:*libweir-preload.so:*libweir.so) echo ok preload ;; *) echo "FAILED LD_PRELOAD: $got"; failed=1 ;; esac
+got=$(bin/weir run bin/weir run sh -c 'echo $LD_PRELOAD $LD_AUDIT' | grep -o libweir.so | wc -l)
+[ "$got" = 1 ] || { echo "FAILED weir run in weir run: $got"; failed=1; }
+
+# Options.
+for bad in --nonsense '--memory 5Q' '--devices x' --devices '--device nonsense' '--stats=3' '--trace f' '--hang 3'; do
+    bin/weir run $bad ./pie >/dev/null 2>err
+    [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] || { echo "FAILED option $bad"; cat err; failed=1; }
+done
+got=$(bin/weir run --memory=2G --devices 3 --stats --fidelity --device cpu -- sh -c \
+    'echo $WEIR_MEMORY $WEIR_DEVICES $WEIR_STATS $WEIR_FIDELITY $WEIR_DEVICE')
+[ "$got" = '2G 3 1 1 cpu' ] || { echo "FAILED options: $got"; failed=1; }
+for later in check explore trace view advise plan; do
+    bin/weir $later >/dev/null 2>err
+    [ $? = 2 ] && grep -q "not supported yet: weir $later" err || { echo "FAILED $later"; failed=1; }
+done
+rm -f err
+exit $failed
