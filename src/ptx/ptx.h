@@ -30,6 +30,7 @@ bool weir_ptx_type_is_float(enum weir_ptx_type t);
 bool weir_ptx_type_is_signed(enum weir_ptx_type t);
 const char *weir_ptx_type_name(enum weir_ptx_type t); /* "s32" */
 
+/* Space of a variable or of a memory instruction; GENERIC where the instruction names none. */
 enum weir_ptx_space {
     WEIR_PTX_GENERIC, /* no space given on ld/st/atom */
     WEIR_PTX_REG, WEIR_PTX_CONST, WEIR_PTX_GLOBAL, WEIR_PTX_LOCAL, WEIR_PTX_PARAM, WEIR_PTX_SHARED, WEIR_PTX_TEX,
@@ -53,7 +54,14 @@ enum weir_ptx_cmp { WEIR_PTX_CMP_NONE, WEIR_PTX_EQ, WEIR_PTX_NE, WEIR_PTX_LT, WE
                     WEIR_PTX_EQU, WEIR_PTX_NEU, WEIR_PTX_LTU, WEIR_PTX_LEU, WEIR_PTX_GTU, WEIR_PTX_GEU,
                     WEIR_PTX_NUM, WEIR_PTX_NAN };
 enum weir_ptx_bool { WEIR_PTX_BOOL_NONE, WEIR_PTX_BOOL_AND, WEIR_PTX_BOOL_OR, WEIR_PTX_BOOL_XOR };
-/* Second word of mul/mad/sad/..., atom/red operation, shfl/vote/match mode, bar/barrier form ...: one field, `sub`. */
+/* Second word of mul/mad/sad/..., atom/red operation, shfl/vote/match mode, bar/barrier form ...: one field, `sub`.
+ *   bar.red.OP        sub = RED, sub2 = AND, OR or POPC          bar.warp.sync  sub = WARP, async_sync
+ *   bar.sync          sub = SYNC (also barrier.sync[.aligned], barrier.cta.sync)
+ *   shfl, vote, match, redux, elect with .sync                   sub = mode, async_sync
+ *   membar.gl         sub = GL, scope = GPU (cta, sys alike)      fence.SEM.SCOPE  sub = NONE, sem, scope
+ *   div/rcp/sqrt/... .approx .full   sub and the flag
+ *   prefetch*, applypriority, discard: levels are no modifiers (sub NONE)
+ *   OTHER wins over everything: barrier.cluster.*, fence.proxy.*, cp.async.*, mbarrier.*, wmma.*, ... */
 enum weir_ptx_sub {
     WEIR_PTX_SUB_NONE,
     WEIR_PTX_LO_, WEIR_PTX_HI_, WEIR_PTX_WIDE,                                   /* mul mad */
@@ -72,6 +80,7 @@ enum weir_ptx_sub {
     WEIR_PTX_SUB_GL, WEIR_PTX_SUB_CTA, WEIR_PTX_SUB_SYS,                         /* membar */
     WEIR_PTX_SUB_OTHER, /* anything else: `suffix` has the text, codegen looks at it or refuses */
 };
+/* atom and red without a word are RELAXED, fence without one ACQ_REL; for ld and st WEAK is the default. */
 enum weir_ptx_sem { WEIR_PTX_WEAK, WEIR_PTX_VOLATILE, WEIR_PTX_RELAXED, WEIR_PTX_ACQUIRE, WEIR_PTX_RELEASE,
                     WEIR_PTX_ACQ_REL, WEIR_PTX_SC, WEIR_PTX_MMIO };
 enum weir_ptx_scope { WEIR_PTX_SCOPE_NONE, WEIR_PTX_SCOPE_CTA, WEIR_PTX_SCOPE_CLUSTER, WEIR_PTX_SCOPE_GPU,
@@ -92,6 +101,8 @@ struct weir_ptx_reg {
     uint8_t vector; /* 0, 2 or 4: .v2/.v4 registers; elements are addressed by .x .. .w (rare) */
 };
 
+enum weir_ptx_role { WEIR_PTX_VAR_MODULE, WEIR_PTX_VAR_BODY, WEIR_PTX_VAR_PARAM, WEIR_PTX_VAR_RET, WEIR_PTX_VAR_PROTO };
+
 /* A variable in some space: module scope, or local to a function (.local, .shared, .param of calls). */
 struct weir_ptx_var {
     const char *name;
@@ -106,13 +117,22 @@ struct weir_ptx_var {
     struct weir_ptx_reloc *relocs; /* places in init that hold addresses of other symbols */
     size_t reloc_count;
     struct weir_ptx_function *function; /* NULL: module scope */
-    uint32_t index;      /* in module->vars or function->vars */
-    uint64_t offset;     /* assigned by the verifier: in .shared (of the function's static part), .local or .param space */
+    uint8_t role;        /* enum weir_ptx_role: which array `index` counts in */
+    uint32_t index;      /* in module->vars, or in vars, params or rets of the function (or prototype) */
+    /* Assigned by the verifier. .shared: from 0 in the function's own part, or in the module's part (analysis.h has the
+     * layout of one kernel with all that it calls). .local: in the function's frame. .param: of PARAM and RET the place in
+     * the parameter list, of BODY vars the place in a frame of function->call_param_bytes, reused by scopes that end. */
+    uint64_t offset;
+    int32_t reg_index;   /* space REG (.func parameters in registers): index into function->regs; else -1 */
+    bool is_ptr;         /* .param with .ptr; then what it points to: */
+    uint8_t ptr_space;   /* GENERIC when not given */
+    uint32_t ptr_align;  /* 0 when not given */
     int line;
 };
 struct weir_ptx_reloc {
     uint64_t offset;     /* in init */
-    uint8_t bytes;       /* 8 (or 4) */
+    uint8_t bytes;       /* 8 (or 4; 1 when a mask() takes a single byte) */
+    uint8_t shift;       /* the value is (address + addend) >> shift, cut to `bytes`; 0 unless bytes is 1 */
     bool generic;        /* generic(sym) */
     const char *symbol;  /* variable or function name */
     struct weir_ptx_var *var; /* resolved, or NULL when it is `function` */
@@ -122,30 +142,38 @@ struct weir_ptx_reloc {
 
 enum weir_ptx_operand_kind {
     WEIR_PTX_OPERAND_NONE,
-    WEIR_PTX_OPERAND_REG,      /* reg (element when a vector register's .x is named: `element`), negated for predicates */
+    WEIR_PTX_OPERAND_REG,      /* reg (element when a vector register's .x is named: `element`), negated for predicates;
+                                * count: 0 = the whole register. imm: the selector of a video instruction (.b0, .h1,
+                                * .b3210), its characters from the lowest byte up, else 0 */
     WEIR_PTX_OPERAND_INT,      /* imm */
     WEIR_PTX_OPERAND_F32,      /* imm = bits of 0f... */
-    WEIR_PTX_OPERAND_F64,      /* imm = bits of 0d... or a decimal literal */
-    WEIR_PTX_OPERAND_SREG,     /* sreg, element 0..3 */
+    WEIR_PTX_OPERAND_F64,      /* imm = bits of 0d... or a decimal literal. The verifier has converted: a literal of an
+                                * f32 instruction is F32, of an f64 instruction F64 */
+    WEIR_PTX_OPERAND_SREG,     /* sreg; element 0..3 of vectors (count 4: all, `mov.v4.u32 v, %tid`); number of %envregN,
+                                * %pmN; reserved_smem_offset: 0 begin, 1 end, 2 cap, 3 _0, 4 _1 */
     WEIR_PTX_OPERAND_VAR,      /* address of var + imm (mov, cvta) */
     WEIR_PTX_OPERAND_FUNCTION, /* function (mov of its address, call target) */
-    WEIR_PTX_OPERAND_ADDRESS,  /* [reg + imm], [var + imm] or [imm] */
+    WEIR_PTX_OPERAND_ADDRESS,  /* [reg + imm], [var + imm] or [imm]; [tex, {..}]: what follows the comma in elements[] */
     WEIR_PTX_OPERAND_VECTOR,   /* {a, b, c, d}: elements[] */
     WEIR_PTX_OPERAND_LABEL,    /* bra target: label */
     WEIR_PTX_OPERAND_SINK,     /* _ */
+    WEIR_PTX_OPERAND_TABLE,    /* brx.idx targets: table */
 };
 
 struct weir_ptx_operand {
     uint8_t kind;     /* enum weir_ptx_operand_kind */
     uint8_t element;  /* of vector registers and special registers: 0..3 */
     bool negated;     /* !%p */
-    uint8_t count;    /* VECTOR: 1, 2, 4, 8 */
+    uint8_t count;    /* VECTOR: 1, 2, 4, 8 (matrix instructions: up to 128) */
     uint16_t sreg;    /* enum weir_ptx_sreg */
     int32_t reg;      /* REG; ADDRESS base register or -1 */
     int64_t imm;
     struct weir_ptx_var *var;
     struct weir_ptx_function *function;
-    struct weir_ptx_label *label;
+    union {
+        struct weir_ptx_label *label;
+        struct weir_ptx_table *table;
+    };
     struct weir_ptx_operand *elements; /* VECTOR */
     int32_t pred_reg; /* second destination d|p (setp, shfl, vote..match): register, -1 when absent, -2 for the sink */
 };
@@ -156,13 +184,23 @@ struct weir_ptx_label {
     bool used;
 };
 
+/* `NAME: .branchtargets L1, L2;` */
+struct weir_ptx_table {
+    const char *name;
+    struct weir_ptx_label **labels;
+    size_t count;
+    int line;
+};
+
 /* One instruction. Destinations stand first in operands[], in the order of the text. */
 struct weir_ptx_inst {
     uint16_t opcode;      /* enum weir_ptx_opcode */
     uint8_t type[3];      /* type suffixes in order: cvt.f32.s32 -> F32, S32; NONE when absent */
-    uint8_t rounding, cmp, boolop, sub, sem, scope, space;
+    uint8_t rounding, cmp, boolop, sub, sub2, sem, scope, space;
     uint8_t vec;          /* 0, 2, 4, 8 */
     bool ftz, sat, uni, cc /* .cc */, approx, full, relu, nan, xorsign, abs, nc, async_sync /* .sync */, aligned, noftz;
+    bool clamp, wrap /* shf, bmsk, szext */, shiftamt /* bfind */, satfinite /* cvt */;
+    bool cache_hint; /* .L2::cache_hint: the last operand is a 64-bit policy */
     int32_t guard;        /* predicate register of @p, or -1 */
     bool guard_negated;
     uint8_t operand_count, dest_count;
@@ -180,6 +218,7 @@ struct weir_ptx_call {
     uint8_t ret_count, arg_count;
     struct weir_ptx_proto *proto;         /* .callprototype of indirect calls */
     struct weir_ptx_function **targets;   /* .calltargets, or NULL */
+    const char *targets_name;
     size_t target_count;
 };
 struct weir_ptx_proto {
@@ -200,12 +239,18 @@ struct weir_ptx_function {
     struct weir_ptx_var **vars; /* function-scope .local, .shared, .param, in declaration order */
     size_t var_count;
     uint64_t local_bytes;       /* of .local vars, after layout */
+    uint64_t shared_bytes;      /* of function-scope static .shared vars, after layout */
+    uint64_t call_param_bytes;  /* of function-scope .param vars, after layout */
     struct weir_ptx_inst *insts;
     size_t inst_count;
     struct weir_ptx_label **labels;
     size_t label_count;
-    struct weir_ptx_label ***branch_targets; /* brx.idx tables: resolved in operands instead when simple */
+    struct weir_ptx_table **tables; /* .branchtargets of brx.idx */
+    size_t table_count;
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg; /* 0 = not given */
+    uint32_t reqnctapercluster[3], maxclusterrank;           /* 0 = not given */
+    bool explicit_cluster;
+    struct weir_ptx_function *alias_of; /* `.alias this, other;`: uses of this name already point to the other function */
     int line;
     uint32_t index;             /* in module->functions */
 };
@@ -213,7 +258,7 @@ struct weir_ptx_function {
 struct weir_ptx_module {
     struct weir_arena arena;
     int version;     /* 10 * major + minor: 88 */
-    int target_sm;   /* 52 ... 90 */
+    int target_sm;   /* 52 ... 90, 121 */
     char target_suffix; /* 'a', 'f' or 0 */
     bool debug;
     int address_bits; /* 64 */
@@ -225,6 +270,12 @@ struct weir_ptx_module {
     const char **files;
     size_t file_count;
     uint64_t shared_bytes; /* module-scope static .shared, after layout (kernels use all of it; nvcc emits function or module scope) */
+};
+
+/* Value of module->symbols: one of the two is set. */
+struct weir_ptx_symbol {
+    struct weir_ptx_var *var;
+    struct weir_ptx_function *function;
 };
 
 /* What went wrong in a text, with its place. */
