@@ -28,7 +28,9 @@ static inline void advance(struct weir_model_op *op, struct weir_model_out *out)
 
 /* --- edges --- */
 
-/* Does a submission into s need an edge for d, or is the order there already? */
+/* Does a submission into s need an edge for d, or do others imply it
+ * (ORD-028)?
+ */
 static bool edge_needed(const struct weir_model_stream *s, const struct weir_model_dep *d)
 {
     const struct weir_model_stream *t = d->point.stream;
@@ -115,6 +117,7 @@ static bool reserve_edges(const struct weir_model_stream *s, struct weir_model_o
     return op->deps != NULL;
 }
 
+/* All edges there ever are: none of these rules, no order (ORD-002). */
 static void add_edges(struct weir_model_stream *s, struct weir_model_op *op,
                       const struct weir_model_dep *deps, size_t count, size_t cap)
 {
