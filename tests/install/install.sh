@@ -1,0 +1,32 @@
+# Installs into a fresh prefix; builds and runs a C program with what is there, through pkg-config and through find_package.
+# SPDX-License-Identifier: Apache-2.0
+[ -f "$BUILD/lib/libweir.so" ] || { echo "skipped: this build has no libweir.so"; exit 77; }
+[ -z "$SANITIZE" ] || { echo "skipped: a sanitizer build is not installed"; exit 77; }
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+prefix=$tmp/prefix
+here=$SOURCE/tests/install
+want='1 device, 1000 values right'
+fail() { echo "FAILED: $*"; exit 1; }
+
+"$CMAKE" --install "$BUILD" --prefix "$prefix" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
+(cd "$prefix" && find . -type f -o -type l | sort)
+mv "$prefix" "$tmp/moved" && prefix=$tmp/moved # nothing may point to where it was installed
+lib=$(dirname "$(find "$prefix" -name libweir.so)")
+
+# Only what ships depends on nothing that a user does not have.
+for f in "$prefix"/bin/weir "$lib"/libweir*.so "$lib"/libcudart.so.13; do
+    [ -f "$f" ] || fail "$f is missing"
+    objdump -p "$f" | grep -E 'NEEDED +(libLLVM|libzstd|liblz4|libasan)' && fail "$f needs a library of the development set-up"
+done
+
+export PKG_CONFIG_PATH=$lib/pkgconfig
+pkg-config --exists weir || fail 'pkg-config does not find weir'
+"$CC" -Wall -Wextra -Werror $(pkg-config --cflags weir) -o "$tmp/by-pc" "$here/main.c" $(pkg-config --libs weir) || fail 'pkg-config build'
+[ "$(LD_LIBRARY_PATH=$lib "$tmp/by-pc")" = "$want" ] || fail 'run with LD_LIBRARY_PATH'
+[ "$("$prefix/bin/weir" run "$tmp/by-pc")" = "$want" ] || fail 'run with weir run'
+
+"$CMAKE" -S "$here/project" -B "$tmp/b" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" >"$tmp/log" 2>&1 &&
+    "$CMAKE" --build "$tmp/b" >>"$tmp/log" 2>&1 || { cat "$tmp/log"; fail 'find_package build'; }
+[ "$("$tmp/b/by-cmake")" = "$want" ] || fail 'run of the find_package build'
+echo ok
