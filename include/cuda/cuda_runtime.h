@@ -18,7 +18,7 @@
 #include <utility>
 #endif
 
-/* --- Launches ---------------------------------------------------------------------------------- */
+/* --- Launches -------------------------------------------------------------------------------- */
 
 template <class T>
 static inline __host__ cudaError_t cudaLaunchKernel(T *kernel, dim3 gridDim, dim3 blockDim,
@@ -64,7 +64,7 @@ static inline __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *
 
 #endif
 
-/* --- Functions --------------------------------------------------------------------------------- */
+/* --- Functions ------------------------------------------------------------------------------- */
 
 template <class T>
 static inline __host__ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attr, T *kernel)
@@ -101,7 +101,7 @@ template <class T> static inline __host__ cudaError_t cudaGetKernel(cudaKernel_t
     return ::cudaGetKernel(handle, (const void *)kernel);
 }
 
-/* --- Occupancy --------------------------------------------------------------------------------- */
+/* --- Occupancy ------------------------------------------------------------------------------- */
 
 template <class T>
 static inline __host__ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -222,7 +222,7 @@ static inline __host__ cudaError_t cudaOccupancyMaxPotentialBlockSize(int *minGr
         minGridSize, blockSize, kernel, dynamicSMemSize, blockSizeLimit, cudaOccupancyDefault);
 }
 
-/* --- Events, graphs, user objects -------------------------------------------------------------- */
+/* --- Events, graphs, user objects ------------------------------------------------------------ */
 
 static inline __host__ cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags)
 {
@@ -263,7 +263,7 @@ static inline __host__ cudaError_t cudaUserObjectCreate(cudaUserObject_t *object
     return ::cudaUserObjectCreate(object, owned, last::destroy, initialRefcount, flags);
 }
 
-/* --- Memory by typed pointer ------------------------------------------------------------------- */
+/* --- Memory by typed pointer ----------------------------------------------------------------- */
 
 template <class T> static inline __host__ cudaError_t cudaMalloc(T **devPtr, size_t size)
 {
@@ -336,7 +336,7 @@ static inline __host__ cudaError_t cudaStreamAttachMemAsync(
     return ::cudaStreamAttachMemAsync(stream, (void *)devPtr, length, flags);
 }
 
-/* --- Symbols: a variable of the program stands for its copy on the device ---------------------- */
+/* --- Symbols: a variable of the program stands for its copy on the device -------------------- */
 
 template <class T>
 static inline __host__ cudaError_t cudaGetSymbolAddress(void **devPtr, const T &symbol)
@@ -438,7 +438,7 @@ static inline __host__ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(
                                                         bytes, offset, kind);
 }
 
-/* --- Libraries --------------------------------------------------------------------------------- */
+/* --- Libraries ------------------------------------------------------------------------------- */
 
 template <class T>
 static inline __host__ cudaError_t cudaLibraryGetGlobal(T **devPtr, size_t *bytes,

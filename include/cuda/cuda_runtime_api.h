@@ -101,19 +101,19 @@
 #define cudaWaitExternalSemaphoresAsync     cudaWaitExternalSemaphoresAsync_ptsz
 #endif
 
-/* --- Errors ------------------------------------------------------------------------------------ */
+/* --- Errors ---------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaGetLastError(void);
 WEIR_CUDA_API cudaError_t cudaPeekAtLastError(void);
 WEIR_CUDA_API const char *cudaGetErrorName(cudaError_t error);
 WEIR_CUDA_API const char *cudaGetErrorString(cudaError_t error);
 
-/* --- Versions ---------------------------------------------------------------------------------- */
+/* --- Versions -------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaDriverGetVersion(int *driverVersion);
 WEIR_CUDA_API cudaError_t cudaRuntimeGetVersion(int *runtimeVersion);
 
-/* --- Devices ----------------------------------------------------------------------------------- */
+/* --- Devices --------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaDeviceReset(void);
 WEIR_CUDA_API cudaError_t cudaDeviceSynchronize(void);
@@ -159,13 +159,13 @@ WEIR_CUDA_API cudaError_t cudaSetDeviceFlags(unsigned int flags);
 WEIR_CUDA_API cudaError_t cudaGetDeviceFlags(unsigned int *flags);
 WEIR_CUDA_API cudaError_t cudaCtxResetPersistingL2Cache(void);
 
-/* --- Peer access ------------------------------------------------------------------------------- */
+/* --- Peer access ----------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice);
 WEIR_CUDA_API cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags);
 WEIR_CUDA_API cudaError_t cudaDeviceDisablePeerAccess(int peerDevice);
 
-/* --- Streams ----------------------------------------------------------------------------------- */
+/* --- Streams --------------------------------------------------------------------------------- */
 
 typedef void(CUDART_CB *cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status,
                                               void *userData);
@@ -196,7 +196,7 @@ WEIR_CUDA_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *de
 WEIR_CUDA_API cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
                                                 enum cudaStreamCaptureStatus *pCaptureStatus);
 
-/* --- Stream capture ---------------------------------------------------------------------------- */
+/* --- Stream capture -------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
                                                  enum cudaStreamCaptureMode mode);
@@ -217,7 +217,7 @@ WEIR_CUDA_API cudaError_t cudaStreamUpdateCaptureDependencies(
     cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
     size_t numDependencies, unsigned int flags WEIR_CUDA_DEFAULT(0));
 
-/* --- Events ------------------------------------------------------------------------------------ */
+/* --- Events ---------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaEventCreate(cudaEvent_t *event);
 WEIR_CUDA_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags);
@@ -231,7 +231,7 @@ WEIR_CUDA_API cudaError_t cudaEventSynchronize(cudaEvent_t event);
 WEIR_CUDA_API cudaError_t cudaEventDestroy(cudaEvent_t event);
 WEIR_CUDA_API cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
 
-/* --- Launches and functions -------------------------------------------------------------------- */
+/* --- Launches and functions ------------------------------------------------------------------ */
 
 WEIR_CUDA_API cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim,
                                            void **args, size_t sharedMem, cudaStream_t stream);
@@ -256,7 +256,7 @@ WEIR_CUDA_API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
 WEIR_CUDA_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr);
 WEIR_CUDA_API cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr);
 
-/* --- Occupancy --------------------------------------------------------------------------------- */
+/* --- Occupancy ------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks,
                                                                         const void *func,
@@ -272,7 +272,7 @@ WEIR_CUDA_API cudaError_t cudaOccupancyMaxPotentialClusterSize(
 WEIR_CUDA_API cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                                          const cudaLaunchConfig_t *launchConfig);
 
-/* --- Memory: allocation ------------------------------------------------------------------------ */
+/* --- Memory: allocation ---------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaMalloc(void **devPtr, size_t size);
 WEIR_CUDA_API cudaError_t cudaMallocHost(void **ptr, size_t size);
@@ -302,7 +302,7 @@ WEIR_CUDA_API cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmapp
                                                    struct cudaExtent extent, unsigned int numLevels,
                                                    unsigned int flags WEIR_CUDA_DEFAULT(0));
 
-/* --- Memory: copies ---------------------------------------------------------------------------- */
+/* --- Memory: copies -------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p);
 WEIR_CUDA_API cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p);
@@ -383,7 +383,7 @@ WEIR_CUDA_API cudaError_t cudaMemcpyFromArrayAsync(void *dst, cudaArray_const_t 
                                                    enum cudaMemcpyKind kind,
                                                    cudaStream_t stream WEIR_CUDA_DEFAULT(0));
 
-/* --- Memory: filling --------------------------------------------------------------------------- */
+/* --- Memory: filling ------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaMemset(void *devPtr, int value, size_t count);
 WEIR_CUDA_API cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width,
@@ -399,7 +399,7 @@ WEIR_CUDA_API cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr,
                                             struct cudaExtent extent,
                                             cudaStream_t stream WEIR_CUDA_DEFAULT(0));
 
-/* --- Memory: symbols, pointers and amounts ----------------------------------------------------- */
+/* --- Memory: symbols, pointers and amounts --------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 WEIR_CUDA_API cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol);
@@ -407,7 +407,7 @@ WEIR_CUDA_API cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol);
 WEIR_CUDA_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                    const void *ptr);
 
-/* --- Managed memory ---------------------------------------------------------------------------- */
+/* --- Managed memory -------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaMallocManaged(void **devPtr, size_t size,
                                             unsigned int flags WEIR_CUDA_DEFAULT(0x01));
@@ -434,7 +434,7 @@ WEIR_CUDA_API cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSiz
                                                     size_t numAttributes, const void *devPtr,
                                                     size_t count);
 
-/* --- Memory in stream order, and pools --------------------------------------------------------- */
+/* --- Memory in stream order, and pools ------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device);
 WEIR_CUDA_API cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool);
@@ -476,7 +476,7 @@ WEIR_CUDA_API cudaError_t cudaMemPoolExportPointer(struct cudaMemPoolPtrExportDa
 WEIR_CUDA_API cudaError_t cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
                                                    struct cudaMemPoolPtrExportData *exportData);
 
-/* --- Arrays ------------------------------------------------------------------------------------ */
+/* --- Arrays ---------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
                                                      cudaMipmappedArray_const_t mipmappedArray,
@@ -500,7 +500,7 @@ WEIR_CUDA_API cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
 WEIR_CUDA_API struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                                  enum cudaChannelFormatKind f);
 
-/* --- Texture and surface objects --------------------------------------------------------------- */
+/* --- Texture and surface objects ------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
                                                   const struct cudaResourceDesc *pResDesc,
@@ -519,7 +519,7 @@ WEIR_CUDA_API cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surfObjec
 WEIR_CUDA_API cudaError_t cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
                                                            cudaSurfaceObject_t surfObject);
 
-/* --- Graphs ------------------------------------------------------------------------------------ */
+/* --- Graphs ---------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags);
 WEIR_CUDA_API cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -684,7 +684,7 @@ WEIR_CUDA_API cudaError_t cudaGraphConditionalHandleCreate(
     cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph,
     unsigned int defaultLaunchValue WEIR_CUDA_DEFAULT(0), unsigned int flags WEIR_CUDA_DEFAULT(0));
 
-/* --- Graph execution --------------------------------------------------------------------------- */
+/* --- Graph execution ------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaDeviceGraphMemTrim(int device);
 WEIR_CUDA_API cudaError_t cudaDeviceGetGraphMemAttribute(int device,
@@ -746,7 +746,7 @@ WEIR_CUDA_API cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec,
                                                      cudaGraphNode_t node,
                                                      struct cudaGraphNodeParams *nodeParams);
 
-/* --- User objects ------------------------------------------------------------------------------ */
+/* --- User objects ---------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
                                                cudaHostFn_t destroy, unsigned int initialRefcount,
@@ -761,7 +761,7 @@ WEIR_CUDA_API cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserO
 WEIR_CUDA_API cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
                                                      unsigned int count WEIR_CUDA_DEFAULT(1));
 
-/* --- Libraries --------------------------------------------------------------------------------- */
+/* --- Libraries ------------------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
                                               enum cudaJitOption *jitOptions,
@@ -786,7 +786,7 @@ WEIR_CUDA_API cudaError_t cudaLibraryGetKernelCount(unsigned int *count, cudaLib
 WEIR_CUDA_API cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels,
                                                       unsigned int numKernels, cudaLibrary_t lib);
 
-/* --- External memory and semaphores ------------------------------------------------------------ */
+/* --- External memory and semaphores ---------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaImportExternalMemory(
     cudaExternalMemory_t *extMem_out, const struct cudaExternalMemoryHandleDesc *memHandleDesc);
@@ -810,7 +810,7 @@ cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
                                 unsigned int numExtSems, cudaStream_t stream WEIR_CUDA_DEFAULT(0));
 WEIR_CUDA_API cudaError_t cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem);
 
-/* --- Memory and events of other processes ------------------------------------------------------ */
+/* --- Memory and events of other processes ---------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event);
 WEIR_CUDA_API cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle);
@@ -819,7 +819,7 @@ WEIR_CUDA_API cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t
                                                unsigned int flags);
 WEIR_CUDA_API cudaError_t cudaIpcCloseMemHandle(void *devPtr);
 
-/* --- Graphics interoperation ------------------------------------------------------------------- */
+/* --- Graphics interoperation ----------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource);
 WEIR_CUDA_API cudaError_t cudaGraphicsResourceSetMapFlags(cudaGraphicsResource_t resource,
@@ -837,7 +837,7 @@ WEIR_CUDA_API cudaError_t cudaGraphicsSubResourceGetMappedArray(cudaArray_t *arr
 WEIR_CUDA_API cudaError_t cudaGraphicsResourceGetMappedMipmappedArray(
     cudaMipmappedArray_t *mipmappedArray, cudaGraphicsResource_t resource);
 
-/* --- Logs -------------------------------------------------------------------------------------- */
+/* --- Logs ------------------------------------------------------------------------------------ */
 
 typedef void (*cudaLogsCallback_t)(void *, cudaLogLevel, char *, size_t);
 
@@ -850,7 +850,7 @@ WEIR_CUDA_API cudaError_t cudaLogsDumpToFile(cudaLogIterator *iterator, const ch
 WEIR_CUDA_API cudaError_t cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer,
                                                size_t *size, unsigned int flags);
 
-/* --- The driver underneath --------------------------------------------------------------------- */
+/* --- The driver underneath ------------------------------------------------------------------- */
 
 WEIR_CUDA_API cudaError_t cudaGetDriverEntryPoint(
     const char *symbol, void **funcPtr, unsigned long long flags,

@@ -15,7 +15,7 @@
 #include "surface_types.h"
 #include "texture_types.h"
 
-/* --- Flags ------------------------------------------------------------------------------------- */
+/* --- Flags ----------------------------------------------------------------------------------- */
 
 /* cudaHostAlloc */
 #define cudaHostAllocDefault       0x00
@@ -114,7 +114,7 @@
 
 #define CUDA_IPC_HANDLE_SIZE 64
 
-/* --- Handles ----------------------------------------------------------------------------------- */
+/* --- Handles --------------------------------------------------------------------------------- */
 
 typedef struct cudaArray *cudaArray_t;
 typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
@@ -138,7 +138,7 @@ typedef const struct cudaArray *cudaArray_const_t;
 typedef const struct cudaMipmappedArray *cudaMipmappedArray_const_t;
 typedef unsigned long long cudaGraphConditionalHandle;
 
-/* --- Errors ------------------------------------------------------------------------------------ */
+/* --- Errors ---------------------------------------------------------------------------------- */
 
 typedef enum cudaError {
     cudaSuccess = 0,
@@ -277,7 +277,7 @@ typedef enum cudaError {
     cudaErrorApiFailureBase = 10000
 } cudaError_t;
 
-/* --- Memory: copies, extents, arrays ----------------------------------------------------------- */
+/* --- Memory: copies, extents, arrays --------------------------------------------------------- */
 
 enum cudaChannelFormatKind {
     cudaChannelFormatKindSigned = 0,
@@ -503,7 +503,7 @@ struct cudaMemcpy3DBatchOp {
     unsigned int flags;
 };
 
-/* --- Memory pools ------------------------------------------------------------------------------ */
+/* --- Memory pools ---------------------------------------------------------------------------- */
 
 enum cudaMemPoolAttr {
     cudaMemPoolReuseFollowEventDependencies = 1,
@@ -549,7 +549,7 @@ typedef struct cudaMemFabricHandle_st {
     char reserved[64];
 } cudaMemFabricHandle_t;
 
-/* --- Devices ----------------------------------------------------------------------------------- */
+/* --- Devices --------------------------------------------------------------------------------- */
 
 enum cudaFuncCache {
     cudaFuncCachePreferNone = 0,
@@ -877,7 +877,7 @@ struct cudaDeviceProp {
     int reserved[56];
 };
 
-/* --- Functions and launches -------------------------------------------------------------------- */
+/* --- Functions and launches ------------------------------------------------------------------ */
 
 enum cudaAccessProperty {
     cudaAccessPropertyNormal = 0,
@@ -1031,7 +1031,7 @@ typedef struct cudaLaunchConfig_st {
     unsigned int numAttrs;
 } cudaLaunchConfig_t;
 
-/* --- Streams and capture ----------------------------------------------------------------------- */
+/* --- Streams and capture --------------------------------------------------------------------- */
 
 enum cudaStreamCaptureStatus {
     cudaStreamCaptureStatusNone = 0,
@@ -1050,7 +1050,7 @@ enum cudaStreamUpdateCaptureDependenciesFlags {
     cudaStreamSetCaptureDependencies = 1
 };
 
-/* --- Resources of textures and surfaces -------------------------------------------------------- */
+/* --- Resources of textures and surfaces ------------------------------------------------------ */
 
 enum cudaResourceType {
     cudaResourceTypeArray = 0,
@@ -1137,7 +1137,7 @@ struct cudaResourceViewDesc {
     unsigned int reserved[16];
 };
 
-/* --- Between processes and other APIs ---------------------------------------------------------- */
+/* --- Between processes and other APIs -------------------------------------------------------- */
 
 enum cudaGraphicsRegisterFlags {
     cudaGraphicsRegisterFlagsNone = 0x0,
@@ -1276,7 +1276,7 @@ struct cudaExternalSemaphoreWaitParams {
     unsigned int reserved[16];
 };
 
-/* --- Libraries and the driver's entry points --------------------------------------------------- */
+/* --- Libraries and the driver's entry points ------------------------------------------------- */
 
 enum cudaJitOption {
     cudaJitMaxRegisters = 0,
@@ -1330,7 +1330,7 @@ struct cudalibraryHostUniversalFunctionAndDataTable {
     size_t dataWindowSize;
 };
 
-/* --- Graphs ------------------------------------------------------------------------------------ */
+/* --- Graphs ---------------------------------------------------------------------------------- */
 
 enum cudaUserObjectFlags { cudaUserObjectNoDestructorSync = 1 };
 
@@ -1599,7 +1599,7 @@ struct cudaGraphKernelNodeUpdate {
     } updateData;
 };
 
-/* --- Notifications and logs -------------------------------------------------------------------- */
+/* --- Notifications and logs ------------------------------------------------------------------ */
 
 typedef enum cudaAsyncNotificationType_enum {
     cudaAsyncNotificationTypeOverBudget = 1

@@ -5,7 +5,7 @@
 #ifndef WEIR_CC_WEIR_INTRINSICS_H
 #define WEIR_CC_WEIR_INTRINSICS_H
 
-/* --- Loads and stores with a cache operator: __ldcg(p), __stwt(p, v) ... ----------------------- */
+/* --- Loads and stores with a cache operator: __ldcg(p), __stwt(p, v) ... --------------------- */
 
 #define WEIR_LOAD(OP, T, PTX, C, R)                                                                \
     static __device__ inline T __ld##OP(const T *p)                                                \
@@ -101,7 +101,7 @@ WEIR_CACHED(STORE, wt)
 #undef WEIR_STORE2
 #undef WEIR_STORE4
 
-/* --- Dot products of bytes and halfwords (sm_61) ----------------------------------------------- */
+/* --- Dot products of bytes and halfwords (sm_61) --------------------------------------------- */
 
 #define WEIR_DOT(NAME, PTX, R, A, B)                                                               \
     static __device__ inline R NAME(A a, B b, R c)                                                 \
@@ -127,7 +127,7 @@ WEIR_DOT(__dp2a_hi, "dp2a.hi.s32.s32", int, short2, char4)
 WEIR_DOT(__dp2a_hi, "dp2a.hi.u32.u32", unsigned int, ushort2, uchar4)
 #undef WEIR_DOT
 
-/* --- Address spaces ---------------------------------------------------------------------------- */
+/* --- Address spaces -------------------------------------------------------------------------- */
 
 static __device__ inline unsigned int __isGlobal(const void *p)
 {
@@ -175,7 +175,7 @@ static __device__ inline void *__cvta_local_to_generic(size_t p)
     return __nv_cvta_local_to_generic_impl(p);
 }
 
-/* --- Device forms of C++ names ----------------------------------------------------------------- */
+/* --- Device forms of C++ names --------------------------------------------------------------- */
 
 static __device__ inline float rsqrt(float x)
 {
@@ -289,7 +289,7 @@ static __host__ __device__ inline double max(double a, float b)
     return __builtin_fmax(a, b);
 }
 
-/* --- Time -------------------------------------------------------------------------------------- */
+/* --- Time ------------------------------------------------------------------------------------ */
 
 static __device__ inline unsigned long long __globaltimer()
 {
