@@ -28,9 +28,7 @@ static inline void advance(struct weir_model_op *op, struct weir_model_out *out)
 
 /* --- edges --- */
 
-/* Does a submission into s need an edge for d, or do others imply it
- * (ORD-028)?
- */
+/* Does a submission into s need an edge for d, or do others imply it (ORD-028)? */
 static bool edge_needed(const struct weir_model_stream *s, const struct weir_model_dep *d)
 {
     const struct weir_model_stream *t = d->point.stream;
@@ -248,11 +246,12 @@ void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out)
     s->head = next;
     if (!next)
         s->tail = &s->head;
-    /* Release: pairs with the acquire in weir_model_point_holds; what op did is visible to who sees
-     * it complete. */
-    atomic_store_explicit(&s->completed, seq, memory_order_release);
     if (s->waiters)
         notify(s, seq, out);
+    /* The last touch of s: who sees it idle may use the struct anew without its lock (INV-12).
+     * Release pairs with the acquire in weir_model_point_holds: who sees op complete sees what it
+     * did. */
+    atomic_store_explicit(&s->completed, seq, memory_order_release);
     if (next)
         advance(next, out);
 }

@@ -59,8 +59,11 @@ void weir_model_stream_init(struct weir_model *m, struct weir_model_stream *s, i
     struct weir_model_device *d = &m->devices[device];
 
     prune_leaving(d); /* s itself may still be in there */
-    s->model = m;
-    s->device = (uint16_t)device;
+    if (!s->model) {
+        /* Never written again: other threads may still read them through old points. */
+        s->model = m;
+        s->device = (uint16_t)device;
+    }
     s->cls = (uint8_t)cls;
     s->priority = (int8_t)priority;
     s->head = NULL;
