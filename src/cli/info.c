@@ -16,7 +16,9 @@ static const char help[] =
     "usage: weir info\n"
     "\n"
     "Prints Weir's version, the device profiles, this processor's features, how much of the CUDA\n"
-    "runtime's interface is there, and whether the compiler library can be loaded.\n";
+    "runtime's interface is there, and whether the compiler library can be loaded. With a word, "
+    "only\n"
+    "the device profiles, the functions of the runtime, or PTX's instructions, one a line.\n";
 
 bool weir_cli_has_profile(const char *name)
 {
@@ -70,25 +72,38 @@ static void print_cpu(void)
 #endif
 }
 
-/* The API table gives a status per row; a row with a variant stands for two symbols. */
-static void print_coverage(void)
-{
 #if WEIR_HAVE_CORE
-    enum { TODO, DONE };
-    enum { NONE = 1, PTSZ = 2, PTDS = 2 };
-    static const struct {
-        char status, symbols;
-    } rows[] = {
-#define WEIR_API(chapter, status, guard, variant, ...)       {status, variant},
-#define WEIR_API_VALUE(chapter, status, variant, ...)        {status, variant},
-#define WEIR_API_INTERNAL(status, guard, variant, name, ...) {status, variant},
-#define WEIR_API_REGISTER(status, ...)                       {status, 1},
+enum { TODO, DONE };
+enum { NONE = 1, PTSZ = 2, PTDS = 2 }; /* symbols of a row */
+
+static const struct {
+    const char *chapter, *name;
+    char status, symbols;
+} rows[] = {
+#define WEIR_API(chapter, status, guard, variant, name, ...)                                       \
+    {#chapter, "cuda" #name, status, variant},
+#define WEIR_API_VALUE(chapter, status, variant, ret, name, ...)                                   \
+    {#chapter, "cuda" #name, status, variant},
+#define WEIR_API_INTERNAL(status, guard, variant, name, ...)                                       \
+    {"compilers", "__cuda" #name, status, variant},
+#define WEIR_API_REGISTER(status, ret, name, ...) {"compilers", "__cuda" #name, status, 1},
 #include "runtime.def"
 #undef WEIR_API
 #undef WEIR_API_VALUE
 #undef WEIR_API_INTERNAL
 #undef WEIR_API_REGISTER
-    };
+};
+
+static int list_api(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        printf("%-4s %-52s %s\n", rows[i].status == DONE ? "yes" : "-", rows[i].name,
+               rows[i].chapter);
+    return 0;
+}
+
+static void print_coverage(void)
+{
     int done = 0, all = 0;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -98,9 +113,35 @@ static void print_coverage(void)
     printf(
         "%-12s%d of the %d symbols of CUDA 13's runtime; the others return cudaErrorNotSupported\n",
         "api", done, all);
+}
 #else
+static int list_api(void)
+{
+    puts("none: this weir was built without the runtime");
+    return 0;
+}
+
+static void print_coverage(void)
+{
     printf("%-12s%s\n", "api", "none: this weir was built without the runtime");
+}
 #endif
+
+static int list_ptx(void)
+{
+    static const struct {
+        const char *name, *what;
+    } ops[] = {
+#define WEIR_PTX_OP(name, dests, what) {#name, what},
+#include "ptx/ptx_ops.def"
+#undef WEIR_PTX_OP
+    };
+
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        printf("%-20s %s\n", ops[i].name, ops[i].what);
+    puts("All of these are read. A kernel with a form that cannot be run yet is refused at its "
+         "launch, by name.");
+    return 0;
 }
 
 static void print_compiler(const char *dir)
@@ -129,6 +170,14 @@ int weir_cli_info(int argc, char **argv)
 
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         fputs(help, stdout);
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "api") == 0)
+        return list_api();
+    if (argc == 2 && strcmp(argv[1], "ptx") == 0)
+        return list_ptx();
+    if (argc == 2 && strcmp(argv[1], "devices") == 0) {
+        print_profiles();
         return 0;
     }
     if (argc > 1)

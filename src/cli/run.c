@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "takeover/object.h"
 
 static const char help[] =
     "usage: weir run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
@@ -127,23 +128,41 @@ static int take_option(int argc, char **argv, int *i)
     return status;
 }
 
-/* Adds DIR/LIBRARY to a list of the loader's, behind what is there, unless it is there (weir run in
- * weir run). */
-static bool add_to_list(const char *variable, const char *dir, const char *library)
+static bool is_ours(const char *entry, size_t n)
 {
-    const char *old = getenv(variable);
-    size_t bytes = (old ? strlen(old) : 0) + strlen(dir) + strlen(library) + 3;
-    char *list = malloc(bytes), *entry;
+    static const char *const names[] = {"libweir-audit.so", "libweir-preload.so", "libweir.so"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t bytes = strlen(names[i]);
+
+        if (n > bytes && entry[n - bytes - 1] == '/' &&
+            strncmp(entry + n - bytes, names[i], bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The list without what another `weir run` around this one put there, and DIR/LIBRARY for each
+ * library behind it. What the user preloads comes first: sanitizers insist on that. */
+static bool set_list(const char *variable, const char *dir, const char *first, const char *second)
+{
+    const char *old = getenv(variable) ? getenv(variable) : "";
+    size_t room = strlen(old) + 2 * strlen(dir) + strlen(first) + strlen(second) + 8, n;
+    char *list = malloc(room), *at = list;
     bool ok;
 
     if (list == NULL)
         return false;
-    snprintf(list, bytes, "%s%s%s/%s", old ? old : "", old && *old ? ":" : "", dir, library);
-    entry = list + strlen(list) - strlen(dir) - strlen(library) - 1;
-    if (old && strstr(old, entry) != NULL)
-        ok = true;
-    else
-        ok = setenv(variable, list, 1) == 0;
+    for (; *old; old += n) {
+        old += strspn(old, ": ");
+        n = strcspn(old, ": ");
+        if (n && !is_ours(old, n))
+            at += sprintf(at, "%.*s:", (int)n, old);
+    }
+    at += sprintf(at, "%s/%s", dir, first);
+    if (*second)
+        sprintf(at, ":%s/%s", dir, second);
+    ok = setenv(variable, list, 1) == 0;
     free(list);
     return ok;
 }
@@ -158,12 +177,46 @@ static bool set_loader(const char *dir)
                 dir);
         return false;
     }
-    if (add_to_list("LD_AUDIT", dir, "libweir-audit.so") &&
-        add_to_list("LD_PRELOAD", dir, "libweir-preload.so") &&
-        add_to_list("LD_PRELOAD", dir, "libweir.so"))
+    if (set_list("LD_AUDIT", dir, "libweir-audit.so", "") &&
+        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so"))
         return true;
     perror("weir");
     return false;
+}
+
+/* The file that execvp will take; false when there is none (execvp tells why). */
+static bool find_program(const char *name, char out[PATH_MAX])
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
+    for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)strcspn(path, ":"), path, name) < PATH_MAX &&
+            access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A program without a dynamic loader cannot be taken over: one with CUDA inside is refused, others
+ * run. */
+static bool is_refused(const char *name)
+{
+    struct weir_object o;
+    char path[PATH_MAX];
+    bool refused;
+
+    if (!find_program(name, path) || !weir_object_open(&o, path, false))
+        return false;
+    refused = !o.is_dynamic && (o.has_device_code || weir_object_has_cudart(&o));
+    weir_object_close(&o);
+    if (refused)
+        fprintf(stderr,
+                "weir: cannot take over %s: it is linked statically, without a dynamic loader; "
+                "build it without -static\n",
+                path);
+    return refused;
 }
 
 int weir_cli_run(int argc, char **argv)
@@ -188,7 +241,7 @@ int weir_cli_run(int argc, char **argv)
     }
     if (i >= argc)
         return weir_cli_usage_error("run", "no program given");
-    if (!weir_cli_libdir(dir) || !set_loader(dir))
+    if (!weir_cli_libdir(dir) || is_refused(argv[i]) || !set_loader(dir))
         return WEIR_EXIT_REFUSED;
     execvp(argv[i], argv + i);
     fprintf(stderr, "weir: cannot run %s: %s\n", argv[i], strerror(errno));

@@ -147,6 +147,18 @@ static bool imports(const struct table *t, const char *name)
     return false;
 }
 
+static bool has_loader(const struct weir_object *o, const Elf64_Ehdr *e)
+{
+    for (unsigned i = 0; i < e->e_phnum && e->e_phentsize == sizeof(Elf64_Phdr); i++) {
+        Elf64_Phdr p;
+
+        if (sys_pread(o->fd, &p, sizeof p, e->e_phoff + i * sizeof p) == (long)sizeof p &&
+            p.p_type == PT_INTERP)
+            return true;
+    }
+    return false;
+}
+
 /* Whether there is a section with device code: the names are read, nothing is mapped. */
 static bool has_device_code(const struct weir_object *o, const Elf64_Shdr *sections, size_t count,
                             size_t names)
@@ -197,6 +209,7 @@ static bool scan(struct weir_object *o, const Elf64_Ehdr *e, const Elf64_Shdr *s
         else if (sections[i].sh_type == SHT_DYNSYM)
             dynsym = i;
     }
+    o->is_dynamic = has_loader(o, e);
     o->has_symbols = symtab != 0;
     o->has_device_code = has_device_code(o, sections, count, e->e_shstrndx);
     if (symtab == 0 && !exports_cudart && !o->has_device_code)

@@ -23,6 +23,7 @@ struct weir_object {
     unsigned char *file; /* mapped, or NULL when there was nothing to read in it */
     size_t file_bytes;
     long fd;
+    bool is_dynamic;                        /* names a dynamic loader */
     bool has_symbols;                       /* .symtab */
     bool has_device_code;                   /* .nv_fatbin */
     bool imports_cudart;                    /* takes __cudaRegisterFatBinary from elsewhere */

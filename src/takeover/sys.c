@@ -1,28 +1,6 @@
-/* See sys.h. memcpy and memset are here because compilers call them.
+/* See sys.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/sys.h"
-
-void *memcpy(void *restrict to, const void *restrict from, size_t n);
-void *memset(void *to, int c, size_t n);
-
-void *memcpy(void *restrict to, const void *restrict from, size_t n)
-{
-    unsigned char *t = to;
-    const unsigned char *f = from;
-
-    while (n--)
-        *t++ = *f++;
-    return to;
-}
-
-void *memset(void *to, int c, size_t n)
-{
-    unsigned char *t = to;
-
-    while (n--)
-        *t++ = (unsigned char)c;
-    return to;
-}
 
 #if defined(__x86_64__)
 long weir_sys_call(long number, long a, long b, long c, long d, long e, long f)

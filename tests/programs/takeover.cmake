@@ -40,6 +40,8 @@ takeover_target(takeover_nopie program nopie SOURCES ${fake} OPTIONS -fno-pie LI
 takeover_target(takeover_linked program linked SOURCES ${dir}/fake_use.c DEFS NO_RUNTIME LIBS takeover_fake OPTIONS -fPIE LINK -pie)
 takeover_target(takeover_cuda12 program cuda12 SOURCES ${fake} DEFS CUDA12 OPTIONS -fPIE LINK -pie)
 takeover_target(takeover_stripped program stripped SOURCES ${fake} OPTIONS -fPIE LINK -pie -s)
+takeover_target(takeover_static program static SOURCES ${fake} DEFS STATIC OPTIONS -fno-pie LINK -static)
+takeover_target(takeover_malloc library malloc SOURCES ${dir}/malloc.c OPTIONS -fPIC)
 takeover_target(takeover_signals program signals SOURCES ${dir}/signals.c OPTIONS -fPIE LINK -pie)
 add_custom_target(takeover_tree ALL DEPENDS ${stamps} ${out}/bin/weir.stamp)
 

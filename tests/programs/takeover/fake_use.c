@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 {
     pthread_t t;
 
+#ifndef STATIC
     if (argc > 1 && strcmp(argv[1], "-") != 0) {
         void *h = dlopen(argv[1], RTLD_NOW);
         int (*f)(const char *) = h ? (int (*)(const char *))dlsym(h, "use_library") : NULL;
@@ -72,6 +73,7 @@ int main(int argc, char **argv)
         }
         f("main");
     }
+#endif
 #ifdef NO_RUNTIME
     if (argc <= 1)
         use_library("main");

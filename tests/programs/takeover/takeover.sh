@@ -39,6 +39,16 @@ grep -q '^weir: not supported: cudaMemAdvise of CUDA 12' err && [ "$(wc -l <err)
 check stripped 125 '' ./stripped
 grep -q 'cudart shared' err || { echo "FAILED stripped: the message"; cat err; failed=1; }
 
+check static 125 '' ./static
+grep -q 'linked statically' err || { echo "FAILED static: the message"; cat err; failed=1; }
+
+# An allocator of the user's, which counts: it is used, and everything works.
+export LD_PRELOAD=$PWD/lib/libmalloc.so
+check allocator 3 "$(lines program constructor; lines library constructor main; lines program main)" \
+    ./pie "$PWD/lib/libfake.so"
+unset LD_PRELOAD
+[ "$(cat err)" = 'malloc used 1' ] || { echo "FAILED allocator"; cat err; failed=1; }
+
 # No CUDA: nothing printed, status and streams untouched.
 check true 0 '' /bin/true
 [ -s err ] && { cat err; failed=1; }
@@ -52,8 +62,10 @@ check not-found 127 '' ./no-such-program
 # What the user has in these variables stays, in front.
 got=$(LD_PRELOAD=libm.so.6 bin/weir run sh -c 'echo $LD_PRELOAD')
 case $got in libm.so.6:*libweir-preload.so:*libweir.so) echo ok preload ;; *) echo "FAILED LD_PRELOAD: $got"; failed=1 ;; esac
-got=$(bin/weir run bin/weir run sh -c 'echo $LD_PRELOAD $LD_AUDIT' | grep -o libweir.so | wc -l)
-[ "$got" = 1 ] || { echo "FAILED weir run in weir run: $got"; failed=1; }
+got=$(LD_PRELOAD='libm.so.6 /other/lib/libweir.so:/other/lib/libweir-preload.so' LD_AUDIT=/other/libweir-audit.so \
+    bin/weir run bin/weir run sh -c 'echo $LD_PRELOAD $LD_AUDIT' 2>/dev/null)
+want="libm.so.6:$PWD/lib/libweir-preload.so:$PWD/lib/libweir.so $PWD/lib/libweir-audit.so"
+[ "$got" = "$want" ] && echo ok nested || { echo "FAILED weir run in weir run: $got"; failed=1; }
 
 # Options.
 for bad in --nonsense '--memory 5Q' '--devices x' --devices '--device nonsense' '--stats=3' '--trace f' '--hang 3'; do
