@@ -18,7 +18,7 @@
  *
  * Messages: calls put their consequences into a weir_model_out, three lists of operations linked by
  * out_next:
- *   - ready: may start now. Hand it to an engine, or run it in place (records, waits, markers); then
+ *   - ready: may start now. Hand it to an engine, or run it in place (record, wait, marker); then
  *     weir_model_complete
  *   - blocked: head of its stream, waits for the point op->deps[op->dep_pos]. The caller locks that
  *     point's stream and calls weir_model_subscribe; when that says "already complete",
