@@ -1,5 +1,6 @@
 /* The rules of order, in one place: streams, events, default streams, host waits, on several
  * devices (DESIGN 1).
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Pure: no threads, no clock, no I/O, no libc, no CUDA types (also built freestanding for wasm32).
  * The model says which operation follows which; the caller runs them and reports `complete`. Rule
@@ -24,9 +25,7 @@
  *     point's stream and calls weir_model_subscribe; when that says "already complete",
  *     weir_model_resume on the op's own stream
  *   - notified: a point that it subscribed to is reached. The caller locks the op's own stream and
- *     calls weir_model_resume
- *
- * SPDX-License-Identifier: Apache-2.0 */
+ *     calls weir_model_resume */
 #ifndef WEIR_MODEL_MODEL_H
 #define WEIR_MODEL_MODEL_H
 
