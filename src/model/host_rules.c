@@ -1,6 +1,6 @@
 /* What calls do to the thread that makes them: copies, memsets, and calls that wait for a device.
- * Tables of the rules ORD-060 to ORD-084; nothing here has state. SPDX-License-Identifier:
- * Apache-2.0 */
+ * Tables of the rules ORD-060 to ORD-084; nothing here has state.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/model_int.h"
 
 #define COPY(wait_, strength_, rule_)                                                              \

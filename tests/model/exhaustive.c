@@ -2,8 +2,8 @@
  * every state the model must agree with the naive one on what is ready, what is complete, what the
  * host waits for, and which pairs are ordered. Usage: exhaustive [CALLS [lean]]. The whole world is
  * one struct, so that a state is saved and restored by copying it. Rules: ORD-001 to ORD-008,
- * ORD-011, ORD-020 to ORD-024, ORD-026 to ORD-028, ORD-040 to ORD-044. SPDX-License-Identifier:
- * Apache-2.0 */
+ * ORD-011, ORD-020 to ORD-024, ORD-026 to ORD-028, ORD-040 to ORD-044.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

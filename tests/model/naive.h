@@ -1,8 +1,8 @@
 /* A second model of CUDA's order, written from the text of docs/rules/ORD.md and not from
  * src/model, which it shares no line with. It remembers every operation ever submitted and answers
  * each question by looking at all of them: slow, and simple enough to be believed. Events capture
- * "the time of the record", streams have no numbers, nothing is forgotten. SPDX-License-Identifier:
- * Apache-2.0 */
+ * "the time of the record", streams have no numbers, nothing is forgotten.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_MODEL_NAIVE_H
 #define WEIR_TESTS_MODEL_NAIVE_H
 
