@@ -10,8 +10,8 @@ foreach(t weir_audit weir_preload)
   list(APPEND stamps ${out}/lib/lib${t}.stamp)
 endforeach()
 add_custom_command(OUTPUT ${out}/bin/weir.stamp
-  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:weir> ${out}/bin/weir
-  COMMAND ${CMAKE_COMMAND} -E touch ${out}/bin/weir.stamp DEPENDS weir)
+  COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:weir_cli> ${out}/bin/weir
+  COMMAND ${CMAKE_COMMAND} -E touch ${out}/bin/weir.stamp DEPENDS weir_cli)
 
 # These run without Weir's own flags: no sanitizer in a program that is to be taken over.
 function(takeover_target name kind out_name)
