@@ -1,6 +1,6 @@
-/* Constant expressions: C's operators on 64-bit integers, + - * / and comparisons on doubles, the casts (.s64) and (.u64),
- * WARP_SZ. Integers are signed unless a U literal or a cast makes them unsigned (PTX ISA, "Constant Expressions").
- * SPDX-License-Identifier: Apache-2.0 */
+/* Constant expressions: C's operators on 64-bit integers, + - * / and comparisons on doubles, the
+ * casts (.s64) and (.u64), WARP_SZ. Integers are signed unless a U literal or a cast makes them
+ * unsigned (PTX ISA, "Constant Expressions"). SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "ptx/ptx_int.h"
@@ -61,7 +61,8 @@ static bool parse_unary(struct ptx_parser *p, struct value *v)
 
         if (!ptx_number(p, &v->kind, &v->bits))
             return false;
-        v->is_unsigned = v->kind == WEIR_PTX_OPERAND_INT && (p->pos[-1] == 'U' || (v->bits < 0 && s < p->pos));
+        v->is_unsigned =
+            v->kind == WEIR_PTX_OPERAND_INT && (p->pos[-1] == 'U' || (v->bits < 0 && s < p->pos));
         return true;
     }
     if (c == 'W' && strncmp(p->pos, "WARP_SZ", 7) == 0 && !ptx_is_ident_char(p->pos[7])) {
@@ -114,12 +115,32 @@ static bool parse_cast_or_group(struct ptx_parser *p, struct value *v)
     return true;
 }
 
-enum op { OP_NONE, OP_MUL, OP_DIV, OP_REM, OP_ADD, OP_SUB, OP_SHL, OP_SHR, OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE,
-          OP_AND, OP_XOR, OP_OR, OP_LAND, OP_LOR };
+enum op {
+    OP_NONE,
+    OP_MUL,
+    OP_DIV,
+    OP_REM,
+    OP_ADD,
+    OP_SUB,
+    OP_SHL,
+    OP_SHR,
+    OP_LT,
+    OP_LE,
+    OP_GT,
+    OP_GE,
+    OP_EQ,
+    OP_NE,
+    OP_AND,
+    OP_XOR,
+    OP_OR,
+    OP_LAND,
+    OP_LOR
+};
 static const unsigned char precedence[] = {
-    [OP_NONE] = 0, [OP_MUL] = 10, [OP_DIV] = 10, [OP_REM] = 10, [OP_ADD] = 9, [OP_SUB] = 9, [OP_SHL] = 8, [OP_SHR] = 8,
-    [OP_LT] = 7, [OP_LE] = 7, [OP_GT] = 7, [OP_GE] = 7, [OP_EQ] = 6, [OP_NE] = 6, [OP_AND] = 5, [OP_XOR] = 4,
-    [OP_OR] = 3, [OP_LAND] = 2, [OP_LOR] = 1,
+    [OP_NONE] = 0, [OP_MUL] = 10, [OP_DIV] = 10, [OP_REM] = 10, [OP_ADD] = 9,
+    [OP_SUB] = 9,  [OP_SHL] = 8,  [OP_SHR] = 8,  [OP_LT] = 7,   [OP_LE] = 7,
+    [OP_GT] = 7,   [OP_GE] = 7,   [OP_EQ] = 6,   [OP_NE] = 6,   [OP_AND] = 5,
+    [OP_XOR] = 4,  [OP_OR] = 3,   [OP_LAND] = 2, [OP_LOR] = 1,
 };
 
 static enum op peek_op(struct ptx_parser *p, unsigned *len)
@@ -131,19 +152,32 @@ static enum op peek_op(struct ptx_parser *p, unsigned *len)
     d = c ? p->pos[1] : 0;
     *len = 1;
     switch (c) {
-    case '*': return OP_MUL;
-    case '/': return OP_DIV;
-    case '%': return OP_REM;
-    case '+': return OP_ADD;
-    case '-': return OP_SUB;
-    case '^': return OP_XOR;
-    case '&': return d == '&' ? *len = 2, OP_LAND : OP_AND;
-    case '|': return d == '|' ? *len = 2, OP_LOR : OP_OR;
-    case '<': return d == '<' ? *len = 2, OP_SHL : d == '=' ? *len = 2, OP_LE : OP_LT;
-    case '>': return d == '>' ? *len = 2, OP_SHR : d == '=' ? *len = 2, OP_GE : OP_GT;
-    case '=': return d == '=' ? *len = 2, OP_EQ : OP_NONE;
-    case '!': return d == '=' ? *len = 2, OP_NE : OP_NONE;
-    default: return OP_NONE;
+    case '*':
+        return OP_MUL;
+    case '/':
+        return OP_DIV;
+    case '%':
+        return OP_REM;
+    case '+':
+        return OP_ADD;
+    case '-':
+        return OP_SUB;
+    case '^':
+        return OP_XOR;
+    case '&':
+        return d == '&' ? *len = 2, OP_LAND : OP_AND;
+    case '|':
+        return d == '|' ? *len = 2, OP_LOR : OP_OR;
+    case '<':
+        return d == '<' ? *len = 2, OP_SHL : d == '=' ? *len = 2, OP_LE : OP_LT;
+    case '>':
+        return d == '>' ? *len = 2, OP_SHR : d == '=' ? *len = 2, OP_GE : OP_GT;
+    case '=':
+        return d == '=' ? *len = 2, OP_EQ : OP_NONE;
+    case '!':
+        return d == '=' ? *len = 2, OP_NE : OP_NONE;
+    default:
+        return OP_NONE;
     }
 }
 
@@ -152,23 +186,49 @@ static bool apply_float(struct ptx_parser *p, enum op op, struct value *a, const
     double x = as_double(a), y = as_double(b);
 
     switch (op) {
-    case OP_MUL: set_double(a, x * y); return true;
-    case OP_DIV: set_double(a, x / y); return true;
-    case OP_ADD: set_double(a, x + y); return true;
-    case OP_SUB: set_double(a, x - y); return true;
-    case OP_LT: set_int(a, x < y, false); return true;
-    case OP_LE: set_int(a, x <= y, false); return true;
-    case OP_GT: set_int(a, x > y, false); return true;
-    case OP_GE: set_int(a, x >= y, false); return true;
-    case OP_EQ: set_int(a, x == y, false); return true;
-    case OP_NE: set_int(a, x != y, false); return true;
-    case OP_LAND: set_int(a, is_true(a) && is_true(b), false); return true;
-    case OP_LOR: set_int(a, is_true(a) || is_true(b), false); return true;
-    default: return ptx_fail(p, "an operator that needs integers");
+    case OP_MUL:
+        set_double(a, x * y);
+        return true;
+    case OP_DIV:
+        set_double(a, x / y);
+        return true;
+    case OP_ADD:
+        set_double(a, x + y);
+        return true;
+    case OP_SUB:
+        set_double(a, x - y);
+        return true;
+    case OP_LT:
+        set_int(a, x < y, false);
+        return true;
+    case OP_LE:
+        set_int(a, x <= y, false);
+        return true;
+    case OP_GT:
+        set_int(a, x > y, false);
+        return true;
+    case OP_GE:
+        set_int(a, x >= y, false);
+        return true;
+    case OP_EQ:
+        set_int(a, x == y, false);
+        return true;
+    case OP_NE:
+        set_int(a, x != y, false);
+        return true;
+    case OP_LAND:
+        set_int(a, is_true(a) && is_true(b), false);
+        return true;
+    case OP_LOR:
+        set_int(a, is_true(a) || is_true(b), false);
+        return true;
+    default:
+        return ptx_fail(p, "an operator that needs integers");
     }
 }
 
-static bool apply_div(struct ptx_parser *p, enum op op, struct value *a, const struct value *b, bool u)
+static bool apply_div(struct ptx_parser *p, enum op op, struct value *a, const struct value *b,
+                      bool u)
 {
     uint64_t x = (uint64_t)a->bits, y = (uint64_t)b->bits;
     bool minus_x = !u && a->bits < 0, minus_y = !u && b->bits < 0;
@@ -193,35 +253,68 @@ static bool apply_int(struct ptx_parser *p, enum op op, struct value *a, const s
     int less = u ? x < y : a->bits < b->bits, equal = x == y;
 
     switch (op) {
-    case OP_MUL: set_int(a, (int64_t)(x * y), u); break;
+    case OP_MUL:
+        set_int(a, (int64_t)(x * y), u);
+        break;
     case OP_DIV:
-    case OP_REM: return apply_div(p, op, a, b, u);
-    case OP_ADD: set_int(a, (int64_t)(x + y), u); break;
-    case OP_SUB: set_int(a, (int64_t)(x - y), u); break;
-    case OP_SHL: set_int(a, y < 64 ? (int64_t)(x << y) : 0, a->is_unsigned); break;
+    case OP_REM:
+        return apply_div(p, op, a, b, u);
+    case OP_ADD:
+        set_int(a, (int64_t)(x + y), u);
+        break;
+    case OP_SUB:
+        set_int(a, (int64_t)(x - y), u);
+        break;
+    case OP_SHL:
+        set_int(a, y < 64 ? (int64_t)(x << y) : 0, a->is_unsigned);
+        break;
     case OP_SHR:
         if (a->is_unsigned)
             set_int(a, y < 64 ? (int64_t)(x >> y) : 0, true);
         else
             set_int(a, a->bits >> (y < 64 ? y : 63), false);
         break;
-    case OP_LT: set_int(a, less, false); break;
-    case OP_LE: set_int(a, less || equal, false); break;
-    case OP_GT: set_int(a, !less && !equal, false); break;
-    case OP_GE: set_int(a, !less, false); break;
-    case OP_EQ: set_int(a, equal, false); break;
-    case OP_NE: set_int(a, !equal, false); break;
-    case OP_AND: set_int(a, (int64_t)(x & y), u); break;
-    case OP_XOR: set_int(a, (int64_t)(x ^ y), u); break;
-    case OP_OR: set_int(a, (int64_t)(x | y), u); break;
-    case OP_LAND: set_int(a, x && y, false); break;
-    case OP_LOR: set_int(a, x || y, false); break;
-    case OP_NONE: break;
+    case OP_LT:
+        set_int(a, less, false);
+        break;
+    case OP_LE:
+        set_int(a, less || equal, false);
+        break;
+    case OP_GT:
+        set_int(a, !less && !equal, false);
+        break;
+    case OP_GE:
+        set_int(a, !less, false);
+        break;
+    case OP_EQ:
+        set_int(a, equal, false);
+        break;
+    case OP_NE:
+        set_int(a, !equal, false);
+        break;
+    case OP_AND:
+        set_int(a, (int64_t)(x & y), u);
+        break;
+    case OP_XOR:
+        set_int(a, (int64_t)(x ^ y), u);
+        break;
+    case OP_OR:
+        set_int(a, (int64_t)(x | y), u);
+        break;
+    case OP_LAND:
+        set_int(a, x && y, false);
+        break;
+    case OP_LOR:
+        set_int(a, x || y, false);
+        break;
+    case OP_NONE:
+        break;
     }
     return true;
 }
 
-/* Precedence climbing; the recursion is at most one frame per level of precedence between parentheses. */
+/* Precedence climbing; the recursion is at most one frame per level of precedence between
+ * parentheses. */
 static bool parse_binary(struct ptx_parser *p, struct value *v, unsigned least)
 {
     if (!parse_unary(p, v))
@@ -281,4 +374,26 @@ bool ptx_expr_int(struct ptx_parser *p, int64_t *out, const char *what)
     if (!ptx_expr(p, &kind, out))
         return false;
     return kind == WEIR_PTX_OPERAND_INT || ptx_fail(p, "%s must be an integer", what);
+}
+
+bool ptx_expr_u64(struct ptx_parser *p, uint64_t *out, uint64_t limit, const char *what)
+{
+    int64_t v = 0;
+
+    if (!ptx_expr_int(p, &v, what))
+        return false;
+    if ((uint64_t)v > limit)
+        return ptx_fail(p, "%s is out of range", what);
+    *out = (uint64_t)v;
+    return true;
+}
+
+bool ptx_expr_u32(struct ptx_parser *p, uint32_t *out, uint64_t limit, const char *what)
+{
+    uint64_t v = 0;
+
+    if (!ptx_expr_u64(p, &v, limit, what))
+        return false;
+    *out = (uint32_t)v;
+    return true;
 }

@@ -1,6 +1,6 @@
-/* Initial values of variables: nested braces, numbers, addresses (sym, sym+8, generic(sym), 0xFF00(sym)). Symbols are
- * looked up when the module is complete, because a table may name what is declared later.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Initial values of variables: nested braces, numbers, addresses (sym, sym+8, generic(sym),
+ * 0xFF00(sym)). Symbols are looked up when the module is complete, because a table may name what is
+ * declared later. SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,9 +11,10 @@ struct init {
     struct weir_ptx_var *v;
     const uint64_t *dims; /* the outermost may be 0: as many as there are */
     unsigned dim_count;
-    unsigned element;     /* bytes */
-    uint64_t limit;       /* elements, UINT64_MAX when open */
-    uint64_t last;        /* elements seen: the highest position + 1 */
+    unsigned element; /* bytes */
+    uint64_t limit;   /* elements, UINT64_MAX when open */
+    uint64_t last;    /* elements seen: the highest position + 1 */
+    int line, column; /* of the element being read */
     WEIR_VEC(unsigned char) data;
     WEIR_VEC(struct weir_ptx_reloc) relocs;
     WEIR_VEC(struct ptx_init_ref) places;
@@ -33,7 +34,8 @@ static bool reserve_data(struct ptx_parser *p, struct init *n, uint64_t bytes)
 }
 
 /* The bits of a literal as this type stores them. */
-static bool convert_literal(struct ptx_parser *p, enum weir_ptx_type t, uint8_t kind, int64_t imm, uint64_t *bits)
+static bool convert_literal(struct ptx_parser *p, enum weir_ptx_type t, uint8_t kind, int64_t imm,
+                            uint64_t *bits)
 {
     double d;
     float f;
@@ -52,22 +54,27 @@ static bool convert_literal(struct ptx_parser *p, enum weir_ptx_type t, uint8_t 
         if (t == WEIR_PTX_F64)
             memcpy(bits, &d, sizeof d);
         else
-            *bits = kind == WEIR_PTX_OPERAND_F32 ? (uint32_t)imm : w; /* keeps the payload of NaNs */
+            *bits =
+                kind == WEIR_PTX_OPERAND_F32 ? (uint32_t)imm : w; /* keeps the payload of NaNs */
         return true;
     }
     if (kind == WEIR_PTX_OPERAND_F32 ? weir_ptx_type_bits(t) != 32
                                      : kind == WEIR_PTX_OPERAND_F64 && weir_ptx_type_bits(t) != 64)
-        return ptx_fail(p, "a floating-point value for a variable of type .%s", weir_ptx_type_name(t));
+        return ptx_fail(p, "a floating-point value for a variable of type .%s",
+                        weir_ptx_type_name(t));
     return true;
 }
 
-static bool store_literal(struct ptx_parser *p, struct init *n, uint64_t at, uint8_t kind, int64_t imm)
+static bool store_literal(struct ptx_parser *p, struct init *n, uint64_t at, uint8_t kind,
+                          int64_t imm)
 {
     uint64_t bits;
 
-    if (!convert_literal(p, n->v->type, kind, imm, &bits) || !reserve_data(p, n, (at + 1) * n->element))
+    if (!convert_literal(p, n->v->type, kind, imm, &bits) ||
+        !reserve_data(p, n, (at + 1) * n->element))
         return false;
-    memcpy(n->data.items + at * n->element, &bits, WEIR_MIN(n->element, 8u)); /* little endian, as PTX is */
+    memcpy(n->data.items + at * n->element, &bits,
+           WEIR_MIN(n->element, 8u)); /* little endian, as PTX is */
     return true;
 }
 
@@ -104,7 +111,7 @@ static bool parse_symbol(struct ptx_parser *p, struct weir_ptx_reloc *r)
 
 static bool add_reloc(struct ptx_parser *p, struct init *n, struct weir_ptx_reloc *r, uint64_t at)
 {
-    struct ptx_init_ref place = {.line = p->line, .column = ptx_column(p, p->tok)};
+    struct ptx_init_ref place = {.line = n->line, .column = n->column};
 
     r->offset = at * n->element;
     return reserve_data(p, n, (at + 1) * n->element) && PTX_PUSH(p, &n->relocs, *r) &&
@@ -131,7 +138,11 @@ static bool parse_scalar(struct ptx_parser *p, struct init *n, uint64_t at)
     if (at >= n->limit)
         return ptx_fail(p, "more initial values than elements");
     n->last = WEIR_MAX(n->last, at + 1);
-    if (ptx_peek_ident(p) && !(strncmp(p->pos, "WARP_SZ", 7) == 0 && !ptx_is_ident_char(p->pos[7]))) {
+    ptx_skip(p);
+    n->line = p->line;
+    n->column = ptx_column(p, p->tok);
+    if (ptx_peek_ident(p) &&
+        !(strncmp(p->pos, "WARP_SZ", 7) == 0 && !ptx_is_ident_char(p->pos[7]))) {
         struct weir_ptx_reloc r = {.bytes = (uint8_t)n->element};
 
         if (n->element != 8 && n->element != 4)
@@ -155,7 +166,8 @@ static uint64_t span_of(const struct init *n, unsigned level)
     return span;
 }
 
-/* { ... } of dimension `level`, whose first element is `base`. Braces inside may be left out, as in C. */
+/* { ... } of dimension `level`, whose first element is `base`. Braces inside may be left out, as in
+ * C. */
 static bool parse_braces(struct ptx_parser *p, struct init *n, unsigned level, uint64_t base)
 {
     uint64_t span, at = base, end;
@@ -198,9 +210,9 @@ static void merge_masks(struct init *n)
         struct weir_ptx_reloc *r = &n->relocs.items[i];
         size_t k = 0;
 
-        while (r->bytes == 1 && k < 8 && i + k < n->relocs.count && r[k].bytes == 1 && r[k].shift == 8 * k &&
-               r[k].offset == r->offset + k && r[k].addend == r->addend && r[k].generic == r->generic &&
-               strcmp(r[k].symbol, r->symbol) == 0)
+        while (r->bytes == 1 && k < 8 && i + k < n->relocs.count && r[k].bytes == 1 &&
+               r[k].shift == 8 * k && r[k].offset == r->offset + k && r[k].addend == r->addend &&
+               r[k].generic == r->generic && strcmp(r[k].symbol, r->symbol) == 0)
             k++;
         n->relocs.items[out] = *r;
         n->places.items[out] = n->places.items[i];
@@ -255,7 +267,8 @@ static bool parse_opaque_init(struct ptx_parser *p)
     return ptx_expect(p, '}');
 }
 
-bool ptx_parse_init(struct ptx_parser *p, struct weir_ptx_var *v, const uint64_t *dims, unsigned dim_count)
+bool ptx_parse_init(struct ptx_parser *p, struct weir_ptx_var *v, const uint64_t *dims,
+                    unsigned dim_count)
 {
     struct init n = {.v = v, .dims = dims, .dim_count = dim_count};
     bool ok;

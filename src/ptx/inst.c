@@ -1,5 +1,5 @@
-/* Operands and calls. An instruction is decoded by mnemonic.c, its operands are read here, verify.c checks it.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Operands and calls. An instruction is decoded by mnemonic.c, its operands are read here, verify.c
+ * checks it. SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "ptx/ptx_int.h"
@@ -86,8 +86,15 @@ static bool set_symbol(struct ptx_parser *p, const struct ptx_sym *y, struct wei
         o->table = y->ptr;
         return true;
     default:
-        return ptx_fail(p, "'%.*s' cannot be an operand here", (int)WEIR_MIN(y->len, 100u), y->name);
+        return ptx_fail(p, "'%.*s' cannot be an operand here", (int)WEIR_MIN(y->len, 100u),
+                        y->name);
     }
+}
+
+/* The only name in constant expressions. */
+static bool is_warp_size(const struct ptx_parser *p)
+{
+    return strncmp(p->pos, "WARP_SZ", 7) == 0 && !ptx_is_ident_char(p->pos[7]);
 }
 
 /* A name that stands for a register, a special register or a symbol. */
@@ -110,11 +117,6 @@ static bool parse_name(struct ptx_parser *p, struct weir_ptx_operand *o)
         o->kind = WEIR_PTX_OPERAND_SREG;
         return true;
     }
-    if (ptx_is(name, "WARP_SZ")) {
-        o->kind = WEIR_PTX_OPERAND_INT;
-        o->imm = 32;
-        return true;
-    }
     return ptx_fail(p, "'%.*s' is not defined", (int)WEIR_MIN(name.n, (size_t)120), name.s);
 }
 
@@ -134,20 +136,22 @@ static bool parse_element(struct ptx_parser *p, struct weir_ptx_operand *o)
 {
     struct ptx_str s;
     int e;
-    bool vector = o->kind == WEIR_PTX_OPERAND_SREG ? o->count == 4
-                                                   : p->regs.items[o->reg].vector != 0;
+    bool vector =
+        o->kind == WEIR_PTX_OPERAND_SREG ? o->count == 4 : p->regs.items[o->reg].vector != 0;
 
     if (!ptx_directive(p, &s))
         return true;
     e = element_of(s);
     if (vector) {
         if (e < 0 || (o->kind == WEIR_PTX_OPERAND_REG && e >= p->regs.items[o->reg].vector))
-            return ptx_fail(p, "no element '.%.*s' in this vector", (int)WEIR_MIN(s.n, (size_t)40), s.s);
+            return ptx_fail(p, "no element '.%.*s' in this vector", (int)WEIR_MIN(s.n, (size_t)40),
+                            s.s);
         o->element = (uint8_t)e;
         o->count = o->kind == WEIR_PTX_OPERAND_REG ? 1 : 0;
         return true;
     }
-    if (o->kind == WEIR_PTX_OPERAND_REG && (s.s[0] == 'b' || s.s[0] == 'h') && s.n >= 2 && s.n <= 8) {
+    if (o->kind == WEIR_PTX_OPERAND_REG && (s.s[0] == 'b' || s.s[0] == 'h') && s.n >= 2 &&
+        s.n <= 8) {
         uint64_t packed = 0;
 
         for (size_t i = s.n; i-- > 0;)
@@ -155,7 +159,8 @@ static bool parse_element(struct ptx_parser *p, struct weir_ptx_operand *o)
         o->imm = (int64_t)packed;
         return true;
     }
-    return ptx_fail(p, "'.%.*s' after an operand that is no vector", (int)WEIR_MIN(s.n, (size_t)40), s.s);
+    return ptx_fail(p, "'.%.*s' after an operand that is no vector", (int)WEIR_MIN(s.n, (size_t)40),
+                    s.s);
 }
 
 /* d|p: the predicate. */
@@ -174,7 +179,8 @@ static bool parse_second_dest(struct ptx_parser *p, struct weir_ptx_operand *o)
     if (o->pred_reg < 0)
         return ptx_fail(p, "'%.*s' is not a register", (int)WEIR_MIN(name.n, (size_t)120), name.s);
     if (p->regs.items[o->pred_reg].type != WEIR_PTX_PRED)
-        return ptx_fail(p, "'%.*s' after '|' must be a predicate", (int)WEIR_MIN(name.n, (size_t)100), name.s);
+        return ptx_fail(p, "'%.*s' after '|' must be a predicate",
+                        (int)WEIR_MIN(name.n, (size_t)100), name.s);
     return true;
 }
 
@@ -184,8 +190,6 @@ static bool parse_address(struct ptx_parser *p, struct weir_ptx_operand *o)
     if (ptx_peek_ident(p)) {
         if (!parse_name(p, o))
             return false;
-        if (o->kind == WEIR_PTX_OPERAND_INT) /* WARP_SZ */
-            return ptx_fail(p, "a constant name cannot be an address");
         if (o->kind != WEIR_PTX_OPERAND_REG && o->kind != WEIR_PTX_OPERAND_VAR)
             return ptx_fail(p, "an address must be a register, a variable or a number");
         if (!parse_offset(p, &o->imm))
@@ -224,7 +228,7 @@ static bool parse_operand(struct ptx_parser *p, struct weir_ptx_operand *o)
 {
     *o = empty_operand;
     ptx_skip(p);
-    if (ptx_peek_ident(p))
+    if (ptx_peek_ident(p) && !is_warp_size(p))
         return parse_named_operand(p, o);
     if (*p->pos == '[')
         return parse_address(p, o);
@@ -298,8 +302,8 @@ static bool parse_call_prototype(struct ptx_parser *p, struct weir_ptx_call *c)
         c->targets = t->functions;
         c->target_count = t->count;
     } else {
-        return ptx_fail(p, "'%.*s' is neither a .callprototype nor .calltargets", (int)WEIR_MIN(name.n, (size_t)100),
-                        name.s);
+        return ptx_fail(p, "'%.*s' is neither a .callprototype nor .calltargets",
+                        (int)WEIR_MIN(name.n, (size_t)100), name.s);
     }
     return true;
 }
@@ -400,7 +404,8 @@ static bool parse_branch(struct ptx_parser *p, struct weir_ptx_inst *i)
     return parse_label_ref(p, &i->operands->label);
 }
 
-bool ptx_parse_inst(struct ptx_parser *p, struct ptx_str text, int32_t guard, bool guard_negated, int line)
+bool ptx_parse_inst(struct ptx_parser *p, struct ptx_str text, int32_t guard, bool guard_negated,
+                    int line)
 {
     const struct weir_ptx_inst *form = ptx_mnemonic(p, text);
     const char *start = text.s;

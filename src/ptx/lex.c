@@ -1,6 +1,6 @@
-/* Characters to tokens. The text is a private copy that ends with a zero byte, so that looking at *pos is always allowed.
- * Tokens have no struct of their own: the parser asks for what may stand next.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Characters to tokens. The text is a private copy that ends with a zero byte, so that looking at
+ * *pos is always allowed. Tokens have no struct of their own: the parser asks for what may stand
+ * next. SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -13,21 +13,76 @@
 enum { C_IDENT = 1, C_DIGIT = 2, C_SPACE = 4, C_HEX = 8 };
 
 static const unsigned char char_class[256] = {
-    ['0'] = C_IDENT | C_DIGIT | C_HEX, ['1'] = C_IDENT | C_DIGIT | C_HEX, ['2'] = C_IDENT | C_DIGIT | C_HEX,
-    ['3'] = C_IDENT | C_DIGIT | C_HEX, ['4'] = C_IDENT | C_DIGIT | C_HEX, ['5'] = C_IDENT | C_DIGIT | C_HEX,
-    ['6'] = C_IDENT | C_DIGIT | C_HEX, ['7'] = C_IDENT | C_DIGIT | C_HEX, ['8'] = C_IDENT | C_DIGIT | C_HEX,
-    ['9'] = C_IDENT | C_DIGIT | C_HEX, ['a'] = C_IDENT | C_HEX, ['b'] = C_IDENT | C_HEX,
-    ['c'] = C_IDENT | C_HEX, ['d'] = C_IDENT | C_HEX, ['e'] = C_IDENT | C_HEX, ['f'] = C_IDENT | C_HEX,
-    ['A'] = C_IDENT | C_HEX, ['B'] = C_IDENT | C_HEX, ['C'] = C_IDENT | C_HEX, ['D'] = C_IDENT | C_HEX,
-    ['E'] = C_IDENT | C_HEX, ['F'] = C_IDENT | C_HEX, ['g'] = C_IDENT, ['h'] = C_IDENT, ['i'] = C_IDENT,
-    ['j'] = C_IDENT, ['k'] = C_IDENT, ['l'] = C_IDENT, ['m'] = C_IDENT, ['n'] = C_IDENT, ['o'] = C_IDENT,
-    ['p'] = C_IDENT, ['q'] = C_IDENT, ['r'] = C_IDENT, ['s'] = C_IDENT, ['t'] = C_IDENT, ['u'] = C_IDENT,
-    ['v'] = C_IDENT, ['w'] = C_IDENT, ['x'] = C_IDENT, ['y'] = C_IDENT, ['z'] = C_IDENT, ['G'] = C_IDENT,
-    ['H'] = C_IDENT, ['I'] = C_IDENT, ['J'] = C_IDENT, ['K'] = C_IDENT, ['L'] = C_IDENT, ['M'] = C_IDENT,
-    ['N'] = C_IDENT, ['O'] = C_IDENT, ['P'] = C_IDENT, ['Q'] = C_IDENT, ['R'] = C_IDENT, ['S'] = C_IDENT,
-    ['T'] = C_IDENT, ['U'] = C_IDENT, ['V'] = C_IDENT, ['W'] = C_IDENT, ['X'] = C_IDENT, ['Y'] = C_IDENT,
-    ['Z'] = C_IDENT, ['_'] = C_IDENT, ['$'] = C_IDENT, [' '] = C_SPACE, ['\t'] = C_SPACE, ['\r'] = C_SPACE,
-    ['\n'] = C_SPACE, ['\f'] = C_SPACE, ['\v'] = C_SPACE,
+    ['0'] = C_IDENT | C_DIGIT | C_HEX,
+    ['1'] = C_IDENT | C_DIGIT | C_HEX,
+    ['2'] = C_IDENT | C_DIGIT | C_HEX,
+    ['3'] = C_IDENT | C_DIGIT | C_HEX,
+    ['4'] = C_IDENT | C_DIGIT | C_HEX,
+    ['5'] = C_IDENT | C_DIGIT | C_HEX,
+    ['6'] = C_IDENT | C_DIGIT | C_HEX,
+    ['7'] = C_IDENT | C_DIGIT | C_HEX,
+    ['8'] = C_IDENT | C_DIGIT | C_HEX,
+    ['9'] = C_IDENT | C_DIGIT | C_HEX,
+    ['a'] = C_IDENT | C_HEX,
+    ['b'] = C_IDENT | C_HEX,
+    ['c'] = C_IDENT | C_HEX,
+    ['d'] = C_IDENT | C_HEX,
+    ['e'] = C_IDENT | C_HEX,
+    ['f'] = C_IDENT | C_HEX,
+    ['A'] = C_IDENT | C_HEX,
+    ['B'] = C_IDENT | C_HEX,
+    ['C'] = C_IDENT | C_HEX,
+    ['D'] = C_IDENT | C_HEX,
+    ['E'] = C_IDENT | C_HEX,
+    ['F'] = C_IDENT | C_HEX,
+    ['g'] = C_IDENT,
+    ['h'] = C_IDENT,
+    ['i'] = C_IDENT,
+    ['j'] = C_IDENT,
+    ['k'] = C_IDENT,
+    ['l'] = C_IDENT,
+    ['m'] = C_IDENT,
+    ['n'] = C_IDENT,
+    ['o'] = C_IDENT,
+    ['p'] = C_IDENT,
+    ['q'] = C_IDENT,
+    ['r'] = C_IDENT,
+    ['s'] = C_IDENT,
+    ['t'] = C_IDENT,
+    ['u'] = C_IDENT,
+    ['v'] = C_IDENT,
+    ['w'] = C_IDENT,
+    ['x'] = C_IDENT,
+    ['y'] = C_IDENT,
+    ['z'] = C_IDENT,
+    ['G'] = C_IDENT,
+    ['H'] = C_IDENT,
+    ['I'] = C_IDENT,
+    ['J'] = C_IDENT,
+    ['K'] = C_IDENT,
+    ['L'] = C_IDENT,
+    ['M'] = C_IDENT,
+    ['N'] = C_IDENT,
+    ['O'] = C_IDENT,
+    ['P'] = C_IDENT,
+    ['Q'] = C_IDENT,
+    ['R'] = C_IDENT,
+    ['S'] = C_IDENT,
+    ['T'] = C_IDENT,
+    ['U'] = C_IDENT,
+    ['V'] = C_IDENT,
+    ['W'] = C_IDENT,
+    ['X'] = C_IDENT,
+    ['Y'] = C_IDENT,
+    ['Z'] = C_IDENT,
+    ['_'] = C_IDENT,
+    ['$'] = C_IDENT,
+    [' '] = C_SPACE,
+    ['\t'] = C_SPACE,
+    ['\r'] = C_SPACE,
+    ['\n'] = C_SPACE,
+    ['\f'] = C_SPACE,
+    ['\v'] = C_SPACE,
 };
 
 static inline unsigned class_of(char c)
@@ -49,7 +104,9 @@ int ptx_column(const struct ptx_parser *p, const char *at)
 {
     ptrdiff_t n = at - p->line_start;
 
-    return n >= 0 && n < 1000000 ? (int)n + 1 : 1; /* a token that began on an earlier line: its column is lost */
+    return n >= 0 && n < 1000000
+               ? (int)n + 1
+               : 1; /* a token that began on an earlier line: its column is lost */
 }
 
 static void note_error(struct ptx_parser *p, enum weir_err code, const char *fmt, va_list ap)
@@ -86,7 +143,8 @@ bool ptx_fail_code(struct ptx_parser *p, enum weir_err code, const char *fmt, ..
 
 bool ptx_fail_memory(struct ptx_parser *p)
 {
-    return ptx_fail_code(p, WEIR_ERR_MEMORY_ALLOCATION, "out of memory, or the module is larger than its text allows");
+    return ptx_fail_code(p, WEIR_ERR_MEMORY_ALLOCATION,
+                         "out of memory, or the module is larger than its text allows");
 }
 
 void *ptx_new(struct ptx_parser *p, size_t bytes)
@@ -219,6 +277,11 @@ bool ptx_directive(struct ptx_parser *p, struct ptx_str *out)
     return true;
 }
 
+bool ptx_expect_directive(struct ptx_parser *p, struct ptx_str *s, const char *what)
+{
+    return ptx_directive(p, s) || ptx_fail(p, "%s expected", what);
+}
+
 bool ptx_string(struct ptx_parser *p, struct ptx_str *out)
 {
     const char *s;
@@ -317,16 +380,20 @@ bool ptx_number(struct ptx_parser *p, uint8_t *kind, int64_t *imm)
         return ptx_fail(p, "a number expected");
     if (*s == '0') {
         switch (s[1]) {
-        case 'x': case 'X':
+        case 'x':
+        case 'X':
             p->pos += 2;
             return integer_digits(p, 16, imm);
-        case 'b': case 'B':
+        case 'b':
+        case 'B':
             p->pos += 2;
             return integer_digits(p, 2, imm);
-        case 'f': case 'F':
+        case 'f':
+        case 'F':
             *kind = WEIR_PTX_OPERAND_F32;
             return hex_float(p, 8, imm);
-        case 'd': case 'D':
+        case 'd':
+        case 'D':
             *kind = WEIR_PTX_OPERAND_F64;
             return hex_float(p, 16, imm);
         default:

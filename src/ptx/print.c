@@ -1,5 +1,5 @@
-/* Instructions back to text. The mnemonic is kept as it was written, so printing and parsing give the same again.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Instructions back to text. The mnemonic is kept as it was written, so printing and parsing give
+ * the same again. SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,9 +33,11 @@ static void put_reg(struct out *o, const struct weir_ptx_function *f, int32_t re
         put(o, "%%?%d", (int)reg);
 }
 
-static void put_operand(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_operand *x);
+static void put_operand(struct out *o, const struct weir_ptx_function *f,
+                        const struct weir_ptx_operand *x);
 
-static void put_elements(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_operand *x)
+static void put_elements(struct out *o, const struct weir_ptx_function *f,
+                         const struct weir_ptx_operand *x)
 {
     for (unsigned i = 0; i < x->count; i++) {
         if (i)
@@ -50,7 +52,8 @@ static void put_offset(struct out *o, int64_t imm)
         put(o, "+%lld", (long long)imm);
 }
 
-static void put_address(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_operand *x)
+static void put_address(struct out *o, const struct weir_ptx_function *f,
+                        const struct weir_ptx_operand *x)
 {
     put(o, "[");
     if (x->reg >= 0) {
@@ -69,7 +72,8 @@ static void put_address(struct out *o, const struct weir_ptx_function *f, const 
     put(o, "]");
 }
 
-static void put_register_operand(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_operand *x)
+static void put_register_operand(struct out *o, const struct weir_ptx_function *f,
+                                 const struct weir_ptx_operand *x)
 {
     put(o, "%s", x->negated ? "!" : "");
     put_reg(o, f, x->reg);
@@ -82,15 +86,24 @@ static void put_register_operand(struct out *o, const struct weir_ptx_function *
     }
 }
 
-static void put_operand(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_operand *x)
+static void put_operand(struct out *o, const struct weir_ptx_function *f,
+                        const struct weir_ptx_operand *x)
 {
     char name[64];
 
     switch (x->kind) {
-    case WEIR_PTX_OPERAND_REG: put_register_operand(o, f, x); break;
-    case WEIR_PTX_OPERAND_INT: put(o, "%lld", (long long)x->imm); break;
-    case WEIR_PTX_OPERAND_F32: put(o, "0f%08X", (unsigned)x->imm); break;
-    case WEIR_PTX_OPERAND_F64: put(o, "0d%016llX", (unsigned long long)x->imm); break;
+    case WEIR_PTX_OPERAND_REG:
+        put_register_operand(o, f, x);
+        break;
+    case WEIR_PTX_OPERAND_INT:
+        put(o, "%lld", (long long)x->imm);
+        break;
+    case WEIR_PTX_OPERAND_F32:
+        put(o, "0f%08X", (unsigned)x->imm);
+        break;
+    case WEIR_PTX_OPERAND_F64:
+        put(o, "0d%016llX", (unsigned long long)x->imm);
+        break;
     case WEIR_PTX_OPERAND_SREG:
         ptx_sreg_name(x, name, sizeof name);
         put(o, "%s", name);
@@ -99,17 +112,29 @@ static void put_operand(struct out *o, const struct weir_ptx_function *f, const 
         put(o, "%s", x->var->name);
         put_offset(o, x->imm);
         break;
-    case WEIR_PTX_OPERAND_FUNCTION: put(o, "%s", x->function->name); break;
-    case WEIR_PTX_OPERAND_ADDRESS: put_address(o, f, x); break;
+    case WEIR_PTX_OPERAND_FUNCTION:
+        put(o, "%s", x->function->name);
+        break;
+    case WEIR_PTX_OPERAND_ADDRESS:
+        put_address(o, f, x);
+        break;
     case WEIR_PTX_OPERAND_VECTOR:
         put(o, "{");
         put_elements(o, f, x);
         put(o, "}");
         break;
-    case WEIR_PTX_OPERAND_LABEL: put(o, "%s", x->label ? x->label->name : "?"); break;
-    case WEIR_PTX_OPERAND_SINK: put(o, "_"); break;
-    case WEIR_PTX_OPERAND_TABLE: put(o, "%s", x->table->name); break;
-    default: put(o, "?"); break;
+    case WEIR_PTX_OPERAND_LABEL:
+        put(o, "%s", x->label ? x->label->name : "?");
+        break;
+    case WEIR_PTX_OPERAND_SINK:
+        put(o, "_");
+        break;
+    case WEIR_PTX_OPERAND_TABLE:
+        put(o, "%s", x->table->name);
+        break;
+    default:
+        put(o, "?");
+        break;
     }
     if (x->pred_reg == -2)
         put(o, "|_");
@@ -119,7 +144,8 @@ static void put_operand(struct out *o, const struct weir_ptx_function *f, const 
     }
 }
 
-static void put_list(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_operand *list, unsigned n)
+static void put_list(struct out *o, const struct weir_ptx_function *f,
+                     const struct weir_ptx_operand *list, unsigned n)
 {
     put(o, "(");
     for (unsigned i = 0; i < n; i++) {
@@ -130,7 +156,8 @@ static void put_list(struct out *o, const struct weir_ptx_function *f, const str
     put(o, ")");
 }
 
-static void put_call(struct out *o, const struct weir_ptx_function *f, const struct weir_ptx_call *c)
+static void put_call(struct out *o, const struct weir_ptx_function *f,
+                     const struct weir_ptx_call *c)
 {
     put(o, " ");
     if (c->ret_count) {
@@ -148,7 +175,8 @@ static void put_call(struct out *o, const struct weir_ptx_function *f, const str
         put(o, ", %s", c->targets_name);
 }
 
-size_t weir_ptx_print_inst(const struct weir_ptx_function *f, const struct weir_ptx_inst *i, char *buf, size_t bytes)
+size_t weir_ptx_print_inst(const struct weir_ptx_function *f, const struct weir_ptx_inst *i,
+                           char *buf, size_t bytes)
 {
     struct out o = {buf, bytes, 0};
 
@@ -176,6 +204,7 @@ size_t weir_ptx_inst_name(const struct weir_ptx_inst *i, char *buf, size_t bytes
 
     if (bytes)
         buf[0] = 0;
-    put(&o, "%s%s (line %d)", weir_ptx_opcode_name((enum weir_ptx_opcode)i->opcode), i->suffix, i->line);
+    put(&o, "%s%s (line %d)", weir_ptx_opcode_name((enum weir_ptx_opcode)i->opcode), i->suffix,
+        i->line);
     return o.n;
 }

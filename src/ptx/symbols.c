@@ -1,4 +1,5 @@
-/* Names in scopes. One chained hash table for all open scopes; closing a scope takes its names out again, newest first.
+/* Names in scopes. One chained hash table for all open scopes; closing a scope takes its names out
+ * again, newest first.
  * `.reg .b32 %r<100>` is one entry under its prefix: a register's number is read from its name.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -35,7 +36,8 @@ static struct ptx_sym *find(const struct ptx_symtab *t, const char *s, size_t n,
     if (!t->bucket_count)
         return NULL;
     for (struct ptx_sym *y = t->buckets[h & (t->bucket_count - 1)]; y; y = y->next) {
-        if (y->hash == h && y->len == n && (y->kind == PTX_SYM_REG_RANGE) == range && memcmp(y->name, s, n) == 0)
+        if (y->hash == h && y->len == n && (y->kind == PTX_SYM_REG_RANGE) == range &&
+            memcmp(y->name, s, n) == 0)
             return y;
     }
     return NULL;
@@ -63,7 +65,8 @@ static bool split_number(struct ptx_str name, size_t *prefix, uint32_t *number)
     return true;
 }
 
-static const struct ptx_sym *find_range(const struct ptx_symtab *t, struct ptx_str name, uint32_t *number)
+static const struct ptx_sym *find_range(const struct ptx_symtab *t, struct ptx_str name,
+                                        uint32_t *number)
 {
     size_t prefix;
     const struct ptx_sym *y;
@@ -71,7 +74,8 @@ static const struct ptx_sym *find_range(const struct ptx_symtab *t, struct ptx_s
     if (!split_number(name, &prefix, number))
         return NULL;
     y = find(t, name.s, prefix, true);
-    for (; y; y = y->next) { /* an inner scope's shorter range must not hide an outer one's registers */
+    for (; y;
+         y = y->next) { /* an inner scope's shorter range must not hide an outer one's registers */
         if (y->kind == PTX_SYM_REG_RANGE && y->len == prefix && *number < y->range &&
             memcmp(y->name, name.s, prefix) == 0)
             return y;
@@ -101,7 +105,8 @@ static bool grow(struct ptx_parser *p)
     if (!b)
         return ptx_fail_memory(p);
     for (size_t i = 0; i < t->bucket_count; i++) {
-        struct ptx_sym *y = t->buckets[i], *next, *lists[2] = {NULL, NULL}, **tails[2] = {&lists[0], &lists[1]};
+        struct ptx_sym *y = t->buckets[i], *next, *lists[2] = {NULL, NULL},
+                       **tails[2] = {&lists[0], &lists[1]};
 
         /* Order within a bucket matters: inner scopes first. */
         for (; y; y = next) {
@@ -135,7 +140,8 @@ static bool is_taken(const struct ptx_parser *p, struct ptx_str name, enum ptx_s
     return y && y->depth == p->syms.depth;
 }
 
-struct ptx_sym *ptx_sym_add(struct ptx_parser *p, const char *name, size_t len, enum ptx_sym_kind kind, void *ptr)
+struct ptx_sym *ptx_sym_add(struct ptx_parser *p, const char *name, size_t len,
+                            enum ptx_sym_kind kind, void *ptr)
 {
     struct ptx_symtab *t = &p->syms;
     struct ptx_sym *y;

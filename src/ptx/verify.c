@@ -1,43 +1,58 @@
-/* What may stand where: operand counts, kinds and types of each instruction, by the operand size rules of the PTX ISA
- * ("Operand Size Exceeding Instruction-Type Size"), compared with what ptxas accepts. Forms that are not described here
- * (sub OTHER, matrix, texture, video instructions) are only checked for being grammatical: codegen refuses them by name.
- * SPDX-License-Identifier: Apache-2.0 */
+/* What may stand where: operand counts, kinds and types of each instruction, by the operand size
+ * rules of the PTX ISA
+ * ("Operand Size Exceeding Instruction-Type Size"), compared with what ptxas accepts. Forms that
+ * are not described here (sub OTHER, matrix, texture, video instructions) are only checked for
+ * being grammatical: codegen refuses them by name. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
 
 #include "ptx/ptx_int.h"
 
 /* A letter an operand, destinations first:
- *   0 1 2  register or constant of type suffix 0, 1, 2       r s  the same, registers may be wider (ld, st, cvt)
- *   w      twice as wide as suffix 0                          i    32-bit integer
- *   p      predicate                                          m    address      a  register or symbol, an address as value
- *   c      integer constant                                   x    anything     ?  the rest is optional */
+ *   0 1 2  register or constant of type suffix 0, 1, 2       r s  the same, registers may be wider
+ * (ld, st, cvt) w      twice as wide as suffix 0                          i    32-bit integer p
+ * predicate                                          m    address      a  register or symbol, an
+ * address as value c      integer constant                                   x    anything     ?
+ * the rest is optional */
 static const struct {
     uint16_t opcode;
     const char *operands;
 } forms[] = {
-#define F(name, operands) {WEIR_PTX_OP_##name, operands}
-    F(abs, "00"), F(activemask, "0"), F(add, "000"), F(addc, "000"), F(and, "000"), F(atom, "0m0?0x"), F(bfe, "00ii"),
-    F(bfi, "000ii"), F(bfind, "i0"), F(bmsk, "0ii"), F(brev, "00"), F(brkpt, ""), F(clz, "i0"), F(cnot, "00"),
-    F(copysign, "000"), F(cos, "00"), F(cvt, "rs?xx"), F(cvta, "0a"), F(div, "000"), F(dp2a, "iiii"), F(dp4a, "iiii"),
-    F(ex2, "00"), F(exit, ""), F(fma, "0000"), F(fns, "iiii"), F(isspacep, "pa"), F(ld, "rm?x"), F(ldu, "rm?x"),
-    F(lg2, "00"), F(lop3, "0000c?p"), F(mad, "0000"), F(mad24, "0000"), F(madc, "0000"), F(match, "x0i"),
-    F(max, "000?0"), F(membar, ""), F(min, "000?0"), F(mov, "00"), F(mul, "000"), F(mul24, "000"), F(nanosleep, "i"),
-    F(neg, "00"), F(not, "00"), F(or, "000"), F(pmevent, "c"), F(popc, "i0"), F(prmt, "0000"), F(rcp, "00"),
-    F(red, "m0?x"), F(redux, "00i"), F(rem, "000"), F(ret, ""), F(rsqrt, "00"), F(sad, "0000"), F(selp, "000p"),
-    F(set, "011?p"), F(setp, "p00?p"), F(shf, "000i"), F(shfl, "00ii?i"), F(shl, "00i"), F(shr, "00i"), F(sin, "00"),
-    F(slct, "0001"), F(sqrt, "00"), F(st, "mr?x"), F(sub, "000"), F(subc, "000"), F(szext, "00i"), F(tanh, "00"),
-    F(testp, "p0"), F(trap, ""), F(vote, "xp?i"), F(xor, "000"), F(fence, ""), F(stacksave, "0"), F(stackrestore, "0"),
-    F(elect, "ii"), F(brx, "ix"),
+#define F(name, operands)                                                                          \
+    {                                                                                              \
+        WEIR_PTX_OP_##name, operands                                                               \
+    }
+    F(abs, "00"),      F(activemask, "0"), F(add, "000"),      F(addc, "000"),
+    F(and, "000"),     F(atom, "0m0?0x"),  F(bfe, "00ii"),     F(bfi, "000ii"),
+    F(bfind, "i0"),    F(bmsk, "0ii"),     F(brev, "00"),      F(brkpt, ""),
+    F(clz, "i0"),      F(cnot, "00"),      F(copysign, "000"), F(cos, "00"),
+    F(cvt, "rs?xx"),   F(cvta, "0a"),      F(div, "000"),      F(dp2a, "iiii"),
+    F(dp4a, "iiii"),   F(ex2, "00"),       F(exit, ""),        F(fma, "0000"),
+    F(fns, "iiii"),    F(isspacep, "pa"),  F(ld, "rm?x"),      F(ldu, "rm?x"),
+    F(lg2, "00"),      F(lop3, "0000c?p"), F(mad, "0000"),     F(mad24, "0000"),
+    F(madc, "0000"),   F(match, "x0i"),    F(max, "000?0"),    F(membar, ""),
+    F(min, "000?0"),   F(mov, "00"),       F(mul, "000"),      F(mul24, "000"),
+    F(nanosleep, "i"), F(neg, "00"),       F(not, "00"),       F(or, "000"),
+    F(pmevent, "c"),   F(popc, "i0"),      F(prmt, "0000"),    F(rcp, "00"),
+    F(red, "m0?x"),    F(redux, "00i"),    F(rem, "000"),      F(ret, ""),
+    F(rsqrt, "00"),    F(sad, "0000"),     F(selp, "000p"),    F(set, "011?p"),
+    F(setp, "p00?p"),  F(shf, "000i"),     F(shfl, "00ii?i"),  F(shl, "00i"),
+    F(shr, "00i"),     F(sin, "00"),       F(slct, "0001"),    F(sqrt, "00"),
+    F(st, "mr?x"),     F(sub, "000"),      F(subc, "000"),     F(szext, "00i"),
+    F(tanh, "00"),     F(testp, "p0"),     F(trap, ""),        F(vote, "xp?i"),
+    F(xor, "000"),     F(fence, ""),       F(stacksave, "0"),  F(stackrestore, "0"),
+    F(elect, "ii"),    F(brx, "ix"),
 #undef F
 };
 
 static bool bad(struct ptx_parser *p, const struct weir_ptx_inst *i, const char *what)
 {
-    return ptx_fail(p, "%s%.80s: %s", weir_ptx_opcode_name((enum weir_ptx_opcode)i->opcode), i->suffix, what);
+    return ptx_fail(p, "%s%.80s: %s", weir_ptx_opcode_name((enum weir_ptx_opcode)i->opcode),
+                    i->suffix, what);
 }
 
-static bool bad_operand(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n, const char *what)
+static bool bad_operand(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n,
+                        const char *what)
 {
     char buf[160];
 
@@ -55,7 +70,8 @@ static bool is_int(enum weir_ptx_type t)
     return t >= WEIR_PTX_U8 && t <= WEIR_PTX_S64;
 }
 
-/* Floating-point types with registers of their own; the packed and the small ones live in .bN registers. */
+/* Floating-point types with registers of their own; the packed and the small ones live in .bN
+ * registers. */
 static bool is_real(enum weir_ptx_type t)
 {
     return t == WEIR_PTX_F16 || t == WEIR_PTX_F32 || t == WEIR_PTX_F64;
@@ -137,8 +153,8 @@ static bool check_sreg(const struct weir_ptx_operand *o, enum weir_ptx_type t)
 }
 
 /* One scalar value of type t. */
-static bool check_scalar(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n, struct weir_ptx_operand *o,
-                         enum weir_ptx_type t, bool relaxed, bool dest)
+static bool check_scalar(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n,
+                         struct weir_ptx_operand *o, enum weir_ptx_type t, bool relaxed, bool dest)
 {
     char buf[120];
 
@@ -146,8 +162,9 @@ static bool check_scalar(struct ptx_parser *p, const struct weir_ptx_inst *i, un
     case WEIR_PTX_OPERAND_REG:
         if (fits(reg_type(p, o->reg), t, relaxed))
             return true;
-        snprintf(buf, sizeof buf, "('%.40s') has type .%s, .%s is needed", p->regs.items[o->reg].name,
-                 weir_ptx_type_name(reg_type(p, o->reg)), weir_ptx_type_name(t));
+        snprintf(buf, sizeof buf, "('%.40s') has type .%s, .%s is needed",
+                 p->regs.items[o->reg].name, weir_ptx_type_name(reg_type(p, o->reg)),
+                 weir_ptx_type_name(t));
         return bad_operand(p, i, n, buf);
     case WEIR_PTX_OPERAND_SINK:
         return dest || bad_operand(p, i, n, "cannot be '_'");
@@ -156,12 +173,15 @@ static bool check_scalar(struct ptx_parser *p, const struct weir_ptx_inst *i, un
     case WEIR_PTX_OPERAND_F64:
         if (!dest && check_literal(o, t))
             return true;
-        return bad_operand(p, i, n, dest ? "must be a register" : "is a constant of the wrong kind");
+        return bad_operand(p, i, n,
+                           dest ? "must be a register" : "is a constant of the wrong kind");
     case WEIR_PTX_OPERAND_SREG:
-        return (!dest && check_sreg(o, t)) || bad_operand(p, i, n, "cannot be this special register");
+        return (!dest && check_sreg(o, t)) ||
+               bad_operand(p, i, n, "cannot be this special register");
     case WEIR_PTX_OPERAND_VAR:
     case WEIR_PTX_OPERAND_FUNCTION:
-        return (!dest && (is_int(t) || is_bits(t)) && weir_ptx_type_bits(t) >= 32 && weir_ptx_type_bits(t) <= 64) ||
+        return (!dest && (is_int(t) || is_bits(t)) && weir_ptx_type_bits(t) >= 32 &&
+                weir_ptx_type_bits(t) <= 64) ||
                bad_operand(p, i, n, "cannot be an address");
     default:
         return bad_operand(p, i, n, "has the wrong form");
@@ -169,8 +189,8 @@ static bool check_scalar(struct ptx_parser *p, const struct weir_ptx_inst *i, un
 }
 
 /* mov.b64 {a, b}, c and back: the parts together are as wide as the type. */
-static bool check_pack(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n, struct weir_ptx_operand *o,
-                       enum weir_ptx_type t, bool dest)
+static bool check_pack(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n,
+                       struct weir_ptx_operand *o, enum weir_ptx_type t, bool dest)
 {
     unsigned part = weir_ptx_type_bits(t) / (o->count ? o->count : 1u);
 
@@ -181,7 +201,8 @@ static bool check_pack(struct ptx_parser *p, const struct weir_ptx_inst *i, unsi
 
         switch (e->kind) {
         case WEIR_PTX_OPERAND_REG:
-            if (weir_ptx_type_bits(reg_type(p, e->reg)) != part || reg_type(p, e->reg) == WEIR_PTX_PRED)
+            if (weir_ptx_type_bits(reg_type(p, e->reg)) != part ||
+                reg_type(p, e->reg) == WEIR_PTX_PRED)
                 return bad_operand(p, i, n, "has parts that do not add up to the type's size");
             break;
         case WEIR_PTX_OPERAND_SINK:
@@ -201,8 +222,8 @@ static bool check_pack(struct ptx_parser *p, const struct weir_ptx_inst *i, unsi
     return true;
 }
 
-static bool check_typed(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n, enum weir_ptx_type t,
-                        bool relaxed)
+static bool check_typed(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n,
+                        enum weir_ptx_type t, bool relaxed)
 {
     struct weir_ptx_operand *o = &i->operands[n];
     bool dest = n < i->dest_count;
@@ -220,11 +241,13 @@ static bool check_typed(struct ptx_parser *p, const struct weir_ptx_inst *i, uns
         }
         return true;
     }
-    if (i->vec && o->kind == WEIR_PTX_OPERAND_REG && (p->regs.items[o->reg].vector != i->vec || o->count))
+    if (i->vec && o->kind == WEIR_PTX_OPERAND_REG &&
+        (p->regs.items[o->reg].vector != i->vec || o->count))
         return bad_operand(p, i, n, "must be a vector");
     if (o->kind == WEIR_PTX_OPERAND_REG && p->regs.items[o->reg].vector && !i->vec && !o->count)
         return bad_operand(p, i, n, "is a whole vector register");
-    if (dest && o->kind == WEIR_PTX_OPERAND_SINK && o->pred_reg == -1 && i->opcode != WEIR_PTX_OP_atom)
+    if (dest && o->kind == WEIR_PTX_OPERAND_SINK && o->pred_reg == -1 &&
+        i->opcode != WEIR_PTX_OP_atom)
         return bad_operand(p, i, n, "cannot be '_'");
     return check_scalar(p, i, n, o, t, relaxed, dest);
 }
@@ -232,8 +255,8 @@ static bool check_typed(struct ptx_parser *p, const struct weir_ptx_inst *i, uns
 /* %r of 32 bits is enough to address these. */
 static bool is_short_space(unsigned space)
 {
-    return space == WEIR_PTX_SHARED || space == WEIR_PTX_SHARED_CLUSTER || space == WEIR_PTX_LOCAL ||
-           space == WEIR_PTX_PARAM || space == WEIR_PTX_CONST;
+    return space == WEIR_PTX_SHARED || space == WEIR_PTX_SHARED_CLUSTER ||
+           space == WEIR_PTX_LOCAL || space == WEIR_PTX_PARAM || space == WEIR_PTX_CONST;
 }
 
 static bool check_address(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n)
@@ -265,7 +288,8 @@ static bool check_address_value(struct ptx_parser *p, const struct weir_ptx_inst
     if (o->kind == WEIR_PTX_OPERAND_REG) {
         enum weir_ptx_type t = reg_type(p, o->reg);
 
-        if ((is_int(t) || is_bits(t)) && (weir_ptx_type_bits(t) == 64 || weir_ptx_type_bits(t) == 32))
+        if ((is_int(t) || is_bits(t)) &&
+            (weir_ptx_type_bits(t) == 64 || weir_ptx_type_bits(t) == 32))
             return true;
     }
     return bad_operand(p, i, n, "must be an address");
@@ -276,7 +300,8 @@ static bool check_predicate(struct ptx_parser *p, const struct weir_ptx_inst *i,
     const struct weir_ptx_operand *o = &i->operands[n];
     bool dest = n < i->dest_count;
 
-    if (o->kind == WEIR_PTX_OPERAND_REG && reg_type(p, o->reg) == WEIR_PTX_PRED && !(dest && o->negated))
+    if (o->kind == WEIR_PTX_OPERAND_REG && reg_type(p, o->reg) == WEIR_PTX_PRED &&
+        !(dest && o->negated))
         return true;
     if (dest ? o->kind == WEIR_PTX_OPERAND_SINK : o->kind == WEIR_PTX_OPERAND_INT)
         return true;
@@ -286,29 +311,45 @@ static bool check_predicate(struct ptx_parser *p, const struct weir_ptx_inst *i,
 static enum weir_ptx_type widened(enum weir_ptx_type t)
 {
     switch (t) {
-    case WEIR_PTX_U16: return WEIR_PTX_U32;
-    case WEIR_PTX_S16: return WEIR_PTX_S32;
-    case WEIR_PTX_U32: return WEIR_PTX_U64;
-    case WEIR_PTX_S32: return WEIR_PTX_S64;
-    default: return WEIR_PTX_NONE;
+    case WEIR_PTX_U16:
+        return WEIR_PTX_U32;
+    case WEIR_PTX_S16:
+        return WEIR_PTX_S32;
+    case WEIR_PTX_U32:
+        return WEIR_PTX_U64;
+    case WEIR_PTX_S32:
+        return WEIR_PTX_S64;
+    default:
+        return WEIR_PTX_NONE;
     }
 }
 
-static bool check_by_letter(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n, char letter)
+static bool check_by_letter(struct ptx_parser *p, const struct weir_ptx_inst *i, unsigned n,
+                            char letter)
 {
     switch (letter) {
     case '0':
     case '1':
-    case '2': return check_typed(p, i, n, i->type[letter - '0'], false);
+    case '2':
+        return check_typed(p, i, n, i->type[letter - '0'], false);
     case 'r':
-    case 's': return check_typed(p, i, n, i->type[letter - 'r'], true);
-    case 'w': return check_typed(p, i, n, widened(i->type[0]), false);
-    case 'i': return check_typed(p, i, n, WEIR_PTX_B32, false);
-    case 'p': return check_predicate(p, i, n);
-    case 'm': return check_address(p, i, n);
-    case 'a': return check_address_value(p, i, n);
-    case 'c': return i->operands[n].kind == WEIR_PTX_OPERAND_INT || bad_operand(p, i, n, "must be an integer constant");
-    default: return true;
+    case 's':
+        return check_typed(p, i, n, i->type[letter - 'r'], true);
+    case 'w':
+        return check_typed(p, i, n, widened(i->type[0]), false);
+    case 'i':
+        return check_typed(p, i, n, WEIR_PTX_B32, false);
+    case 'p':
+        return check_predicate(p, i, n);
+    case 'm':
+        return check_address(p, i, n);
+    case 'a':
+        return check_address_value(p, i, n);
+    case 'c':
+        return i->operands[n].kind == WEIR_PTX_OPERAND_INT ||
+               bad_operand(p, i, n, "must be an integer constant");
+    default:
+        return true;
     }
 }
 
@@ -329,7 +370,9 @@ static const char *form_of(const struct weir_ptx_inst *i)
     if (i->opcode == WEIR_PTX_OP_match)
         return i->sub == WEIR_PTX_SUB_ALL || i->sub == WEIR_PTX_SUB_ANY ? "i0i" : "x0i";
     if (i->opcode == WEIR_PTX_OP_vote)
-        return i->sub == WEIR_PTX_SUB_BALLOT ? (i->async_sync ? "ipi" : "ip") : i->async_sync ? "ppi" : "pp";
+        return i->sub == WEIR_PTX_SUB_BALLOT ? (i->async_sync ? "ipi" : "ip")
+               : i->async_sync               ? "ppi"
+                                             : "pp";
     if (i->opcode == WEIR_PTX_OP_shfl)
         return i->async_sync ? "00iii" : "00ii";
     for (size_t k = 0; k < WEIR_ARRAY_SIZE(forms); k++) {
@@ -343,7 +386,8 @@ static const char *form_of(const struct weir_ptx_inst *i)
 static bool is_mixed(const struct weir_ptx_inst *i)
 {
     return i->type[1] != WEIR_PTX_NONE &&
-           (i->opcode == WEIR_PTX_OP_add || i->opcode == WEIR_PTX_OP_sub || i->opcode == WEIR_PTX_OP_fma);
+           (i->opcode == WEIR_PTX_OP_add || i->opcode == WEIR_PTX_OP_sub ||
+            i->opcode == WEIR_PTX_OP_fma);
 }
 
 static bool check_form(struct ptx_parser *p, const struct weir_ptx_inst *i, const char *form)
@@ -357,7 +401,8 @@ static bool check_form(struct ptx_parser *p, const struct weir_ptx_inst *i, cons
         if (least == most)
             snprintf(buf, sizeof buf, "%zu operands are needed, found %u", least, i->operand_count);
         else
-            snprintf(buf, sizeof buf, "%zu to %zu operands are needed, found %u", least, most, i->operand_count);
+            snprintf(buf, sizeof buf, "%zu to %zu operands are needed, found %u", least, most,
+                     i->operand_count);
         return bad(p, i, buf);
     }
     for (const char *c = form; *c && n < i->operand_count; c++) {
@@ -391,9 +436,11 @@ static bool check_bar(struct ptx_parser *p, const struct weir_ptx_inst *i)
     case WEIR_PTX_SUB_RED:
         if (last < 3 || last > 4)
             return bad(p, i, "3 or 4 operands are needed");
-        if (i->sub2 != WEIR_PTX_SUB_POPC && i->sub2 != WEIR_PTX_SUB_AND && i->sub2 != WEIR_PTX_SUB_OR)
+        if (i->sub2 != WEIR_PTX_SUB_POPC && i->sub2 != WEIR_PTX_SUB_AND &&
+            i->sub2 != WEIR_PTX_SUB_OR)
             return bad(p, i, ".popc, .and or .or is needed");
-        if (!check_typed(p, i, 0, i->sub2 == WEIR_PTX_SUB_POPC ? WEIR_PTX_U32 : WEIR_PTX_PRED, false) ||
+        if (!check_typed(p, i, 0, i->sub2 == WEIR_PTX_SUB_POPC ? WEIR_PTX_U32 : WEIR_PTX_PRED,
+                         false) ||
             !check_predicate(p, i, --last))
             return false;
         n = 1;
@@ -432,8 +479,10 @@ static bool has_predicate_form(unsigned opcode)
     case WEIR_PTX_OP_mov:
     case WEIR_PTX_OP_vote:
     case WEIR_PTX_OP_bar:
-    case WEIR_PTX_OP_barrier: return true;
-    default: return false;
+    case WEIR_PTX_OP_barrier:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -445,9 +494,12 @@ static bool may_have_second_dest(const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_match:
     case WEIR_PTX_OP_elect:
     case WEIR_PTX_OP_tex:
-    case WEIR_PTX_OP_tld4: return true;
-    case WEIR_PTX_OP_lop3: return i->boolop != 0;
-    default: return i->sub == WEIR_PTX_SUB_OTHER;
+    case WEIR_PTX_OP_tld4:
+        return true;
+    case WEIR_PTX_OP_lop3:
+        return i->boolop != 0;
+    default:
+        return i->sub == WEIR_PTX_SUB_OTHER;
     }
 }
 
@@ -457,7 +509,8 @@ static bool needs_mode(const struct weir_ptx_inst *i)
 
     switch (i->opcode) {
     case WEIR_PTX_OP_mul:
-    case WEIR_PTX_OP_mad: return !real;
+    case WEIR_PTX_OP_mad:
+        return !real;
     case WEIR_PTX_OP_mul24:
     case WEIR_PTX_OP_mad24:
     case WEIR_PTX_OP_madc:
@@ -470,8 +523,10 @@ static bool needs_mode(const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_shf:
     case WEIR_PTX_OP_membar:
     case WEIR_PTX_OP_brx:
-    case WEIR_PTX_OP_testp: return true;
-    default: return false;
+    case WEIR_PTX_OP_testp:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -549,22 +604,25 @@ bool ptx_verify_inst(struct ptx_parser *p, struct weir_ptx_inst *i)
     form = form_of(i);
     if (!form || is_mixed(i))
         return true;
-    if (i->opcode == WEIR_PTX_OP_brx && (i->operand_count != 2 || i->operands[1].kind != WEIR_PTX_OPERAND_TABLE))
+    if (i->opcode == WEIR_PTX_OP_brx &&
+        (i->operand_count != 2 || i->operands[1].kind != WEIR_PTX_OPERAND_TABLE))
         return bad(p, i, "an index and a .branchtargets list are needed");
     return check_form(p, i, form);
 }
 
 /* ---- calls ---- */
 
-static bool check_call_value(struct ptx_parser *p, const struct weir_ptx_inst *i, struct weir_ptx_operand *o,
-                             const struct weir_ptx_var *v, const char *what, unsigned n, bool is_ret)
+static bool check_call_value(struct ptx_parser *p, const struct weir_ptx_inst *i,
+                             struct weir_ptx_operand *o, const struct weir_ptx_var *v,
+                             const char *what, unsigned n, bool is_ret)
 {
     char buf[160];
     bool ok;
 
     switch (o->kind) {
     case WEIR_PTX_OPERAND_VAR:
-        ok = o->var->space == WEIR_PTX_PARAM && o->imm == 0 && (!v || v->bytes == 0 || o->var->bytes == v->bytes);
+        ok = o->var->space == WEIR_PTX_PARAM && o->imm == 0 &&
+             (!v || v->bytes == 0 || o->var->bytes == v->bytes);
         break;
     case WEIR_PTX_OPERAND_REG:
         ok = !v || (v->count == 1 && fits(reg_type(p, o->reg), v->type, true));
@@ -582,12 +640,14 @@ static bool check_call_value(struct ptx_parser *p, const struct weir_ptx_inst *i
     }
     if (ok)
         return true;
-    snprintf(buf, sizeof buf, "%s %u does not fit '%.60s' of the callee", what, n + 1, v ? v->name : "");
+    snprintf(buf, sizeof buf, "%s %u does not fit '%.60s' of the callee", what, n + 1,
+             v ? v->name : "");
     return bad(p, i, buf);
 }
 
-static bool check_call_list(struct ptx_parser *p, const struct weir_ptx_inst *i, struct weir_ptx_operand *list,
-                            size_t count, struct weir_ptx_var *const *vars, size_t var_count, const char *what)
+static bool check_call_list(struct ptx_parser *p, const struct weir_ptx_inst *i,
+                            struct weir_ptx_operand *list, size_t count,
+                            struct weir_ptx_var *const *vars, size_t var_count, const char *what)
 {
     bool is_ret = list == i->call->rets && list != NULL;
     bool variadic = !is_ret && var_count && vars[var_count - 1]->bytes == 0;
@@ -624,8 +684,10 @@ bool ptx_verify_call(struct ptx_parser *p, const struct weir_ptx_inst *i)
     if (!c->proto && !c->target_count)
         return bad(p, i, "an indirect call needs a .callprototype or .calltargets");
     if (c->proto)
-        return check_call_list(p, i, c->rets, c->ret_count, c->proto->rets, c->proto->ret_count, "result") &&
-               check_call_list(p, i, c->args, c->arg_count, c->proto->params, c->proto->param_count, "parameter");
+        return check_call_list(p, i, c->rets, c->ret_count, c->proto->rets, c->proto->ret_count,
+                               "result") &&
+               check_call_list(p, i, c->args, c->arg_count, c->proto->params, c->proto->param_count,
+                               "parameter");
     for (size_t n = 0; n < c->target_count; n++) {
         const struct weir_ptx_function *f = c->targets[n];
 
