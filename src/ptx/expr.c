@@ -1,6 +1,7 @@
 /* Constant expressions: C's operators on 64-bit integers, + - * / and comparisons on doubles, the
  * casts (.s64) and (.u64), WARP_SZ. Integers are signed unless a U literal or a cast makes them
- * unsigned (PTX ISA, "Constant Expressions"). SPDX-License-Identifier: Apache-2.0 */
+ * unsigned (PTX ISA, "Constant Expressions").
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "ptx/ptx_int.h"

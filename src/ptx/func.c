@@ -1,5 +1,6 @@
 /* Functions: parameters, bodies with their nested scopes, labels and the lists that branches and
- * calls use. Instructions are read by inst.c. SPDX-License-Identifier: Apache-2.0 */
+ * calls use. Instructions are read by inst.c.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/alloc.h"

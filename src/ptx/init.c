@@ -1,6 +1,7 @@
 /* Initial values of variables: nested braces, numbers, addresses (sym, sym+8, generic(sym),
- * 0xFF00(sym)). Symbols are looked up when the module is complete, because a table may name what is
- * declared later. SPDX-License-Identifier: Apache-2.0 */
+ * 0xFF00(sym)). Symbols are looked up when the module is complete, because a table may name what
+ * is declared later.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/alloc.h"

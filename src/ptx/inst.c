@@ -1,5 +1,6 @@
-/* Operands and calls. An instruction is decoded by mnemonic.c, its operands are read here, verify.c
- * checks it. SPDX-License-Identifier: Apache-2.0 */
+/* Operands and calls. An instruction is decoded by mnemonic.c, its operands are read here,
+ * verify.c checks it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "ptx/ptx_int.h"

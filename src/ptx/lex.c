@@ -1,6 +1,7 @@
 /* Characters to tokens. The text is a private copy that ends with a zero byte, so that looking at
  * *pos is always allowed. Tokens have no struct of their own: the parser asks for what may stand
- * next. SPDX-License-Identifier: Apache-2.0 */
+ * next.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <locale.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
-/* "ld.global.nc.v4.f32" to opcode and modifier fields. Each spelling is decoded once per module and
- * then copied. The same word means different things after different opcodes: those stand in the W_*
- * cases of apply_word. SPDX-License-Identifier: Apache-2.0 */
+/* "ld.global.nc.v4.f32" to opcode and modifier fields. Each spelling is decoded once per module
+ * and then copied. The same word means different things after different opcodes: those stand in
+ * the W_* cases of apply_word.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "ptx/ptx_int.h"

@@ -1,5 +1,6 @@
 /* Instructions back to text. The mnemonic is kept as it was written, so printing and parsing give
- * the same again. SPDX-License-Identifier: Apache-2.0 */
+ * the same again.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* Inside src/ptx only: the state of one parse. Everything hangs off struct ptx_parser, so modules
  * parse in parallel. lex.c -> parse.c (module) -> decl.c, func.c -> inst.c (instructions) ->
  * verify.c (types) ; symbols.c, expr.c, init.c help. All functions here return false after the
- * first error, which ptx_fail has noted. SPDX-License-Identifier: Apache-2.0 */
+ * first error, which ptx_fail has noted.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_PTX_PTX_INT_H
 #define WEIR_PTX_PTX_INT_H
 

@@ -1,8 +1,8 @@
 /* What may stand where: operand counts, kinds and types of each instruction, by the operand size
- * rules of the PTX ISA
- * ("Operand Size Exceeding Instruction-Type Size"), compared with what ptxas accepts. Forms that
- * are not described here (sub OTHER, matrix, texture, video instructions) are only checked for
- * being grammatical: codegen refuses them by name. SPDX-License-Identifier: Apache-2.0 */
+ * rules of the PTX ISA ("Operand Size Exceeding Instruction-Type Size"), compared with what ptxas
+ * accepts. Forms that are not described here (sub OTHER, matrix, texture, video instructions) are
+ * only checked for being grammatical: codegen refuses them by name.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
 

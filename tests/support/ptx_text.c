@@ -34,12 +34,13 @@ static void put(struct text *t, const char *fmt, ...)
     }
 }
 
-static char *name_of(const char *prefix, size_t n)
+static const char *name_of(struct weir_ptx_module *m, const char *prefix, size_t n)
 {
-    char buf[64], *copy;
+    char buf[64];
+    const char *copy;
 
     snprintf(buf, sizeof buf, "%s%zu", prefix, n);
-    copy = strdup(buf); /* leaks with the module: this is a test */
+    copy = weir_arena_strndup(&m->arena, buf, strlen(buf));
     if (!copy)
         abort();
     return copy;
@@ -87,13 +88,13 @@ static void put_head(struct text *t, const struct weir_ptx_function *f)
 static void rename_all(struct weir_ptx_function *f)
 {
     for (size_t i = 0; i < f->reg_count; i++)
-        f->regs[i].name = name_of("%R_", i);
+        f->regs[i].name = name_of(f->module, "%R_", i);
     for (size_t i = 0; i < f->label_count; i++)
-        f->labels[i]->name = name_of("$LABEL_", i);
+        f->labels[i]->name = name_of(f->module, "$LABEL_", i);
     for (size_t i = 0; i < f->var_count; i++)
-        f->vars[i]->name = name_of("body_", i);
+        f->vars[i]->name = name_of(f->module, "body_", i);
     for (size_t i = 0; i < f->table_count; i++)
-        f->tables[i]->name = name_of("table_", i);
+        f->tables[i]->name = name_of(f->module, "table_", i);
     for (size_t i = 0; i < f->param_count; i++) {
         if (f->params[i]->space == WEIR_PTX_REG)
             f->params[i]->name = f->regs[f->params[i]->reg_index].name;
@@ -106,9 +107,9 @@ static void rename_all(struct weir_ptx_function *f)
         struct weir_ptx_call *c = f->insts[i].call;
 
         if (c && c->proto)
-            c->proto->name = name_of("proto_", i);
+            c->proto->name = name_of(f->module, "proto_", i);
         if (c && c->targets)
-            c->targets_name = name_of("targets_", i);
+            c->targets_name = name_of(f->module, "targets_", i);
     }
 }
 
@@ -193,7 +194,7 @@ char *ptx_text_of_module(struct weir_ptx_module *m)
     for (size_t i = 0; i < m->var_count; i++) {
         if (!weir_ptx_find_var(m, m->vars[i]->name) ||
             weir_ptx_find_var(m, m->vars[i]->name) != m->vars[i])
-            m->vars[i]->name = name_of("hidden_", i); /* declared inside a body */
+            m->vars[i]->name = name_of(m, "hidden_", i); /* declared inside a body */
         if (m->vars[i]->bytes == 0 || m->vars[i]->is_extern)
             put(&t, ".extern ");
         put_var(&t, m->vars[i], ";\n");

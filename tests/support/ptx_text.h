@@ -1,6 +1,7 @@
 /* Test support: a parsed module back to PTX text that parses to the same instructions. Registers,
  * labels and body variables get new, unique names in the module (nested scopes may repeat names),
- * so the module is changed. SPDX-License-Identifier: Apache-2.0 */
+ * so the module is changed.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_SUPPORT_PTX_TEXT_H
 #define WEIR_TESTS_SUPPORT_PTX_TEXT_H
 

@@ -1,5 +1,6 @@
 /* Declarations: linkage, variables with initial values, parameters, functions, layout, debug
- * directives. SPDX-License-Identifier: Apache-2.0 */
+ * directives.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

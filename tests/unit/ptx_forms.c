@@ -1,5 +1,6 @@
 /* Every kind of operand and instruction form: what the parser makes of it, and that printing gives
- * it back. SPDX-License-Identifier: Apache-2.0 */
+ * it back.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
