@@ -57,7 +57,7 @@ WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *co
 {
     const char *base = weir_str_basename(map->l_name);
 
-    (void)cookie;
+    *cookie = 0; /* ours to use: the object's islands */
     if (lmid == LM_ID_BASE && !audit.take.have_weir && weir_str_begins(base, "libweir.so"))
         found_weir(map);
     if (lmid == LM_ID_BASE && !audit.take.have_preload &&
@@ -69,11 +69,18 @@ WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *co
         return 0;
     if (audit.take.have_weir && audit.take.have_preload) {
         take_pending();
-        weir_take_object(&audit.take, map);
+        *cookie = (uintptr_t)weir_take_object(&audit.take, map);
     } else if (audit.pending_count < PENDING_MAX) {
         audit.pending[audit.pending_count++] = map;
     }
     return 0; /* neither bindings from nor to it are of interest */
+}
+
+WEIR_EXPORT unsigned la_objclose(uintptr_t *cookie)
+{
+    weir_take_release((void *)*cookie);
+    *cookie = 0;
+    return 0;
 }
 
 /* At start-up the last moment before constructors. Without our libraries the objects are looked at

@@ -139,29 +139,39 @@ static size_t jobs_patch(struct job *jobs, size_t count, unsigned char *islands)
     return failed;
 }
 
-static const char *jobs_run(struct job *jobs, size_t count)
+/* Where the islands of an object are; it stands in front of them. */
+struct islands {
+    size_t bytes;
+    unsigned char padding[WEIR_PATCH_ISLAND - sizeof(size_t)];
+};
+
+static const char *jobs_run(struct job *jobs, size_t count, struct islands **out)
 {
     uintptr_t low = (uintptr_t)jobs[0].patch.entry & ~(uintptr_t)(PAGE - 1);
     const struct weir_patch *last = &jobs[count - 1].patch;
     size_t tail = last->gap < 64 ? last->gap : 64; /* no patch writes more */
     uintptr_t high = ((uintptr_t)last->entry + tail + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    size_t bytes = (count * WEIR_PATCH_ISLAND + PAGE - 1) & ~(size_t)(PAGE - 1);
-    unsigned char *islands = islands_map(low, high, bytes);
-    size_t failed;
+    size_t bytes = ((count + 1) * WEIR_PATCH_ISLAND + PAGE - 1) & ~(size_t)(PAGE - 1), failed;
+    struct islands *islands = (struct islands *)islands_map(low, high, bytes);
 
     if (islands == NULL)
         return "no free addresses within 2 GiB of its code";
+    islands->bytes = bytes;
+    *out = islands;
     /* Functions lie within one code segment: its pages are r-x before and after. */
     if (sys_failed(sys_mprotect((void *)low, high - low, PROT_READ | PROT_WRITE)))
         return "its code cannot be made writable";
-    failed = jobs_patch(jobs, count, islands);
-    sys_mprotect((void *)low, high - low, PROT_READ | PROT_EXEC);
-    sys_mprotect(islands, bytes, PROT_READ | PROT_EXEC);
+    failed = jobs_patch(jobs, count, (unsigned char *)(islands + 1));
+    if (sys_failed(sys_mprotect((void *)low, high - low, PROT_READ | PROT_EXEC)) ||
+        sys_failed(sys_mprotect(islands, bytes, PROT_READ | PROT_EXEC)))
+        return "changed code cannot be made executable (a security policy of this system forbids "
+               "it)";
     return failed ? "a function in it is too short to be patched" : NULL;
 }
 
 /* NULL, or why not. */
-static const char *take_cudart(struct weir_take *t, const struct weir_object *o, uintptr_t base)
+static const char *take_cudart(struct weir_take *t, const struct weir_object *o, uintptr_t base,
+                               struct islands **islands)
 {
     size_t bytes = o->function_count * sizeof(struct job), count;
     const char *why = NULL;
@@ -176,25 +186,32 @@ static const char *take_cudart(struct weir_take *t, const struct weir_object *o,
         return "out of memory";
     count = jobs_make(t, o, base, (struct job *)memory);
     if (count)
-        why = jobs_run((struct job *)memory, count);
+        why = jobs_run((struct job *)memory, count, islands);
     sys_munmap((void *)memory, bytes);
     return why;
 }
 
-void weir_take_object(struct weir_take *t, const struct link_map *map)
+void weir_take_release(void *islands)
 {
+    if (islands)
+        sys_munmap(islands, ((struct islands *)islands)->bytes);
+}
+
+void *weir_take_object(struct weir_take *t, const struct link_map *map)
+{
+    struct islands *islands = NULL;
     bool program = map->l_name[0] == '\0';
     struct weir_dynamic dynamic;
     const char *why = NULL;
     struct weir_object o;
 
     if (weir_str_begins(map->l_name, "linux-vdso") || weir_str_begins(map->l_name, "linux-gate"))
-        return;
+        return NULL;
     weir_dynamic_init(&dynamic, map);
     if (!weir_object_open(&o, object_path(map), weir_dynamic_find(&dynamic, "cudaMalloc") != NULL))
-        return;
+        return NULL;
     if (weir_object_has_cudart(&o)) {
-        why = take_cudart(t, &o, map->l_addr);
+        why = take_cudart(t, &o, map->l_addr, &islands);
     } else if (o.has_device_code && !o.has_symbols && !o.imports_cudart) {
         why = "it is stripped, so the CUDA runtime inside it cannot be found; "
               "link it with `-cudart shared`, or do not strip it";
@@ -206,4 +223,5 @@ void weir_take_object(struct weir_take *t, const struct link_map *map)
     weir_object_close(&o);
     if (why && program)
         sys_exit(EXIT_REFUSED);
+    return islands;
 }

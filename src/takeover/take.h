@@ -18,7 +18,10 @@ struct weir_take {
 /* Called when the object is mapped, before its constructors. An object without a CUDA runtime costs
  * a few system calls. A program that cannot be taken over ends here, with a message and exit status
  * 125; a library only gives the message. */
-void weir_take_object(struct weir_take *t, const struct link_map *map);
+void *weir_take_object(struct weir_take *t, const struct link_map *map);
+/* For what weir_take_object returned (NULL is nothing), when the object is closed: nobody runs its
+ * code any more. */
+void weir_take_release(void *islands);
 
 void weir_take_say_once(struct weir_take *t, const char *a, const char *b, const char *c);
 
