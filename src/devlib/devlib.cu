@@ -13,16 +13,20 @@ typedef unsigned long long ull;
 /* --- Elementary functions from libclc ---------------------------------------------------------- */
 
 /* OpenCL C mangles its overloads as C++ does: sin(float) is _Z3sinf. */
-#define CLC1(name, mangled)                                                                        \
-    DEV float clc_##name##f(float) __asm__(mangled "f");                                           \
+#define CLC1D(name, mangled)                                                                       \
     DEV double clc_##name(double) __asm__(mangled "d");                                            \
-    DEV float __nv_##name##f(float x) { return clc_##name##f(x); }                                 \
     DEV double __nv_##name(double x) { return clc_##name(x); }
-#define CLC2(name, mangled)                                                                        \
-    DEV float clc_##name##f(float, float) __asm__(mangled "ff");                                   \
+#define CLC1(name, mangled)                                                                        \
+    CLC1D(name, mangled)                                                                           \
+    DEV float clc_##name##f(float) __asm__(mangled "f");                                           \
+    DEV float __nv_##name##f(float x) { return clc_##name##f(x); }
+#define CLC2D(name, mangled)                                                                       \
     DEV double clc_##name(double, double) __asm__(mangled "dd");                                   \
-    DEV float __nv_##name##f(float x, float y) { return clc_##name##f(x, y); }                     \
     DEV double __nv_##name(double x, double y) { return clc_##name(x, y); }
+#define CLC2(name, mangled)                                                                        \
+    CLC2D(name, mangled)                                                                           \
+    DEV float clc_##name##f(float, float) __asm__(mangled "ff");                                   \
+    DEV float __nv_##name##f(float x, float y) { return clc_##name##f(x, y); }
 
 CLC1(acos, "_Z4acos")
 CLC1(acosh, "_Z5acosh")
@@ -35,12 +39,11 @@ CLC1(cos, "_Z3cos")
 CLC1(cosh, "_Z4cosh")
 CLC1(cospi, "_Z5cospi")
 CLC1(erf, "_Z3erf")
-CLC1(erfc, "_Z4erfc")
-CLC1(exp, "_Z3exp")
+CLC1D(erfc, "_Z4erfc")
+CLC1D(exp, "_Z3exp")
 CLC1(exp10, "_Z5exp10")
-CLC1(exp2, "_Z4exp2")
+CLC1D(exp2, "_Z4exp2")
 CLC1(expm1, "_Z5expm1")
-CLC1(lgamma, "_Z6lgamma")
 CLC1(log, "_Z3log")
 CLC1(log10, "_Z5log10")
 CLC1(log1p, "_Z5log1p")
@@ -51,15 +54,17 @@ CLC1(sinh, "_Z4sinh")
 CLC1(sinpi, "_Z5sinpi")
 CLC1(tan, "_Z3tan")
 CLC1(tanh, "_Z4tanh")
-CLC1(tgamma, "_Z6tgamma")
 CLC2(atan2, "_Z5atan2")
 CLC2(fdim, "_Z4fdim")
-CLC2(fmod, "_Z4fmod")
+CLC2D(fmod, "_Z4fmod")
 CLC2(hypot, "_Z5hypot")
 CLC2(nextafter, "_Z9nextafter")
 CLC2(pow, "_Z3pow")
-CLC2(remainder, "_Z9remainder")
+CLC2D(remainder, "_Z9remainder")
 
+DEV float clc_erfcf(float) __asm__("_Z4erfcf");
+DEV double clc_lgamma(double) __asm__("_Z6lgammad");
+DEV double clc_tgamma(double) __asm__("_Z6tgammad");
 DEV int clc_ilogbf(float) __asm__("_Z5ilogbf");
 DEV int clc_ilogb(double) __asm__("_Z5ilogbd");
 DEV float clc_ldexpf(float, int) __asm__("_Z5ldexpfi");
@@ -68,7 +73,6 @@ DEV float clc_pownf(float, int) __asm__("_Z4pownfi");
 DEV double clc_pown(double, int) __asm__("_Z4powndi");
 DEV float clc_frexpf(float, int *) __asm__("_Z5frexpfPi");
 DEV double clc_frexp(double, int *) __asm__("_Z5frexpdPi");
-DEV float clc_remquof(float, float, int *) __asm__("_Z6remquoffPi");
 DEV double clc_remquo(double, double, int *) __asm__("_Z6remquoddPi");
 
 DEV int __nv_ilogbf(float x) { return clc_ilogbf(x); }
@@ -81,13 +85,83 @@ DEV float __nv_powif(float x, int n) { return clc_pownf(x, n); }
 DEV double __nv_powi(double x, int n) { return clc_pown(x, n); }
 DEV float __nv_frexpf(float x, int *e) { return clc_frexpf(x, e); }
 DEV double __nv_frexp(double x, int *e) { return clc_frexp(x, e); }
-DEV float __nv_remquof(float x, float y, int *q) { return clc_remquof(x, y, q); }
 DEV double __nv_remquo(double x, double y, int *q) { return clc_remquo(x, y, q); }
 
 DEV void __nv_sincosf(float x, float *s, float *c) { *s = clc_sinf(x), *c = clc_cosf(x); }
 DEV void __nv_sincos(double x, double *s, double *c) { *s = clc_sin(x), *c = clc_cos(x); }
 DEV void __nv_sincospif(float x, float *s, float *c) { *s = clc_sinpif(x), *c = clc_cospif(x); }
 DEV void __nv_sincospi(double x, double *s, double *c) { *s = clc_sinpi(x), *c = clc_cospi(x); }
+
+/* libclc's float forms flush denormal results here. The remainders are exact, so double gives the same bits. */
+DEV float __nv_fmodf(float x, float y) { return (float)clc_fmod((double)x, (double)y); }
+DEV float __nv_remainderf(float x, float y) { return (float)clc_remainder((double)x, (double)y); }
+DEV float __nv_remquof(float x, float y, int *q) { return (float)clc_remquo((double)x, (double)y, q); }
+DEV float __nv_erfcf(float x) { return x > 0.5f ? (float)clc_erfc((double)x) : clc_erfcf(x); }
+
+static __attribute__((device)) inline float power_of_two(int n)
+{
+    const unsigned b = (unsigned)(n + 127) << 23;
+    float r;
+    __builtin_memcpy(&r, &b, sizeof r);
+    return r;
+}
+
+/* m * 2^n, one rounding also when the result is denormal: the first factor leaves m normal. */
+static __attribute__((device)) inline float scaled(float m, float n)
+{
+    const int whole = (int)n, half = whole / 2;
+    return m * power_of_two(half) * power_of_two(whole - half);
+}
+
+/* x = n * ln 2 + r with |r| <= 0.35; e^r by a polynomial of degree 6 (Chebyshev interpolation of the remainder). */
+DEV float __nv_expf(float x)
+{
+    const float t = __builtin_fminf(__builtin_fmaxf(x, -150.0f), 150.0f);
+    const float n = __builtin_rintf(t * 1.44269504f);
+    const float r = __builtin_fmaf(n, 1.90465421e-09f, __builtin_fmaf(n, -0.693147182f, t));
+    float q = __builtin_fmaf(r, 0.00139261775f, 0.00836317418f);
+    q = __builtin_fmaf(q, r, 0.0416665547f);
+    q = __builtin_fmaf(q, r, 0.16666577f);
+    q = __builtin_fmaf(q, r, 0.5f);
+    const float e = __builtin_fmaf(r * r, q, r) + 1.0f;
+    return x != x ? x : scaled(e, n);
+}
+
+DEV float __nv_exp2f(float x)
+{
+    const float t = __builtin_fminf(__builtin_fmaxf(x, -200.0f), 200.0f);
+    const float n = __builtin_rintf(t), r = t - n;
+    float q = __builtin_fmaf(r, 1.52973237e-05f, 0.000154614447f);
+    q = __builtin_fmaf(q, r, 0.00133335024f);
+    q = __builtin_fmaf(q, r, 0.00961805668f);
+    q = __builtin_fmaf(q, r, 0.0555041088f);
+    q = __builtin_fmaf(q, r, 0.240226509f);
+    q = __builtin_fmaf(q, r, 0.693147181f);
+    return x != x ? x : scaled(__builtin_fmaf(q, r, 1.0f), n);
+}
+
+DEV double __nv_lgamma(double x) { return __builtin_isinf(x) ? __builtin_inf() : clc_lgamma(x); }
+DEV float __nv_lgammaf(float x) { return (float)__nv_lgamma((double)x); }
+
+/* The ends that libclc leaves open: near zero the value is 1 / x; below -170 its way leads over an overflow, so that we
+ * come from the right by x * gamma(x) = gamma(x + 1); far below, the value is a zero with the sign of its strip. */
+DEV double __nv_tgamma(double x)
+{
+    if (__builtin_fabs(x) < 1e-300)
+        return 1.0 / x;
+    if (x >= -170.0 || !(x < 0.0))
+        return clc_tgamma(x);
+    const double below = __builtin_floor(x);
+    if (below == x)
+        return __builtin_nan("");
+    if (x < -190.0)
+        return below != 2.0 * __builtin_floor(0.5 * below) ? -0.0 : 0.0;
+    double value = clc_tgamma(x + 20.0);
+    for (int i = 19; i >= 0; i--)
+        value /= x + i;
+    return value;
+}
+DEV float __nv_tgammaf(float x) { return (float)__nv_tgamma((double)x); }
 
 /* --- One instruction, or nearly ---------------------------------------------------------------- */
 
@@ -301,42 +375,35 @@ DEV double __nv_norm(int n, const double *v)
 }
 DEV double __nv_rnorm(int n, const double *v) { return 1.0 / __nv_norm(n, v); }
 
-/* The float forms have room in double: neither overflow nor a second rounding that shows. */
-static __attribute__((device)) inline double sum_of_squares(double x, double y, double z, double w)
+/* The float forms have room in double: neither overflow nor a second rounding that shows. An infinite component makes
+ * the norm infinite, whatever the others are. */
+static __attribute__((device)) inline double norm_of(double sum, bool infinite)
 {
-    return __builtin_fma(x, x, __builtin_fma(y, y, __builtin_fma(z, z, w * w)));
+    return infinite ? __builtin_inf() : __nvvm_sqrt_rn_d(sum);
 }
-DEV float __nv_norm3df(float x, float y, float z)
+static __attribute__((device)) inline double norm4(float x, float y, float z, float w)
 {
-    return (float)__nvvm_sqrt_rn_d(sum_of_squares(x, y, z, 0.0));
+    const double a = x, b = y, c = z, d = w;
+    return norm_of(__builtin_fma(a, a, __builtin_fma(b, b, __builtin_fma(c, c, d * d))),
+                   __builtin_isinf(x) || __builtin_isinf(y) || __builtin_isinf(z) || __builtin_isinf(w));
 }
-DEV float __nv_norm4df(float x, float y, float z, float w)
-{
-    return (float)__nvvm_sqrt_rn_d(sum_of_squares(x, y, z, w));
-}
-DEV float __nv_rhypotf(float x, float y) { return (float)(1.0 / __nvvm_sqrt_rn_d(sum_of_squares(x, y, 0.0, 0.0))); }
-DEV float __nv_rnorm3df(float x, float y, float z)
-{
-    return (float)(1.0 / __nvvm_sqrt_rn_d(sum_of_squares(x, y, z, 0.0)));
-}
-DEV float __nv_rnorm4df(float x, float y, float z, float w)
-{
-    return (float)(1.0 / __nvvm_sqrt_rn_d(sum_of_squares(x, y, z, w)));
-}
-DEV float __nv_normf(int n, const float *v)
+static __attribute__((device)) inline double norm_n(int n, const float *v)
 {
     double sum = 0.0;
-    for (int i = 0; i < n; i++)
+    bool infinite = false;
+    for (int i = 0; i < n; i++) {
         sum = __builtin_fma((double)v[i], (double)v[i], sum);
-    return (float)__nvvm_sqrt_rn_d(sum);
+        infinite |= __builtin_isinf(v[i]);
+    }
+    return norm_of(sum, infinite);
 }
-DEV float __nv_rnormf(int n, const float *v)
-{
-    double sum = 0.0;
-    for (int i = 0; i < n; i++)
-        sum = __builtin_fma((double)v[i], (double)v[i], sum);
-    return (float)(1.0 / __nvvm_sqrt_rn_d(sum));
-}
+DEV float __nv_rhypotf(float x, float y) { return (float)(1.0 / norm4(x, y, 0.0f, 0.0f)); }
+DEV float __nv_norm3df(float x, float y, float z) { return (float)norm4(x, y, z, 0.0f); }
+DEV float __nv_norm4df(float x, float y, float z, float w) { return (float)norm4(x, y, z, w); }
+DEV float __nv_rnorm3df(float x, float y, float z) { return (float)(1.0 / norm4(x, y, z, 0.0f)); }
+DEV float __nv_rnorm4df(float x, float y, float z, float w) { return (float)(1.0 / norm4(x, y, z, w)); }
+DEV float __nv_normf(int n, const float *v) { return (float)norm_n(n, v); }
+DEV float __nv_rnormf(int n, const float *v) { return (float)(1.0 / norm_n(n, v)); }
 
 /* exp(x * x) * erfc(x). The square is carried in two parts, since exp magnifies its error; where erfc runs out of
  * exponents the asymptotic series is exact to the last bit. */
@@ -345,7 +412,7 @@ DEV double __nv_erfcx(double x)
     const double one_by_sqrt_pi = 0.56418958354775628695;
     if (x > 25.0) {
         const double r = 1.0 / (2.0 * x * x);
-        const double series = 1.0 - r * (1.0 - 3.0 * r * (1.0 - 5.0 * r * (1.0 - 7.0 * r * (1.0 - 9.0 * r))));
+        const double series = 1.0 - r * (1.0 - 3.0 * r * (1.0 - 5.0 * r * (1.0 - 7.0 * r * (1.0 - 9.0 * r * (1.0 - 11.0 * r)))));
         return one_by_sqrt_pi / x * series;
     }
     const double hi = x * x, lo = __builtin_fma(x, x, -hi);
@@ -354,16 +421,29 @@ DEV double __nv_erfcx(double x)
 }
 DEV float __nv_erfcxf(float x) { return (float)__nv_erfcx((double)x); }
 
+DEV double __nv_erfinv(double y);
+
 /* The start is good to 5e-4 (Abramowitz and Stegun, 26.2.23); each Halley step triples the right digits. */
 DEV double __nv_erfcinv(double y)
 {
     if (!(y > 0.0 && y < 2.0))
         return y == 0.0 ? __builtin_inf() : y == 2.0 ? -__builtin_inf() : __builtin_nan("");
+    if (y >= 0.5 && y <= 1.5)
+        return __nv_erfinv(1.0 - y);
     const double tail = y > 1.0 ? 2.0 - y : y;
-    const double t = __nvvm_sqrt_rn_d(-2.0 * clc_log(0.5 * tail));
+    const double t = __nvvm_sqrt_rn_d(1.38629436111989061883 - 2.0 * clc_log(tail));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
                        (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
     x *= 0.70710678118654752440;
+    if (tail < 1e-10) {
+        /* Newton on the logarithm: erfc itself runs out of exponents. */
+        const double wanted = clc_log(tail);
+        for (int i = 0; i < 3; i++) {
+            const double e = __nv_erfcx(x);
+            x += (clc_log(e) - x * x - wanted) * 0.88622692545275801365 * e;
+        }
+        return y > 1.0 ? -x : x;
+    }
     for (int i = 0; i < 3; i++) {
         const double error = clc_erfc(x) - tail;
         const double slope = 1.12837916709551257390 * clc_exp(-x * x);
@@ -396,7 +476,7 @@ DEV double __nv_normcdf(double x)
     const double h = 0.70710678118654752440, l = -4.8336466567264567e-17;
     const double hi = -x * h, lo = __builtin_fma(-x, h, -hi) - x * l;
     const double v = clc_erfc(hi);
-    return 0.5 * (hi > 0.0 && hi < 26.0 ? __builtin_fma(-2.0 * hi * v, lo, v) : v);
+    return 0.5 * (hi > 0.0 && hi < 28.0 ? __builtin_fma(-2.0 * hi * v, lo, v) : v);
 }
 DEV float __nv_normcdff(float x) { return (float)__nv_normcdf((double)x); }
 DEV double __nv_normcdfinv(double p) { return -1.41421356237309504880 * __nv_erfcinv(2.0 * p); }
