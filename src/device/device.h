@@ -1,6 +1,6 @@
-/* Engines of one device: workers that run thread blocks, copy engines per direction, the host-function thread. Takes
- * operations that are ready (all ordering was decided by the model) and calls back when each is done.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Engines of one device: workers that run thread blocks, copy engines per direction, the
+ * host-function thread. Takes operations that are ready (all ordering was decided by the model) and
+ * calls back when each is done. SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_DEVICE_DEVICE_H
 #define WEIR_DEVICE_DEVICE_H
 
@@ -23,21 +23,25 @@ enum weir_engine {
     WEIR_ENGINE_COUNT
 };
 
-/* Anything an engine can run; first member of the four below. The memory is the submitter's, from submit until `done`
- * has been called. */
+/* Anything an engine can run; first member of the four below. The memory is the submitter's, from
+ * submit until `done` has been called. */
 struct weir_work {
     struct weir_list link; /* engine's while queued */
     uint8_t engine;
     int8_t priority; /* stream's: lower number first, 0 the lowest (0 .. -5) */
+    bool counted;    /* engine's: the statistics know that it runs */
     /* Called once, on the engine's or a helping thread, no lock held. May submit further work. */
     void (*done)(struct weir_work *work, enum weir_err status);
-    uint64_t ready_ns, start_ns, end_ns; /* base/clock.h, set by the engine */
+    /* base/clock.h, set by the engine. ready_ns is exact while statistics are on, else up to a
+     * chunk of blocks late. */
+    uint64_t ready_ns, start_ns, end_ns;
     void *owner;
 };
 
 struct weir_kernel_work {
     struct weir_work work;
-    /* Called on a worker before the first block when code is NULL (compile, load). Sets code or returns an error. */
+    /* Called on a worker before the first block when code is NULL (compile, load). Sets code or
+     * returns an error. */
     enum weir_err (*prepare)(struct weir_kernel_work *kernel);
     const struct weir_kernel_code *code;
     struct weir_launch launch;
@@ -45,7 +49,14 @@ struct weir_kernel_work {
     uint64_t block_count;
     _Atomic uint64_t next_block, blocks_done;
     _Atomic uint32_t error, state;
-    void *run; /* engine's run-time state */
+    void *run;                 /* ranges of blocks that a worker gave back */
+    uint64_t served;           /* when blocks were last handed out */
+    uint64_t chunk;            /* blocks handed out at once, last time */
+    _Atomic uint64_t block_ps; /* measured time of one block; 0 unknown */
+    uint32_t parked, shared_bytes;
+    /* of the first block that failed; to be read in `done` and later */
+    uint32_t error_line, error_block[3];
+    uint64_t error_address;
 };
 
 /* A rectangle of bytes; 1D: height = depth = 1. */
@@ -53,44 +64,61 @@ struct weir_copy_work {
     struct weir_work work;
     const char *src;
     char *dst;
-    size_t width, height, depth;                         /* bytes, rows, slices */
-    size_t src_pitch, dst_pitch, src_slice, dst_slice;   /* bytes between rows and between slices */
-    bool memset;                                         /* then src is not used */
-    uint32_t value;                                      /* memset: element, repeated */
-    uint8_t element_bytes;                               /* memset: 1, 2 or 4 */
+    size_t width, height, depth;                       /* bytes, rows, slices */
+    size_t src_pitch, dst_pitch, src_slice, dst_slice; /* bytes between rows and between slices */
+    bool memset;                                       /* then src is not used */
+    uint32_t value;                                    /* memset: element, repeated */
+    uint8_t element_bytes;                             /* memset: 1, 2 or 4 */
 };
 
 struct weir_host_work {
     struct weir_work work;
-    void (*run)(struct weir_host_work *host); /* calls the program's function with its arguments; no lock is held */
+    void (*run)(struct weir_host_work
+                    *host); /* calls the program's function with its arguments; no lock is held */
 };
 
 struct weir_device_config {
     int ordinal;
-    int workers;      /* block workers; 0 = one per usable CPU */
-    bool help;        /* waiting host threads run work themselves (default true) */
+    int workers; /* block workers; 0 = one per usable CPU */
+    bool help;   /* waiting host threads run work themselves (default true) */
     const char *name;
 };
 
 /* Threads start at the first submit. Errors: MEMORY_ALLOCATION, OPERATING_SYSTEM. */
-enum weir_err weir_device_create(const struct weir_device_config *config, struct weir_device **out) WEIR_MUST_CHECK;
+enum weir_err weir_device_create(const struct weir_device_config *config,
+                                 struct weir_device **out) WEIR_MUST_CHECK;
 /* Waits for all submitted work, stops the threads. */
 void weir_device_destroy(struct weir_device *dev);
 
-/* Queues ready work. Never blocks, never calls `done` on the caller's stack. A system call only when a sleeping engine
- * has to be woken. Thread: any, also from `done`. Takes DEVICE_QUEUE or ENGINE lock. */
+/* Queues ready work. Never blocks, never calls `done` on the caller's stack. A system call only
+ * when a sleeping engine has to be woken. Thread: any, also from `done`. Takes DEVICE_QUEUE or
+ * ENGINE lock. */
 void weir_device_submit(struct weir_device *dev, struct weir_work *work);
+/* The same, when the caller is about to call weir_device_help for this work (a synchronous copy):
+ * wakes nobody, so it never makes a system call. The caller must keep that promise, or the work may
+ * wait until the next submit. */
+void weir_device_submit_helped(struct weir_device *dev, struct weir_work *work);
+/* True in a child after fork: the engines' threads are not here, nothing that was submitted will be
+ * done. New work is given back by `done` with INITIALIZATION_ERROR (on a thread of its own), help
+ * does nothing. Thread: any. */
+bool weir_device_is_forked(const struct weir_device *dev);
 
-/* Lets the calling thread do a piece of `work` (blocks of that kernel; the whole copy), if it is one that helpers may
- * run and is queued or running; the caller keeps `work` alive by holding a reference of its own (core does). Runs on a
- * stack of Weir's, MXCSR, signal mask and errno kept; returns between blocks when *stop (may be NULL) becomes true.
- * True when something was run. Thread: a host thread that waits for work's completion, holding no lock. */
+/* Lets the calling thread do a piece of `work` (blocks of that kernel; the whole copy), if it is
+ * one that helpers may run and is queued or running; the caller keeps `work` alive by holding a
+ * reference of its own (core does). Runs on a stack of Weir's, MXCSR, signal mask and errno kept;
+ * returns between blocks when *stop (may be NULL) becomes true. True when something was run.
+ * Thread: a host thread that waits for work's completion, holding no lock. */
 bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _Atomic bool *stop);
 
-/* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks first. True when the fault was in
- * a block that this thread was running: the context is rewritten so that returning from the handler ends the block with
- * ILLEGAL_ADDRESS (or what the signal means). Async-signal-safe. ucontext: the handler's third argument. */
+/* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
+ * first. True when the fault was in a block that this thread was running: the context is rewritten
+ * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal
+ * means). Async-signal-safe. ucontext: the handler's third argument. */
 bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext);
+
+/* Ends the block that the calling thread is running with an error: what weir_kernel_services.fail
+ * does. */
+WEIR_NORETURN void weir_device_block_fail(struct weir_block *block, uint32_t err, uint32_t line);
 
 struct weir_engine_stats {
     uint64_t busy_ns; /* union of the intervals in which the engine had work running */
@@ -102,14 +130,16 @@ enum weir_overlap_pair {
     WEIR_OVERLAP_D2H_KERNEL,
     WEIR_OVERLAP_H2D_D2H,
     WEIR_OVERLAP_KERNEL_KERNEL,
-    WEIR_OVERLAP_HOST_DEVICE,
+    WEIR_OVERLAP_HOST_DEVICE, /* a host function beside a kernel, copy or memset */
     WEIR_OVERLAP_COUNT
 };
 struct weir_device_stats {
     uint64_t first_ns, last_ns;
     struct weir_engine_stats engines[WEIR_ENGINE_COUNT];
     uint64_t overlap_ns[WEIR_OVERLAP_COUNT];
-    uint64_t copy_hidden_ns, copy_ns; /* share of copy time during which a kernel ran = overlap */
+    /* H2D and D2H busy time, and the part of it during which a kernel ran: hidden / copy = overlap
+     */
+    uint64_t copy_hidden_ns, copy_ns;
 };
 /* Collected only after weir_device_stats_enable(dev, true). Exact while the device is idle. */
 void weir_device_stats_enable(struct weir_device *dev, bool on);

@@ -1,8 +1,7 @@
-/* The contract between compiled kernels (codegen) and what runs them (device). A compiled kernel is one C function that
- * runs one thread block, from its start or from where it parked.
- * Everything that generated code reads stands here, at fixed offsets: a change bumps WEIR_KERNEL_ABI, which is part of
- * the cache key.
- * SPDX-License-Identifier: Apache-2.0 */
+/* The contract between compiled kernels (codegen) and what runs them (device). A compiled kernel is
+ * one C function that runs one thread block, from its start or from where it parked. Everything
+ * that generated code reads stands here, at fixed offsets: a change bumps WEIR_KERNEL_ABI, which is
+ * part of the cache key. SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_DEVICE_KERNEL_H
 #define WEIR_DEVICE_KERNEL_H
 
@@ -21,29 +20,33 @@ struct weir_launch;
 /* What a call of a block function ended with. */
 enum weir_block_end {
     WEIR_BLOCK_DONE = 0,   /* every thread has exited */
-    WEIR_BLOCK_PARKED = 1, /* polling, or waiting at a grid barrier: state is in the block; run others, call again later */
+    WEIR_BLOCK_PARKED = 1, /* polling, or waiting at a grid barrier: state is in the block; run
+                              others, call again later */
     WEIR_BLOCK_FAILED = 2, /* block->error says why; the launch is over */
 };
 
 typedef uint32_t (*weir_block_fn)(struct weir_block *block);
 
-/* Services that generated code calls, by fixed slot: object code has no external symbols for them. Never reorder. */
+/* Services that generated code calls, by fixed slot: object code has no external symbols for them.
+ * Never reorder. */
 struct weir_kernel_services {
-    /* An access outside the window: returns when [addr, addr+bytes) is in a registered range, else ends the block with
-     * ILLEGAL_ADDRESS and does not return. kind: 0 read, 1 write, 2 atomic. */
+    /* An access outside the window: returns when [addr, addr+bytes) is in a registered range, else
+     * ends the block with ILLEGAL_ADDRESS and does not return. kind: 0 read, 1 write, 2 atomic. */
     void (*check_address)(struct weir_block *block, uint64_t addr, uint32_t bytes, uint32_t kind);
     /* Ends the block with an error (enum weir_err); does not return. */
     WEIR_NORETURN void (*fail)(struct weir_block *block, uint32_t err, uint32_t line);
-    /* device printf for the active lanes: formats[lane], args[lane] are generic addresses (vprintf's ABI); results are
-     * stored per lane. */
-    void (*vprintf)(struct weir_block *block, uint32_t mask, const uint64_t *formats, const uint64_t *args,
-                    int32_t *results);
+    /* device printf for the active lanes: formats[lane], args[lane] are generic addresses
+     * (vprintf's ABI); results are stored per lane. */
+    void (*vprintf)(struct weir_block *block, uint32_t mask, const uint64_t *formats,
+                    const uint64_t *args, int32_t *results);
     /* device-side malloc/free; per lane. */
-    void (*malloc)(struct weir_block *block, uint32_t mask, const uint64_t *bytes, uint64_t *results);
+    void (*malloc)(struct weir_block *block, uint32_t mask, const uint64_t *bytes,
+                   uint64_t *results);
     void (*free)(struct weir_block *block, uint32_t mask, const uint64_t *ptrs);
     /* __assertfail: prints as CUDA does and ends the block with ASSERT; does not return. */
-    WEIR_NORETURN void (*assert_fail)(struct weir_block *block, uint32_t mask, const uint64_t *message,
-                                      const uint64_t *file, const uint32_t *line, const uint64_t *function);
+    WEIR_NORETURN void (*assert_fail)(struct weir_block *block, uint32_t mask,
+                                      const uint64_t *message, const uint64_t *file,
+                                      const uint32_t *line, const uint64_t *function);
     uint64_t (*globaltimer)(void); /* ns, base/clock.h */
     void (*nanosleep)(struct weir_block *block, uint32_t ns);
     void *reserved[8];
@@ -52,28 +55,31 @@ struct weir_kernel_services {
 /* One launch, constant while it runs. Generated code reads it. */
 struct weir_launch {
     uint32_t grid[3], block[3];
-    const void *params;      /* the kernel's .param space, param_bytes long */
+    const void *params; /* the kernel's .param space, param_bytes long */
     uint32_t param_bytes;
     uint32_t dynamic_shared_bytes;
     const struct weir_kernel_services *services;
-    const void *module_data; /* of codegen's image: table of the addresses of the module's variables */
+    const void
+        *module_data; /* of codegen's image: table of the addresses of the module's variables */
     uint64_t window_base, window_bytes;
     uint64_t grid_id;
     uint32_t device, sm_count;
-    void *owner;             /* core's: for printf buffers, device heap, error reports */
+    void *owner; /* core's: for printf buffers, device heap, error reports */
 };
 
-/* One thread block being run. The engine allocates it once per worker (and more when blocks park) and reuses it. */
+/* One thread block being run. The engine allocates it once per worker (and more when blocks park)
+ * and reuses it. */
 struct weir_block {
     const struct weir_launch *launch;
     uint32_t ctaid[3];
-    uint32_t resume;        /* 0: start; else generated code's own (set when it parks) */
-    uint32_t shared_bytes;  /* static + dynamic */
-    uint32_t smid;          /* worker index: %smid */
-    char *shared;           /* shared memory of the block, 128-byte aligned, inside the window; contents undefined at start */
-    char *state;            /* kernel->state_bytes, 64-byte aligned: per-warp state across region splits */
-    char *local;            /* kernel->local_bytes_per_thread * threads, inside the window */
-    uint32_t error;         /* enum weir_err when FAILED */
+    uint32_t resume;       /* 0: start; else generated code's own (set when it parks) */
+    uint32_t shared_bytes; /* static + dynamic */
+    uint32_t smid;         /* worker index: %smid */
+    char *shared;   /* shared memory of the block, 128-byte aligned, inside the window; contents
+                       undefined at start */
+    char *state;    /* kernel->state_bytes, 64-byte aligned: per-warp state across region splits */
+    char *local;    /* kernel->local_bytes_per_thread * threads, inside the window */
+    uint32_t error; /* enum weir_err when FAILED */
     uint32_t error_line;    /* PTX line, 0 unknown */
     uint64_t error_address; /* for ILLEGAL_ADDRESS */
     void *escape;           /* engine's: where a fault or services->fail leaves to */
@@ -87,9 +93,9 @@ struct weir_kernel_code {
     uint32_t state_bytes;            /* of weir_block.state */
     uint32_t local_bytes_per_thread; /* of weir_block.local */
     uint32_t static_shared_bytes;
-    uint32_t mxcsr;                  /* x86: value while a block runs (FTZ/DAZ kernels); 0 = default 0x1f80 */
-    bool may_park;                   /* can return PARKED: the engine keeps spare blocks */
-    bool cooperative;                /* uses grid synchronisation: all blocks must be resident */
+    uint32_t mxcsr;   /* x86: value while a block runs (FTZ/DAZ kernels); 0 = default 0x1f80 */
+    bool may_park;    /* can return PARKED: the engine keeps spare blocks */
+    bool cooperative; /* uses grid synchronisation: all blocks must be resident */
     const void *module_data;
 };
 

@@ -1,0 +1,98 @@
+/* Copies and memsets: rectangles of bytes, in slices. A source or destination that cannot be
+ * accessed ends the copy with an error, not the process. SPDX-License-Identifier: Apache-2.0 */
+#include "device/device_int.h"
+
+#include <string.h>
+
+#define SLICE_BYTES   ((size_t)1 << 20)
+#define PATTERN_BYTES 256u
+
+struct copy_task {
+    const struct weir_copy_work *copy;
+    size_t width, height, depth; /* after rows and slices that follow each other were joined */
+};
+
+static void row_copy(char *dst, const char *src, size_t bytes)
+{
+    while (bytes > 0) {
+        size_t n = WEIR_MIN(bytes, SLICE_BYTES);
+
+        memmove(dst, src, n); /* overlapping copies are undefined in CUDA, but no reason to crash */
+        dst += n;
+        src += n;
+        bytes -= n;
+    }
+}
+
+/* pattern: PATTERN_BYTES of the repeated element. */
+static void row_set(char *dst, const char *pattern, const struct weir_copy_work *copy, size_t bytes)
+{
+    uint32_t first = copy->value & 0xff;
+    bool same = copy->element_bytes == 1 ||
+                (copy->element_bytes == 2 && (copy->value & 0xffff) == first * 0x101u) ||
+                copy->value == first * 0x1010101u;
+
+    if (same) {
+        memset(dst, (int)first, bytes);
+        return;
+    }
+    while (bytes > 0) {
+        size_t n = WEIR_MIN(bytes, (size_t)PATTERN_BYTES);
+
+        memcpy(dst, pattern, n);
+        dst += n;
+        bytes -= n;
+    }
+}
+
+static void pattern_fill(char *pattern, const struct weir_copy_work *copy)
+{
+    for (size_t at = 0; at < PATTERN_BYTES; at += copy->element_bytes)
+        memcpy(pattern + at, &copy->value, copy->element_bytes); /* little endian: the low bytes */
+}
+
+static void copy_body(void *arg)
+{
+    const struct copy_task *t = arg;
+    const struct weir_copy_work *copy = t->copy;
+    char pattern[PATTERN_BYTES];
+
+    if (copy->memset)
+        pattern_fill(pattern, copy);
+    for (size_t z = 0; z < t->depth; z++) {
+        for (size_t y = 0; y < t->height; y++) {
+            char *dst = copy->dst + z * copy->dst_slice + y * copy->dst_pitch;
+
+            if (copy->memset)
+                row_set(dst, pattern, copy, t->width);
+            else
+                row_copy(dst, copy->src + z * copy->src_slice + y * copy->src_pitch, t->width);
+        }
+    }
+}
+
+enum weir_err weir_copy_run(struct runner *r, const struct weir_copy_work *copy)
+{
+    struct copy_task t = {copy, copy->width, copy->height, copy->depth};
+
+    if (t.width == 0 || t.height == 0 || t.depth == 0)
+        return WEIR_OK;
+    if (t.height > 1 && copy->dst_pitch == t.width &&
+        (copy->memset || copy->src_pitch == t.width)) {
+        t.width *= t.height;
+        t.height = 1;
+    }
+    if (t.depth > 1 && t.height == 1 && copy->dst_slice == t.width &&
+        (copy->memset || copy->src_slice == t.width)) {
+        t.width *= t.depth;
+        t.depth = 1;
+    }
+    if (!copy->memset && copy->src == copy->dst && copy->src_pitch == copy->dst_pitch &&
+        copy->src_slice == copy->dst_slice)
+        return WEIR_OK;
+    if (!weir_runner_guarded(r, copy_body, &t))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                         "copy of %zu x %zu x %zu bytes: no access to %#llx", copy->width,
+                         copy->height, copy->depth, (unsigned long long)r->fault_address);
+    return WEIR_OK;
+}

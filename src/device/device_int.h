@@ -1,0 +1,254 @@
+/* Inside of the device layer. Two sorts of engines: compute (a pool of workers over kernels'
+ * blocks) and serial ones (a thread and a queue each: copies by direction, host functions). submit:
+ * queue.c  work enters an engine's inbox, without a lock claim:    claim.c  which blocks next:
+ * priorities, sharing, parked blocks (under the compute lock) workers:  compute.c their loop,
+ * sleeping and waking, helping host threads, the end of a kernel blocks:   block.c  runs a chunk of
+ * blocks on a stack of Weir's; fault.c ends the ones that fault SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef WEIR_DEVICE_INT_H
+#define WEIR_DEVICE_INT_H
+
+#include <pthread.h>
+
+#include "base/lock.h"
+#include "base/stackswitch.h"
+#include "device/device.h"
+
+#define PRIORITY_BEST   (-5)
+#define PRIORITY_LEVELS 6
+#define PRIORITY_NONE   127
+
+#define CHUNK_NS     30000u /* a chunk of blocks is meant to last as long */
+#define CHUNK_GROWTH 8      /* a chunk is at most so many times the last one */
+#define SPIN_NS      30000u /* an idle thread looks for work so long before it sleeps */
+#define SENTRY_NS                                                                                  \
+    1000000u /* one sleeping worker looks again, in case a short kernel turned out long */
+#define PARKED_SLEEP_NS 50000u /* longest pause between looks at blocks that poll */
+#define RESIDENT_PER_WORKER                                                                        \
+    4 /* kernels share the workers when their blocks are fewer than so many per worker */
+#define RUNNER_STACK_BYTES ((size_t)1 << 20)
+#define HISTORY_SLOTS      64
+#define CACHE_LINE         64
+
+/* Values of weir_kernel_work.state. Guarded by the compute lock; DONE is set by the thread that
+ * finished it. */
+enum kernel_state { KERNEL_QUEUED, KERNEL_PREPARING, KERNEL_RUNNING, KERNEL_DONE };
+
+/* A singly linked stack that producers push without a lock and the consumer empties at once. */
+struct inbox {
+    _Atomic(struct weir_list *) head; /* linked by weir_work.link.next */
+};
+
+/* A thread block's own memory: block, and what its pointers point to. */
+struct slot {
+    struct weir_block block;
+    struct weir_list link;           /* in compute.parked, or free */
+    struct weir_kernel_work *kernel; /* while parked */
+    uint64_t index;                  /* of the block in the grid */
+    char *memory;                    /* in the window */
+    size_t memory_bytes;
+    size_t state_offset, local_offset;
+};
+
+/* Blocks [begin, end) that a worker claimed and gave back unstarted. */
+struct range {
+    struct range *next;
+    uint64_t begin, end;
+};
+
+/* Why blocks_run returned. */
+enum run_end { RUN_FINISHED, RUN_PARKED, RUN_FAILED, RUN_YIELDED, RUN_CANCELLED };
+
+/* A thread that runs blocks or copies: a worker's, or lent to a host thread that helps. Owner
+ * thread only. */
+struct runner {
+    struct weir_stack stack;
+    struct weir_device *dev;
+    struct runner *next; /* pool of idle helpers */
+    struct slot *slot;   /* kept between blocks */
+    uint32_t smid;
+    /* the chunk that runs */
+    struct weir_kernel_work *kernel;
+    uint64_t index, end; /* block that runs, end of the chunk */
+    uint64_t begin;
+    int priority;
+    enum run_end outcome;
+    enum weir_err failure; /* when RUN_FAILED */
+    bool may_yield;
+    const _Atomic bool *stop;
+    uint64_t now; /* the clock when last read */
+    /* fault */
+    volatile bool guarded; /* the thread is on the stack: faults end the block or copy */
+    uint32_t fault_err;
+    uint64_t fault_address;
+    /* scheduling */
+    uint32_t completed; /* kernels ended by this thread, not yet taken off compute.live */
+    bool parked_next;   /* take a parked block before a fresh one */
+    bool is_worker, woke_as_sentry;
+    uint32_t streak; /* parked blocks polled in vain, in a row */
+    uint32_t pause;  /* rounds of polling in vain */
+};
+
+struct worker {
+    struct runner runner;
+    struct weir_device *dev;
+    pthread_t thread;
+};
+
+struct compute {
+    struct weir_device *dev;
+    _Alignas(CACHE_LINE) struct inbox inbox;
+    /* Sleeping and waking (compute.c). atomic: all seq_cst. */
+    _Alignas(CACHE_LINE) _Atomic int32_t
+        attentive;            /* workers that will look for work within some 50 us */
+    _Atomic int32_t spinners; /* of them those that do nothing else */
+    _Atomic int32_t sleepers; /* asleep and not yet called */
+    _Atomic uint32_t calls;   /* semaphore of the sleepers: futex word */
+    _Atomic uint32_t sentry;  /* a sleeper with a time limit exists */
+    _Atomic int32_t started;  /* workers that have a thread */
+    _Atomic bool stopping;
+    /* What running blocks look at. atomic: relaxed, hints; set under lock (and best_priority by
+     * submit). */
+    _Alignas(CACHE_LINE) _Atomic int32_t
+        best_priority; /* of kernels with blocks to hand out; PRIORITY_NONE: none */
+    _Atomic uint32_t parked_count;
+    /* Measured block times by kernel. atomic: relaxed; a torn pair only makes a bad first guess. */
+    struct {
+        _Atomic(const struct weir_kernel_code *) code;
+        _Atomic uint64_t block_ps;
+    } history[HISTORY_SLOTS];
+    struct weir_lock start_lock; /* starting of workers */
+    bool start_failed;
+    /* Guarded by lock. */
+    _Alignas(CACHE_LINE) struct weir_lock lock;
+    struct weir_list
+        ready[PRIORITY_LEVELS]; /* kernels with unclaimed blocks, oldest first; index 0 the best */
+    struct weir_list parked;    /* slots, next to be polled first */
+    struct weir_list free_slots;
+    size_t free_slot_count;
+    struct range *free_ranges;
+    struct runner *helpers;
+    int helper_count;
+    uint64_t live, drained, ticket;
+    int worker_count;
+    struct worker *workers;
+};
+
+struct serial {
+    struct weir_device *dev;
+    enum weir_engine engine;
+    _Alignas(CACHE_LINE) struct inbox inbox;
+    _Alignas(CACHE_LINE) _Atomic uint32_t asleep; /* futex word */
+    _Atomic uint32_t started;                     /* 0 no, 1 starting, 2 runs */
+    _Atomic bool stopping;
+    /* Guarded by lock. */
+    _Alignas(CACHE_LINE) struct weir_lock lock;
+    struct weir_list queue;
+    uint64_t live, drained;
+    pthread_t thread;
+    struct runner runner; /* of the engine's thread */
+};
+
+struct stats {
+    _Atomic bool on;
+    struct weir_lock lock;
+    uint32_t active[WEIR_ENGINE_COUNT]; /* works that run */
+    uint64_t at;                        /* until here everything is counted */
+    struct weir_device_stats sum;
+};
+
+struct weir_device {
+    int ordinal;
+    bool help;
+    char name[32];
+    uint32_t fork_generation;
+    struct compute compute;
+    struct serial serial[WEIR_ENGINE_COUNT]; /* [WEIR_ENGINE_COMPUTE] is not used */
+    struct stats stats;
+};
+
+/* queue.c */
+void weir_inbox_push(struct inbox *in, struct weir_work *work);
+/* Moves everything to the list's end, in the order of submission; the number of works. Under the
+ * consumer's lock. */
+size_t weir_inbox_drain(struct inbox *in, struct weir_list *to);
+static inline bool inbox_is_empty(struct inbox *in)
+{
+    return !atomic_load_explicit(&in->head, memory_order_seq_cst);
+}
+
+/* claim.c; all under compute.lock */
+enum claim { CLAIM_NOTHING, CLAIM_PREPARE, CLAIM_CHUNK, CLAIM_PARKED };
+void weir_compute_drain_locked(struct compute *c, uint64_t now);
+/* What the runner is to do next: fills in its chunk, or its slot with the parked block. */
+enum claim weir_compute_claim_locked(struct compute *c, struct runner *r);
+/* The same, of one kernel only (helpers). */
+enum claim weir_compute_claim_kernel_locked(struct compute *c, struct runner *r,
+                                            struct weir_kernel_work *k);
+/* Unstarted rest of the runner's chunk goes back to its kernel. False: no memory, run it. */
+bool weir_compute_return_locked(struct compute *c, struct runner *r);
+/* No further block of k starts. The number of blocks that thereby never will be done by others. */
+uint64_t weir_compute_cancel_locked(struct compute *c, struct weir_kernel_work *k);
+void weir_compute_update_locked(struct compute *c);
+/* Does what is left to hand out deserve another worker? */
+bool weir_compute_is_ample_locked(struct compute *c);
+/* The runner's slot, whose block has parked, waits to be polled. */
+void weir_compute_park_locked(struct compute *c, struct runner *r);
+/* Estimated picoseconds of one block of k, 0 unknown. No lock needed. */
+uint64_t weir_compute_block_ps(struct compute *c, struct weir_kernel_work *k);
+void weir_compute_learn(struct compute *c, struct weir_kernel_work *k, uint64_t ns,
+                        uint64_t blocks);
+
+/* compute.c */
+enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev,
+                                int workers) WEIR_MUST_CHECK;
+void weir_compute_finish(struct compute *c);
+void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake);
+bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Atomic bool *stop);
+/* `count` blocks of k are over; the last one ends the kernel. */
+void weir_kernel_finish_blocks(struct runner *r, struct weir_kernel_work *k, uint64_t count);
+
+/* block.c */
+enum weir_err weir_runner_init(struct runner *r, struct weir_device *dev) WEIR_MUST_CHECK;
+void weir_runner_finish(struct runner *r);
+/* Makes the slot fit the kernel. Errors: MEMORY_ALLOCATION. */
+enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k,
+                            int device) WEIR_MUST_CHECK;
+struct slot *weir_slot_create(void) WEIR_MUST_CHECK; /* NULL: no memory */
+void weir_slot_destroy(struct slot *s);
+/* Runs blocks from r->index on, until r->end or r->outcome says otherwise. resume: the slot holds a
+ * parked block. */
+void weir_runner_blocks(struct runner *r, bool resume);
+/* Runs run(arg) where a fault ends it; false then, with fault_err and fault_address set. */
+bool weir_runner_guarded(struct runner *r, void (*run)(void *arg), void *arg);
+
+/* copy.c: the whole copy. Errors: INVALID_VALUE when source or destination cannot be accessed. */
+enum weir_err weir_copy_run(struct runner *r, const struct weir_copy_work *copy) WEIR_MUST_CHECK;
+
+/* serial.c */
+void weir_serial_init(struct serial *s, struct weir_device *dev, enum weir_engine engine);
+void weir_serial_finish(struct serial *s);
+void weir_serial_submit(struct serial *s, struct weir_work *work, bool wake);
+bool weir_serial_help(struct serial *s, struct weir_work *work);
+
+/* fault.c: the runner that the calling thread is; the previous one. */
+struct runner *weir_runner_enter(struct runner *r);
+void weir_runner_leave(struct runner *previous);
+/* Gives the calling thread an alternate signal stack if it has none: stack overflows in kernels can
+ * then be handled. */
+void weir_fault_prepare_thread(void);
+
+/* stats.c */
+void weir_stats_init(struct stats *s);
+static inline bool stats_on(struct weir_device *dev)
+{
+    return atomic_load_explicit(&dev->stats.on, memory_order_relaxed);
+}
+void weir_stats_begin(struct stats *s, struct weir_work *work);
+void weir_stats_end(struct stats *s, struct weir_work *work, uint64_t bytes);
+
+/* A runner for a host thread that helps, or NULL (compute.c). */
+struct runner *weir_helper_take(struct compute *c);
+void weir_helper_give(struct compute *c, struct runner *r);
+
+#endif

@@ -1,0 +1,191 @@
+/* Engines that do one thing after another: a copy engine per direction, and the host functions'
+ * thread. Their thread starts with the first work. Works run in the order in which they became
+ * ready; a waiting host thread may take a queued copy. SPDX-License-Identifier: Apache-2.0 */
+#include "device/device_int.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+#define SPIN_HARD_NS 2000
+
+enum { START_NOT, START_BUSY, START_DONE, START_FAILED };
+
+static void work_run(struct runner *r, struct weir_work *work)
+{
+    struct weir_device *dev = r->dev;
+    enum weir_err err = WEIR_OK;
+    uint64_t bytes = 0;
+
+    work->start_ns = weir_clock_ns();
+    if (!work->ready_ns)
+        work->ready_ns = work->start_ns;
+    if (stats_on(dev))
+        weir_stats_begin(&dev->stats, work);
+    weir_lock_check_none_held();
+    if (work->engine == WEIR_ENGINE_HOST) {
+        struct weir_host_work *host = WEIR_CONTAINER_OF(work, struct weir_host_work, work);
+
+        host->run(host);
+    } else {
+        struct weir_copy_work *copy = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+
+        err = weir_copy_run(r, copy);
+        bytes = (uint64_t)copy->width * copy->height * copy->depth;
+    }
+    work->end_ns = weir_clock_ns();
+    if (work->counted)
+        weir_stats_end(&dev->stats, work, bytes);
+    work->done(work, err); /* work may be gone */
+}
+
+static void drain_locked(struct serial *s)
+{
+    size_t n = weir_inbox_drain(&s->inbox, &s->queue);
+
+    s->live += n;
+    s->drained += n;
+}
+
+static void serial_wait(struct serial *s)
+{
+    for (uint64_t start = weir_clock_ns(), spent = 0; spent < SPIN_NS;
+         spent = weir_clock_ns() - start) {
+        for (int i = 0; i < 16; i++) {
+            if (!inbox_is_empty(&s->inbox) || atomic_load(&s->stopping))
+                return;
+            weir_cpu_relax();
+        }
+        if (spent > SPIN_HARD_NS)
+            sched_yield();
+    }
+    /* Submitters push, then look at `asleep`; we set it, then look at the inbox: one of us sees the
+     * other. */
+    atomic_store(&s->asleep, 1);
+    while (inbox_is_empty(&s->inbox) && !atomic_load(&s->stopping) && atomic_load(&s->asleep))
+        weir_futex_wait(&s->asleep, 1, UINT64_MAX);
+    atomic_store(&s->asleep, 0);
+}
+
+static void *serial_run(void *arg)
+{
+    struct serial *s = arg;
+    uint64_t over = 0;
+
+    weir_fault_prepare_thread();
+    weir_runner_enter(&s->runner);
+    for (;;) {
+        struct weir_work *work = NULL;
+
+        weir_lock_acquire(&s->lock);
+        s->live -= over;
+        over = 0;
+        drain_locked(s);
+        if (!weir_list_is_empty(&s->queue)) {
+            work = WEIR_LIST_ENTRY(s->queue.next, struct weir_work, link);
+            weir_list_remove(&work->link);
+        }
+        weir_lock_release(&s->lock);
+        if (work) {
+            work_run(&s->runner, work);
+            over = 1;
+        } else if (atomic_load(&s->stopping)) {
+            break;
+        } else {
+            serial_wait(s);
+        }
+    }
+    weir_runner_leave(NULL);
+    return NULL;
+}
+
+/* Cold path of submit: the first work of this engine. */
+static void serial_start(struct serial *s)
+{
+    static const char *const names[] = {"", "h2d", "d2h", "d2d", "host"};
+    uint32_t not_yet = START_NOT;
+    char name[16];
+
+    if (!atomic_compare_exchange_strong(&s->started, &not_yet, START_BUSY))
+        return; /* another submitter is at it: the thread will find our work */
+    snprintf(name, sizeof name, "%s%d", names[s->engine], s->dev->ordinal);
+    if (weir_runner_init(&s->runner, s->dev) == WEIR_OK &&
+        weir_thread_start(&s->thread, name, 0, serial_run, s) == WEIR_OK) {
+        atomic_store(&s->started, START_DONE);
+        return;
+    }
+    /* Queued copies still run on the threads that wait for them. */
+    weir_log(WEIR_LOG_ERROR, "cannot start engine %s: %s", name, weir_err_message());
+    atomic_store(&s->started, START_FAILED);
+}
+
+void weir_serial_submit(struct serial *s, struct weir_work *work, bool wake)
+{
+    weir_inbox_push(&s->inbox, work);
+    if (!wake)
+        return;
+    if (WEIR_UNLIKELY(atomic_load(&s->started) == START_NOT))
+        serial_start(s);
+    if (WEIR_UNLIKELY(atomic_load(&s->asleep)) && atomic_exchange(&s->asleep, 0))
+        weir_futex_wake(&s->asleep, 1);
+}
+
+bool weir_serial_help(struct serial *s, struct weir_work *work)
+{
+    struct compute *c = &s->dev->compute;
+    struct runner *r, *previous;
+    bool queued;
+
+    if (s->engine == WEIR_ENGINE_HOST) /* one thread runs all of them */
+        return false;
+    weir_lock_acquire(&s->lock);
+    drain_locked(s);
+    queued = work->link.next && !weir_list_is_empty(&work->link);
+    if (queued)
+        weir_list_remove(&work->link);
+    weir_lock_release(&s->lock);
+    if (!queued)
+        return false;
+    r = weir_helper_take(c);
+    if (!r) { /* no memory: the engine's thread does it */
+        weir_lock_acquire(&s->lock);
+        s->live--;
+        s->drained--;
+        weir_lock_release(&s->lock);
+        weir_serial_submit(s, work, true);
+        return false;
+    }
+    weir_fault_prepare_thread();
+    previous = weir_runner_enter(r);
+    work_run(r, work);
+    weir_runner_leave(previous);
+    weir_helper_give(c, r);
+    weir_lock_acquire(&s->lock);
+    s->live--;
+    weir_lock_release(&s->lock);
+    return true;
+}
+
+void weir_serial_init(struct serial *s, struct weir_device *dev, enum weir_engine engine)
+{
+    s->dev = dev;
+    s->engine = engine;
+    weir_lock_init(&s->lock, WEIR_RANK_ENGINE);
+    weir_list_init(&s->queue);
+}
+
+void weir_serial_finish(struct serial *s)
+{
+    if (!s->dev)
+        return;
+    atomic_store(&s->stopping, true);
+    atomic_store(&s->asleep, 0);
+    weir_futex_wake(&s->asleep, 1);
+    if (atomic_load(&s->started) == START_DONE) {
+        pthread_join(s->thread, NULL);
+        weir_runner_finish(&s->runner);
+    }
+}

@@ -1,0 +1,319 @@
+/* Tests of device: which work runs when: priorities, sharing, host functions; statistics; fork.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "device_support.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+/* Blocks write down who ran: args[0] the letter. */
+static char order[65536];
+static _Atomic uint32_t order_count;
+
+static uint32_t letter_block(struct weir_block *b)
+{
+    order[atomic_fetch_add(&order_count, 1)] = (char)(uintptr_t)kernel_of(b)->args[0];
+    busy_wait_ns((uintptr_t)kernel_of(b)->args[1]);
+    return WEIR_BLOCK_DONE;
+}
+
+static void letter_init(struct kernel *k, char letter, uint32_t blocks, int priority, uint64_t ns)
+{
+    kernel_init(k, letter_block, blocks, (void *)(uintptr_t)letter);
+    k->args[1] = (void *)(uintptr_t)ns;
+    k->k.work.priority = (int8_t)priority;
+}
+
+static uint32_t hold_block(struct weir_block *b)
+{
+    void **args = kernel_of(b)->args;
+
+    atomic_store((_Atomic uint32_t *)args[1], 1);
+    while (!atomic_load((_Atomic uint32_t *)args[0]))
+        usleep(10);
+    return WEIR_BLOCK_DONE;
+}
+
+/* Keeps one worker busy until *release. */
+static void hold(struct weir_device *dev, struct kernel *k, _Atomic uint32_t *release)
+{
+    _Atomic uint32_t held = 0;
+
+    kernel_init(k, hold_block, 1, release);
+    k->args[1] = &held;
+    kernel_submit(dev, k);
+    while (!atomic_load(&held))
+        usleep(10);
+}
+
+static void highest_priority_goes_first_and_equal_ones_in_order(void **state)
+{
+    static const struct {
+        char letter;
+        int priority;
+    } submitted[] = {{'e', 0}, {'c', -2}, {'a', -5}, {'f', 0}, {'d', -2}, {'b', -5}, {'g', 0}};
+    struct weir_device *dev = device_make(1, true);
+    _Atomic uint32_t release = 0;
+    struct kernel holder, k[7];
+
+    (void)state;
+    atomic_store(&order_count, 0);
+    hold(dev, &holder, &release);
+    for (int i = 0; i < 7; i++) {
+        letter_init(&k[i], submitted[i].letter, 1, submitted[i].priority, 0);
+        kernel_submit(dev, &k[i]);
+    }
+    atomic_store(&release, 1);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(wait_for(&k[i].wait), WEIR_OK);
+    assert_memory_equal(order, "abcdefg", 7);
+    assert_int_equal(wait_for(&holder.wait), WEIR_OK);
+    weir_device_destroy(dev);
+}
+
+static void running_kernel_makes_room_for_a_higher_priority(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    struct kernel low, high;
+
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        uint32_t at = 0, lows_at_submit;
+
+        atomic_store(&order_count, 0);
+        letter_init(&low, 'l', 20000, 0, 2000);
+        letter_init(&high, 'h', 10, -5, 2000);
+        kernel_submit(dev, &low);
+        while (atomic_load(&order_count) < 500)
+            usleep(10);
+        lows_at_submit = atomic_load(&order_count);
+        kernel_submit(dev, &high);
+        assert_int_equal(wait_for(&high.wait), WEIR_OK);
+        assert_int_equal(atomic_load(&low.wait.over), 0);
+        while (order[at] != 'h')
+            at++;
+        /* One block of the lower priority may have been running, and some between our look and the
+         * submit. */
+        assert_in_range(at, 500, lows_at_submit + 300);
+        assert_memory_equal(&order[at], "hhhhhhhhhh", 10);
+        assert_int_equal(wait_for(&low.wait), WEIR_OK);
+        assert_int_equal(atomic_load(&order_count), 20010);
+    }
+    weir_device_destroy(dev);
+}
+
+static void small_kernels_interleave_and_large_ones_do_not(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    _Atomic uint32_t release = 0;
+    struct kernel holder, a, b;
+    int last_a = 0, first_b = 0;
+
+    (void)state;
+    atomic_store(&order_count, 0);
+    hold(dev, &holder, &release);
+    letter_init(&a, 'a', 2, 0, 100000);
+    letter_init(&b, 'b', 2, 0, 100000);
+    kernel_submit(dev, &a);
+    kernel_submit(dev, &b);
+    atomic_store(&release, 1);
+    assert_int_equal(wait_for(&a.wait), WEIR_OK);
+    assert_int_equal(wait_for(&b.wait), WEIR_OK);
+    assert_memory_equal(order, "abab", 4);
+    assert_int_equal(wait_for(&holder.wait), WEIR_OK);
+
+    atomic_store(&order_count, 0);
+    atomic_store(&release, 0);
+    hold(dev, &holder, &release);
+    letter_init(&a, 'a', 1000, 0, 2000);
+    letter_init(&b, 'b', 1000, 0, 2000);
+    kernel_submit(dev, &a);
+    kernel_submit(dev, &b);
+    atomic_store(&release, 1);
+    assert_int_equal(wait_for(&a.wait), WEIR_OK);
+    assert_int_equal(wait_for(&b.wait), WEIR_OK);
+    for (int i = 1999; i >= 0; i--) {
+        last_a = order[i] == 'a' && !last_a ? i : last_a;
+        first_b = order[i] == 'b' ? i : first_b;
+    }
+    assert_in_range(first_b, 900, 1000); /* at its end the first one leaves room */
+    assert_in_range(last_a, 999, 1100);
+    assert_int_equal(wait_for(&holder.wait), WEIR_OK);
+    weir_device_destroy(dev);
+}
+
+/* Two kernels that each need the other to run at the same time. */
+static uint32_t meet_block(struct weir_block *b)
+{
+    _Atomic uint32_t *met = kernel_of(b)->args[0];
+
+    if (b->resume == 0) {
+        b->resume = 1;
+        atomic_fetch_add(met, 1);
+    }
+    return atomic_load(met) < 16 ? WEIR_BLOCK_PARKED : WEIR_BLOCK_DONE;
+}
+
+static void kernels_of_several_streams_are_in_flight_together(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    _Atomic uint32_t met = 0;
+    struct kernel k[16];
+
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        kernel_init(&k[i], meet_block, 1, &met);
+        k[i].code.may_park = true;
+        kernel_submit(dev, &k[i]);
+    }
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(wait_for(&k[i].wait), WEIR_OK);
+    weir_device_destroy(dev);
+}
+
+struct host {
+    struct weir_host_work h;
+    struct waitable wait;
+    int index;
+};
+
+static _Atomic int host_next, host_inside;
+
+static void host_run(struct weir_host_work *work)
+{
+    struct host *h = WEIR_CONTAINER_OF(work, struct host, h);
+
+    assert_int_equal(atomic_fetch_add(&host_inside, 1), 0);
+    assert_int_equal(atomic_fetch_add(&host_next, 1), h->index);
+    if (h->index % 100 == 0)
+        usleep(500);
+    atomic_fetch_sub(&host_inside, 1);
+}
+
+static void host_functions_run_one_by_one_in_order(void **state)
+{
+    enum { N = 1000 };
+    struct weir_device *dev = device_make(2, true);
+    struct host *h = calloc(N, sizeof *h);
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        h[i].index = i;
+        h[i].h.run = host_run;
+        h[i].h.work.engine = WEIR_ENGINE_HOST;
+        h[i].h.work.done = work_done;
+        h[i].h.work.owner = &h[i].wait;
+        weir_device_submit(dev, &h[i].h.work);
+        assert_false(weir_device_help(dev, &h[i].h.work, NULL));
+    }
+    for (int i = 0; i < N; i++)
+        assert_int_equal(wait_for(&h[i].wait), WEIR_OK);
+    weir_device_destroy(dev);
+    free(h);
+}
+
+static void copy_and_wait(struct weir_device *dev, enum weir_engine engine, char *dst,
+                          const char *src, size_t bytes)
+{
+    struct waitable wait = {0};
+    struct weir_copy_work c = {
+        .work = {.engine = (uint8_t)engine, .done = work_done, .owner = &wait},
+        .src = src,
+        .dst = dst,
+        .width = bytes,
+        .height = 1,
+        .depth = 1,
+    };
+
+    weir_device_submit(dev, &c.work);
+    assert_int_equal(wait_for(&wait), WEIR_OK);
+}
+
+static void statistics_know_what_overlapped(void **state)
+{
+    enum { BYTES = 4 << 20 };
+    struct weir_device *dev = device_make(2, true);
+    char *a = calloc(1, BYTES), *b = calloc(1, BYTES);
+    _Atomic uint32_t release = 0;
+    struct weir_device_stats s, t;
+    struct kernel k[2];
+
+    (void)state;
+    weir_device_stats_enable(dev, true);
+    copy_and_wait(dev, WEIR_ENGINE_H2D, a, b, BYTES);
+    weir_device_stats(dev, &s);
+    assert_int_equal(s.engines[WEIR_ENGINE_H2D].count, 1);
+    assert_int_equal(s.engines[WEIR_ENGINE_H2D].bytes, BYTES);
+    assert_true(s.copy_ns > 0 && s.copy_ns == s.engines[WEIR_ENGINE_H2D].busy_ns);
+    assert_int_equal(s.copy_hidden_ns, 0);
+    hold(dev, &k[0], &release);
+    copy_and_wait(dev, WEIR_ENGINE_H2D, a, b, BYTES);
+    copy_and_wait(dev, WEIR_ENGINE_D2H, a, b, BYTES);
+    hold(dev, &k[1], &release);
+    usleep(2000);
+    atomic_store(&release, 1);
+    assert_int_equal(wait_for(&k[0].wait), WEIR_OK);
+    assert_int_equal(wait_for(&k[1].wait), WEIR_OK);
+    copy_and_wait(dev, WEIR_ENGINE_D2D, a, b, BYTES);
+    weir_device_stats(dev, &t);
+    assert_int_equal(t.engines[WEIR_ENGINE_COMPUTE].count, 2);
+    assert_int_equal(t.copy_hidden_ns, t.copy_ns - s.copy_ns);
+    assert_int_equal(t.overlap_ns[WEIR_OVERLAP_H2D_KERNEL],
+                     t.engines[WEIR_ENGINE_H2D].busy_ns - s.copy_ns);
+    assert_int_equal(t.overlap_ns[WEIR_OVERLAP_D2H_KERNEL], t.engines[WEIR_ENGINE_D2H].busy_ns);
+    assert_int_equal(t.overlap_ns[WEIR_OVERLAP_H2D_D2H], 0);
+    assert_true(t.overlap_ns[WEIR_OVERLAP_KERNEL_KERNEL] >= 2000000);
+    assert_true(t.overlap_ns[WEIR_OVERLAP_KERNEL_KERNEL] < t.engines[WEIR_ENGINE_COMPUTE].busy_ns);
+    assert_true(t.engines[WEIR_ENGINE_D2D].busy_ns > 0);
+    assert_true(t.last_ns - t.first_ns >= t.engines[WEIR_ENGINE_COMPUTE].busy_ns);
+    weir_device_destroy(dev);
+    free(a);
+    free(b);
+}
+
+static void forked_child_gets_an_error_and_does_not_hang(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    struct kernel k;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    letter_init(&k, 'x', 1, 0, 0);
+    atomic_store(&order_count, 0);
+    kernel_submit(dev, &k);
+    assert_int_equal(wait_for(&k.wait), WEIR_OK);
+    assert_false(weir_device_is_forked(dev));
+    pid = fork();
+    if (pid == 0) {
+        bool good = weir_device_is_forked(dev);
+
+        alarm(10);
+        kernel_submit(dev, &k);
+        good = good && !weir_device_help(dev, &k.k.work, NULL);
+        while (!atomic_load(&k.wait.over))
+            usleep(100);
+        good = good && atomic_load(&k.wait.over) == 1 + WEIR_ERR_INITIALIZATION_ERROR;
+        weir_device_destroy(dev);
+        _exit(good ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    kernel_submit(dev, &k);
+    assert_int_equal(wait_for(&k.wait), WEIR_OK);
+    weir_device_destroy(dev);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(highest_priority_goes_first_and_equal_ones_in_order),
+        cmocka_unit_test(running_kernel_makes_room_for_a_higher_priority),
+        cmocka_unit_test(small_kernels_interleave_and_large_ones_do_not),
+        cmocka_unit_test(kernels_of_several_streams_are_in_flight_together),
+        cmocka_unit_test(host_functions_run_one_by_one_in_order),
+        cmocka_unit_test(statistics_know_what_overlapped),
+        cmocka_unit_test(forked_child_gets_an_error_and_does_not_hang),
+    };
+
+    return cmocka_run_group_tests(tests, memory_start, memory_end);
+}
