@@ -1,0 +1,540 @@
+/* Memory: state spaces, vectors, sub-word accesses, strides, atomics, generic addresses, spinning
+ * between blocks, faults. SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "ptx/kernels.h"
+
+#define EACH for (uint32_t i = 0; i < c->threads; i++)
+
+static void want_atomics(struct block_case *c)
+{
+    uint32_t *m = c->extra;
+
+    EACH
+    {
+        uint32_t x = c->x[i];
+        uint64_t sum;
+
+        if (c->index == 0 && i == 0) {
+            m[3] = 0;
+            m[4] = 0;
+        }
+        m[0] += x;
+        m[1] |= 1u << (x & 31);
+        m[2] ^= x;
+        m[3] = x > m[3] ? x : m[3];
+        m[4] = (int32_t)x < (int32_t)m[4] ? x : m[4];
+        m[5] = m[5] >= 1000 ? 0 : m[5] + 1;
+        memcpy(&sum, &m[6], 8);
+        sum += (uint64_t)x << 8;
+        memcpy(&m[6], &sum, 8);
+        m[8 + (x & 63)]++;
+        c->d[i] = 1;
+    }
+}
+
+/* Tickets: every thread gets another number. What is stored is the square sum, independent of the
+ * order. */
+static void want_tickets(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t t = c->extra[0]++;
+
+        c->extra[1] += t * t;
+        c->d[i] = 7;
+    }
+}
+
+static void want_cas_max(struct block_case *c)
+{
+    EACH
+    {
+        if (c->x[i] > c->extra[0])
+            c->extra[0] = c->x[i];
+        c->d[i] = 3;
+    }
+}
+
+static float as_float(uint32_t x)
+{
+    float f;
+
+    memcpy(&f, &x, 4);
+    return f;
+}
+
+static void want_atomic_float(struct block_case *c)
+{
+    EACH
+    {
+        float sum = as_float(c->extra[0]);
+        double total;
+
+        sum += (float)(c->x[i] & 15); /* exact: small whole numbers */
+        memcpy(&c->extra[0], &sum, 4);
+        memcpy(&total, &c->extra[2], 8);
+        total += (double)c->x[i];
+        memcpy(&c->extra[2], &total, 8);
+        c->d[i] = 9;
+    }
+}
+
+static void want_shared_histogram(struct block_case *c)
+{
+    uint32_t bins[16] = {0};
+
+    EACH bins[c->x[i] & 15]++;
+    EACH c->d[i] = bins[i & 15];
+}
+
+static void want_local(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t a[16], s = 0;
+
+        for (uint32_t k = 0; k < 16; k++)
+            a[k] = c->x[i] * (k + 1);
+        for (uint32_t k = 0; k < 16; k++) {
+            uint32_t j = (c->x[i] >> k) & 15, t = a[j];
+
+            a[j] = a[k];
+            a[k] = t + 1;
+        }
+        for (uint32_t k = 0; k < 16; k++)
+            s = s * 7 + a[k];
+        c->d[i] = s;
+    }
+}
+
+static void want_const(struct block_case *c)
+{
+    static const uint32_t table[8] = {2, 3, 5, 7, 11, 13, 17, 0xffffffff};
+
+    EACH c->d[i] = table[c->x[i] & 7] + table[3] + 40;
+}
+
+static void want_init(struct block_case *c)
+{
+    EACH c->d[i] = 0x01020304 + 1234 + (uint32_t)'b' + 30;
+}
+
+static void want_global_counter(struct block_case *c)
+{
+    EACH c->d[i] = c->x[i] ^ 99;
+}
+
+static void want_generic(struct block_case *c)
+{
+    EACH c->d[i] = (i & 1 ? c->x[i] : c->x[i] * 2) + (1 << 4) + (1 << 5) + (1 << 6);
+}
+
+static void want_subword(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t x = c->x[i];
+
+        c->d[i] = (uint32_t)(int8_t)x + (uint8_t)(x >> 8) * 3u + (uint32_t)(int16_t)(x >> 16) * 5u +
+                  (x & 0xffff) * 7u + (uint32_t)((int64_t)(int8_t)(x >> 8) >> 32);
+    }
+}
+
+static void want_store_subword(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t x = c->x[i];
+
+        c->d[i] = (x & 0xff) | (x >> 8 & 0xff) << 8 | (x * 3) << 16;
+    }
+}
+
+static void want_vectors(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t k = i / 4 * 4;
+
+        c->d[i] =
+            k + 3 < c->threads ? c->x[k] + c->x[k + 1] * 2 + c->x[k + 2] * 3 + c->x[k + 3] * 4 : 1;
+    }
+}
+
+static void want_vector_store(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t *m = &c->extra[(c->index * c->threads + i) * 4 % 4096];
+
+        m[0] = c->x[i];
+        m[1] = i;
+        m[2] = c->x[i] + i;
+        m[3] = 77;
+        c->d[i] = 2;
+    }
+}
+
+static void want_strides(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t n = c->threads;
+
+        c->d[i] = c->x[n - 1 - i] + c->x[i * 3 % n] * 2 + c->x[i / 2] * 3 + c->x[0] * 5 +
+                  c->x[i % 4 < n ? i % 4 : 0] * 7;
+    }
+}
+
+static void want_double_stride(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t *m = &c->extra[(i * 2) % 4096];
+
+        m[0] = c->x[i] + 1;
+        c->d[i] = 4;
+    }
+}
+
+static void want_transpose(struct block_case *c)
+{
+    EACH c->d[i] = c->x[(i % 16) * 16 + i / 16];
+}
+
+static void want_tile(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t s = 0, row = i / 16, col = i % 16;
+
+        for (uint32_t k = 0; k < 16; k++)
+            s += c->x[row * 16 + k] * c->x[k * 16 + col];
+        c->d[i] = s;
+    }
+}
+
+static void want_dynamic(struct block_case *c)
+{
+    EACH c->d[i] = c->x[(i + 5) % c->threads] + 4096;
+}
+
+static void want_params(struct block_case *c)
+{
+    EACH c->d[i] = c->x[i] + 1;
+}
+
+static void want_predicated(struct block_case *c)
+{
+    EACH c->d[i] = i % 7 == 3 ? c->x[i] : 5;
+}
+
+static void want_chain(struct block_case *c)
+{
+    EACH c->d[i] = c->index + 1;
+}
+
+static void want_last_block(struct block_case *c)
+{
+    EACH c->d[i] = 11;
+    c->extra[0] = 0;
+    c->extra[2] = c->index + 1 == c->grid.x ? (c->grid.x * (c->grid.x + 1)) / 2 : 0;
+    c->extra[3 + c->index] = c->index + 1;
+}
+
+static void want_none(struct block_case *c)
+{
+    (void)c;
+}
+
+static void want_skip_wild(struct block_case *c)
+{
+    EACH c->d[i] = i & 1 ? c->x[i] : 6;
+}
+
+static void want_float_mix(struct block_case *c)
+{
+    EACH
+    {
+        float f = (float)(int32_t)(c->x[i] & 0xffff), s = 0;
+
+        for (int k = 1; k < 6; k++)
+            s = s + f / (float)(1 << k);
+        c->d[i] = (uint32_t)(int32_t)s;
+    }
+}
+
+static void want_red_vector(struct block_case *c)
+{
+    EACH
+    {
+        c->extra[i % 7] += c->x[i];
+        c->d[i] = 8;
+    }
+}
+
+#define I4 "mul.wide.u32 a1, i, 4;\n"
+
+const struct kernel_test kernel_tests_memory[] = {
+    {.name = "memory.atomics",
+     .want = want_atomics,
+     .check_extra = true,
+     .body = "red.global.add.u32 [extra], x; and.b32 r0, x, 31; mov.u32 r1, 1; shl.b32 r1, r1, r0; "
+             "red.global.or.b32 [extra + 4], r1;\n"
+             "atom.global.xor.b32 r2, [extra + 8], x; atom.global.max.u32 r2, [extra + 12], x; "
+             "atom.global.min.s32 r2, [extra + 16], x;\n"
+             "atom.global.inc.u32 r2, [extra + 20], 1000; cvt.u64.u32 a1, x; shl.b64 a1, a1, 8; "
+             "red.global.add.u64 [extra + 24], a1;\n"
+             "and.b32 r3, x, 63; mul.wide.u32 a2, r3, 4; add.s64 a2, a2, extra; "
+             "atom.global.add.u32 r4, [a2 + 32], 1; mov.u32 d, 1;\n"},
+    {.name = "memory.tickets",
+     .want = want_tickets,
+     .check_extra = true,
+     .body = "atom.global.add.u32 r0, [extra], 1; mul.lo.u32 r0, r0, r0; red.global.add.u32 [extra "
+             "+ 4], r0; mov.u32 d, 7;\n"},
+    {.name = "memory.cas_loop",
+     .want = want_cas_max,
+     .check_extra = true,
+     .body = "ld.global.u32 r0, [extra];\n"
+             "LOOP: setp.ge.u32 p0, r0, x; @p0 bra DONE; atom.global.cas.b32 r1, [extra], r0, x; "
+             "setp.eq.u32 p1, r1, r0; mov.u32 r0, r1;\n"
+             "@!p1 bra LOOP;\n"
+             "DONE: mov.u32 d, 3;\n"},
+    {.name = "memory.atomic_float",
+     .want = want_atomic_float,
+     .check_extra = true,
+     .body = "and.b32 r0, x, 15; cvt.rn.f32.u32 f0, r0; atom.global.add.f32 f1, [extra], f0; "
+             "cvt.rn.f64.u32 w0, x;\n"
+             "red.global.add.f64 [extra + 8], w0; mov.u32 d, 9;\n"},
+    {.name = "memory.red",
+     .want = want_red_vector,
+     .check_extra = true,
+     .body = "rem.u32 r0, i, 7; mul.wide.u32 a1, r0, 4; add.s64 a1, a1, extra; "
+             "red.relaxed.gpu.global.add.u32 [a1], x; mov.u32 d, 8;\n"},
+    {.name = "memory.shared_histogram",
+     .want = want_shared_histogram,
+     .globals = ".shared .align 4 .u32 bins[16];\n",
+     .body =
+         "mov.u64 a2, bins; setp.ne.u32 p0, i, 0; @p0 bra READY; mov.u32 r0, 0; mov.u64 a3, a2;\n"
+         "ZERO: mov.u32 r1, 0; st.shared.u32 [a3], r1; add.s64 a3, a3, 4; add.u32 r0, r0, 1; "
+         "setp.lt.u32 p1, r0, 16; @p1 bra ZERO;\n"
+         "READY: bar.sync 0; and.b32 r2, x, 15; mul.wide.u32 a1, r2, 4; add.s64 a1, a1, a2; "
+         "atom.shared.add.u32 r3, [a1], 1;\n"
+         "bar.sync 0; and.b32 r2, i, 15; mul.wide.u32 a1, r2, 4; add.s64 a1, a1, a2; ld.shared.u32 "
+         "d, [a1];\n"},
+    {.name = "memory.local_array",
+     .want = want_local,
+     .body =
+         ".local .align 16 .b8 arr[64]; mov.u64 a2, arr; mov.u32 r0, 0; mov.u64 a3, a2;\n"
+         "FILL: add.u32 r0, r0, 1; mul.lo.u32 r1, x, r0; st.local.u32 [a3], r1; add.s64 a3, a3, 4; "
+         "setp.lt.u32 p0, r0, 16; @p0 bra FILL;\n"
+         "mov.u32 r0, 0;\n"
+         "MIX: shr.u32 r2, x, r0; and.b32 r2, r2, 15; mul.wide.u32 a4, r2, 4; add.s64 a4, a2, a4; "
+         "mul.wide.u32 a5, r0, 4; add.s64 a5, a2, a5;\n"
+         "ld.local.u32 r3, [a4]; ld.local.u32 r4, [a5]; st.local.u32 [a4], r4; add.u32 r3, r3, 1; "
+         "st.local.u32 [a5], r3;\n"
+         "add.u32 r0, r0, 1; setp.lt.u32 p0, r0, 16; @p0 bra MIX; mov.u32 r0, 0; mov.u64 a3, a2;\n"
+         "SUM: ld.local.u32 r5, [a3]; mad.lo.u32 d, d, 7, r5; add.s64 a3, a3, 4; add.u32 r0, r0, "
+         "1; setp.lt.u32 p0, r0, 16; @p0 bra SUM;\n"},
+    {.name = "memory.const",
+     .want = want_const,
+     .globals = ".const .align 4 .u32 primes[8] = {2, 3, 5, 7, 11, 13, 17, 0xffffffff};\n.const "
+                ".align 4 .u32 forty = 40;\n",
+     .body = "and.b32 r0, x, 7; mul.wide.u32 a1, r0, 4; mov.u64 a2, primes; add.s64 a1, a1, a2; "
+             "ld.const.u32 d, [a1];\n"
+             "ld.const.u32 r1, [primes + 12]; add.u32 d, d, r1; ld.const.u32 r1, [forty]; add.u32 "
+             "d, d, r1;\n"},
+    {.name = "memory.initialised",
+     .want = want_init,
+     .globals =
+         ".global .align 1 .b8 bytes[8] = {4, 3, 2, 1};\n.global .align 4 .s32 number = 1234;\n"
+         ".global .align 1 .b8 str[4] = {97, 98, 99, 0};\n.global .align 8 .u64 pointer = "
+         "generic(str);\n"
+         ".global .align 4 .u32 vec[4] = {10, 20, 30, 40};\n.global .align 8 .u64 inner = "
+         "generic(vec)+8;\n",
+     .body = "ld.global.u8 r0, [bytes]; ld.global.u8 r1, [bytes + 1]; ld.global.u8 r2, [bytes + "
+             "2]; ld.global.u8 r3, [bytes + 3];\n"
+             "shl.b32 r1, r1, 8; shl.b32 r2, r2, 16; shl.b32 r3, r3, 24; add.u32 d, r0, r1; "
+             "add.u32 d, d, r2; add.u32 d, d, r3;\n"
+             "ld.global.u32 r0, [number]; add.u32 d, d, r0; ld.global.u64 a1, [pointer]; ld.u8 r1, "
+             "[a1 + 1]; add.u32 d, d, r1;\n"
+             "ld.global.u64 a1, [inner]; ld.u32 r1, [a1]; add.u32 d, d, r1;\n"},
+    {.name = "memory.module_variable",
+     .want = want_global_counter,
+     .globals = ".global .align 4 .u32 cell[3072];\n",
+     .body = "mov.u64 a2, cell; mul.wide.u32 a1, g, 4; add.s64 a1, a1, a2; st.global.u32 [a1], x; "
+             "ld.global.u32 r0, [a1]; xor.b32 d, r0, 99;\n"},
+    {.name = "memory.generic",
+     .want = want_generic,
+     .globals = ".shared .align 16 .b8 s[4096];\n",
+     .body = ".local .align 16 .b8 arr[16]; mov.u64 a2, s;" I4
+             "add.s64 a1, a1, a2; cvta.shared.u64 a3, a1; mov.u64 a4, arr; cvta.local.u64 a5, a4;\n"
+             "st.u32 [a3], x; mul.lo.u32 r0, x, 2; st.u32 [a5], r0; and.b32 r1, i, 1; setp.ne.u32 "
+             "p0, r1, 0; selp.b64 a6, a3, a5, p0;\n"
+             "ld.u32 d, [a6]; isspacep.shared p1, a3; isspacep.local p2, a5; cvta.global.u64 a7, "
+             "extra; isspacep.global p3, a7;\n"
+             "isspacep.shared p4, a7; selp.u32 r2, 16, 0, p1; add.u32 d, d, r2; selp.u32 r2, 32, "
+             "0, p2; add.u32 d, d, r2;\n"
+             "selp.u32 r2, 64, 0, p3; add.u32 d, d, r2; selp.u32 r2, 128, 0, p4; add.u32 d, d, r2; "
+             "cvta.to.shared.u64 a8, a3;\n"
+             "ld.shared.u32 r3, [a8]; sub.u32 r3, r3, x; add.u32 d, d, r3;\n"},
+    {.name = "memory.subword_loads",
+     .want = want_subword,
+     .body = "ld.global.s8 d, [in]; ld.global.u8 r0, [in + 1]; mad.lo.u32 d, r0, 3, d; "
+             "ld.global.s16 r1, [in + 2]; mad.lo.u32 d, r1, 5, d;\n"
+             "ld.global.u16 h0, [in]; cvt.u32.u16 r2, h0; mad.lo.u32 d, r2, 7, d; ld.global.s8 a1, "
+             "[in + 1]; shr.s64 a1, a1, 32;\n"
+             "cvt.u32.u64 r3, a1; add.u32 d, d, r3;\n"},
+    {.name = "memory.subword_stores",
+     .want = want_store_subword,
+     .globals = ".shared .align 16 .b8 s[4096];\n",
+     .body = "mov.u64 a2, s;" I4 "add.s64 a1, a1, a2; st.shared.u8 [a1], x; shr.u32 r0, x, 8; "
+                                 "st.shared.b8 [a1 + 1], r0; mul.lo.u32 r1, x, 3;\n"
+             "cvt.u16.u32 h1, r1; st.shared.u16 [a1 + 2], h1; ld.shared.u32 d, [a1];\n"},
+    {.name = "memory.vector_loads",
+     .want = want_vectors,
+     .multiple = 4,
+     .body = "shr.u32 r0, i, 2; shl.b32 r0, r0, 2; sub.u32 r1, i, r0; mul.wide.u32 a1, r1, 4; "
+             "sub.s64 a1, in, a1; mov.u32 d, 1;\n"
+             "add.u32 r2, r0, 3; setp.ge.u32 p0, r2, n; @p0 bra STORE; ld.global.v4.u32 {r3, r4, "
+             "r5, r6}, [a1];\n"
+             "ld.global.v2.u32 {r7, r8}, [a1 + 8]; mad.lo.u32 d, r4, 2, r3; mad.lo.u32 d, r7, 3, "
+             "d; mad.lo.u32 d, r8, 4, d;\n"},
+    {.name = "memory.vector_stores",
+     .want = want_vector_store,
+     .check_extra = true,
+     .max_threads = 256,
+     .body = "shl.b32 r0, g, 2; and.b32 r0, r0, 4095; mul.wide.u32 a1, r0, 4; add.s64 a1, a1, "
+             "extra; add.u32 r1, x, i; mov.u32 r2, 77;\n"
+             "st.global.v4.b32 [a1], {x, i, r1, r2}; mov.u32 d, 2;\n"},
+    {.name = "memory.strides",
+     .want = want_strides,
+     .body = "mul.wide.u32 a1, i, 4; sub.s64 a2, in, a1;\n" /* a2 = &x[0] of the block */
+             "sub.u32 r0, n, 1; sub.u32 r0, r0, i; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; "
+             "ld.global.u32 d, [a3];\n"
+             "mul.lo.u32 r0, i, 3; rem.u32 r0, r0, n; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; "
+             "ld.global.u32 r1, [a3]; mad.lo.u32 d, r1, 2, d;\n"
+             "shr.u32 r0, i, 1; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; ld.global.nc.u32 r1, "
+             "[a3]; mad.lo.u32 d, r1, 3, d;\n"
+             "ld.global.u32 r1, [a2]; mad.lo.u32 d, r1, 5, d; and.b32 r0, i, 3; setp.lt.u32 p0, "
+             "r0, n; selp.u32 r0, r0, 0, p0;\n"
+             "mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; ld.global.u32 r1, [a3]; mad.lo.u32 d, "
+             "r1, 7, d;\n"},
+    {.name = "memory.stride_two",
+     .want = want_double_stride,
+     .check_extra = true,
+     .grid = 1,
+     .body = "shl.b32 r0, i, 1; and.b32 r0, r0, 4095; mul.wide.u32 a1, r0, 4; add.s64 a1, a1, "
+             "extra; add.u32 r1, x, 1; st.global.u32 [a1], r1; mov.u32 d, 4;\n"},
+    {.name = "memory.transpose",
+     .want = want_transpose,
+     .threads = 256,
+     .globals = ".shared .align 4 .b8 s[1088];\n",
+     .body = "and.b32 r0, i, 15; shr.u32 r1, i, 4; mad.lo.u32 r2, r1, 17, r0; mul.wide.u32 a1, r2, "
+             "4; mov.u64 a2, s; add.s64 a1, a1, a2;\n"
+             "st.shared.u32 [a1], x; bar.sync 0; mad.lo.u32 r2, r0, 17, r1; mul.wide.u32 a1, r2, "
+             "4; add.s64 a1, a1, a2; ld.shared.u32 d, [a1];\n"},
+    {.name = "memory.tile_product",
+     .want = want_tile,
+     .threads = 256,
+     .globals = ".shared .align 4 .b8 s[1024];\n.shared .align 4 .b8 t[1024];\n",
+     .body = "and.b32 r0, i, 15; shr.u32 r1, i, 4; mov.u64 a2, s; mov.u64 a3, t;" I4
+             "add.s64 a4, a1, a2; st.shared.u32 [a4], x; add.s64 a4, a1, a3;\n"
+             "st.shared.u32 [a4], x; bar.sync 0; mul.wide.u32 a5, r1, 64; add.s64 a5, a5, a2; "
+             "mul.wide.u32 a6, r0, 4; add.s64 a6, a6, a3; mov.u32 r2, 0;\n"
+             "LOOP: ld.shared.u32 r3, [a5]; ld.shared.u32 r4, [a6]; mad.lo.u32 d, r3, r4, d; "
+             "add.s64 a5, a5, 4; add.s64 a6, a6, 64; add.u32 r2, r2, 1;\n"
+             "setp.lt.u32 p0, r2, 16; @p0 bra LOOP;\n"},
+    {.name = "memory.dynamic_shared",
+     .want = want_dynamic,
+     .dynamic_shared = 4096,
+     .globals = ".extern .shared .align 16 .b8 dyn[];\n",
+     .body = "mov.u64 a2, dyn;" I4 "add.s64 a1, a1, a2; st.shared.u32 [a1], x; bar.sync 0; add.u32 "
+                                   "r0, i, 5; rem.u32 r0, r0, n; mul.wide.u32 a3, r0, 4;\n"
+             "add.s64 a3, a3, a2; ld.shared.u32 d, [a3]; mov.u32 r1, %dynamic_smem_size; add.u32 "
+             "d, d, r1;\n"},
+    {.name = "memory.params",
+     .want = want_params,
+     .globals = ".func (.param .align 4 .b8 rv[12]) swap(.param .align 4 .b8 pa[12])\n{ .reg .b32 "
+                "t<3>; ld.param.u32 t0, [pa]; ld.param.u32 t1, [pa + 4];\n"
+                "ld.param.u32 t2, [pa + 8]; st.param.u32 [rv], t2; st.param.u32 [rv + 4], t0; "
+                "st.param.u32 [rv + 8], t1; ret; }\n",
+     .body = "{ .param .align 4 .b8 q0[12]; .param .align 4 .b8 q1[12]; st.param.u32 [q0], x; "
+             "st.param.u32 [q0 + 4], i; mov.u32 r0, 1;\n"
+             "st.param.u32 [q0 + 8], r0; call.uni (q1), swap, (q0); ld.param.u32 r1, [q1]; "
+             "ld.param.u32 r2, [q1 + 4]; }\n"
+             "add.u32 d, r1, r2;\n"},
+    {.name = "memory.predicated",
+     .want = want_predicated,
+     .body = "rem.u32 r0, i, 7; setp.eq.u32 p0, r0, 3; mov.u32 d, 5; @p0 ld.global.u32 d, [in];\n"},
+    {.name = "memory.inactive_lanes_wild",
+     .want = want_skip_wild,
+     /* lanes that are not active hold addresses that must not be touched */
+     .body = "and.b32 r0, i, 1; setp.ne.u32 p0, r0, 0; mov.u64 a1, 16; selp.b64 a2, in, a1, p0; "
+             "mov.u32 d, 6; @p0 ld.global.u32 d, [a2];\n"
+             "@!p0 bra STORE; ld.global.u32 d, [a2];\n"},
+    {.name = "memory.fault_read",
+     .want = want_none,
+     .threads = 100,
+     .outcome = OUTCOME_FAULT,
+     .body = "setp.eq.u32 p0, i, 37; mov.u64 a1, 4096; selp.b64 a2, a1, in, p0; ld.global.u32 d, "
+             "[a2];\n"},
+    {.name = "memory.fault_write",
+     .want = want_none,
+     .threads = 100,
+     .outcome = OUTCOME_FAULT,
+     .body = "mov.u64 a1, 0x7fff00000000; setp.eq.u32 p0, i, 99; @p0 st.global.u32 [a1], x;\n"},
+    {.name = "memory.fault_contiguous",
+     .want = want_none,
+     .threads = 32,
+     .outcome = OUTCOME_FAULT,
+     .body = "mul.wide.u32 a1, i, 4; add.s64 a1, a1, 1048576; ld.global.u32 d, [a1];\n"},
+    {.name = "memory.block_chain",
+     .want = want_chain,
+     .max_threads = 256,
+     .grid = 5,
+     /* block b waits until block b + 1 has stored its flag: the last one starts */
+     .body = "mov.u32 r5, %nctaid.x; sub.u32 r5, r5, 1; setp.eq.u32 p1, b, r5; mul.wide.u32 a1, b, "
+             "4; add.s64 a1, a1, extra; @p1 bra GO;\n"
+             "WAIT: ld.volatile.global.u32 r0, [a1 + 4]; setp.eq.u32 p0, r0, 0; @p0 bra WAIT;\n"
+             "GO: bar.sync 0; setp.ne.u32 p2, i, 0; @p2 bra DONE; membar.gl; mov.u32 r1, 1; "
+             "st.volatile.global.u32 [a1], r1;\n"
+             "DONE: add.u32 d, b, 1;\n"},
+    {.name = "memory.acquire_chain",
+     .want = want_chain,
+     .max_threads = 256,
+     .grid = 5,
+     .body = "mov.u32 r5, %nctaid.x; sub.u32 r5, r5, 1; setp.eq.u32 p1, b, r5; mul.wide.u32 a1, b, "
+             "4; add.s64 a1, a1, extra; setp.ne.u32 p2, i, 0;\n"
+             "@p2 bra GO; @p1 bra GO;\n"
+             "WAIT: ld.acquire.gpu.global.u32 r0, [a1 + 4]; setp.eq.u32 p0, r0, 0; @p0 bra WAIT;\n"
+             "GO: bar.sync 0; @p2 bra DONE; mov.u32 r1, 1; st.release.gpu.global.u32 [a1], r1;\n"
+             "DONE: add.u32 d, b, 1;\n"},
+    {.name = "memory.last_block",
+     .want = want_last_block,
+     .check_extra = true,
+     .grid = 6,
+     /* the usual last-block reduction: each block stores a part, the one that counts last adds them
+        up */
+     .globals = ".shared .align 4 .u32 last;\n",
+     .body = "setp.ne.u32 p0, i, 0; mov.u32 d, 11; @p0 bra JOIN; mul.wide.u32 a1, b, 4; add.s64 "
+             "a1, a1, extra; add.u32 r0, b, 1; st.global.u32 [a1 + 12], r0;\n"
+             "fence.acq_rel.gpu; mov.u32 r2, %nctaid.x; sub.u32 r3, r2, 1; atom.global.inc.u32 r4, "
+             "[extra], r3; setp.eq.u32 p1, r4, r3; selp.u32 r5, 1, 0, p1;\n"
+             "st.shared.u32 [last], r5;\n"
+             "JOIN: bar.sync 0; ld.shared.u32 r6, [last]; setp.eq.u32 p2, r6, 0; @p2 bra STORE; "
+             "@p0 bra STORE; mov.u32 r7, 0; mov.u32 r8, 0; mov.u64 a2, extra;\n"
+             "mov.u32 r2, %nctaid.x;\n"
+             "SUM: ld.volatile.global.u32 r9, [a2 + 12]; add.u32 r8, r8, r9; add.s64 a2, a2, 4; "
+             "add.u32 r7, r7, 1; setp.lt.u32 p3, r7, r2; @p3 bra SUM;\n"
+             "st.global.u32 [extra + 8], r8;\n"},
+    {.name = "memory.float_loop",
+     .want = want_float_mix,
+     .body = "and.b32 r0, x, 0xffff; cvt.rn.f32.s32 f0, r0; mov.f32 f1, 0f00000000; mov.u32 r1, 1; "
+             "mov.u32 r2, 1;\n"
+             "LOOP: shl.b32 r2, r2, 1; cvt.rn.f32.s32 f2, r2; div.rn.f32 f3, f0, f2; add.f32 f1, "
+             "f1, f3; add.u32 r1, r1, 1; setp.lt.u32 p0, r1, 6; @p0 bra LOOP;\n"
+             "cvt.rzi.s32.f32 d, f1;\n"},
+};
+const size_t kernel_tests_memory_count = sizeof kernel_tests_memory / sizeof kernel_tests_memory[0];

@@ -1,0 +1,549 @@
+/* The opcode suite: rows are put together into kernels of some instructions each, which read their
+ * operands from memory and store their results; each row runs with operands that differ by lane,
+ * that are the same for all lanes, and with a literal as last operand; on edge values and random
+ * ones. SPDX-License-Identifier: Apache-2.0 */
+#include "ptx/ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/harness.h"
+
+#define BATCH    12
+#define SAMPLES  519 /* not a multiple of a warp */
+#define THREADS  96
+#define UNIFORMS 48
+#define LITERALS 2
+
+/* One PTX type of an operand. */
+struct type {
+    const char *name;
+    unsigned bits;
+    char reg;           /* p h r l f d */
+    const char *memory; /* suffix for ld and st */
+};
+static const struct type types[] = {
+    {"pred", 1, 'p', "u32"}, {"u8", 8, 'h', "u8"},    {"s8", 8, 'h', "s8"},
+    {"b16", 16, 'h', "b16"}, {"u16", 16, 'h', "b16"}, {"s16", 16, 'h', "b16"},
+    {"f16", 16, 'h', "b16"}, {"b32", 32, 'r', "b32"}, {"u32", 32, 'r', "b32"},
+    {"s32", 32, 'r', "b32"}, {"b64", 64, 'l', "b64"}, {"u64", 64, 'l', "b64"},
+    {"s64", 64, 'l', "b64"}, {"f32", 32, 'f', "f32"}, {"f64", 64, 'd', "f64"},
+};
+
+struct parsed {
+    const struct op *op;
+    const struct type *dst, *src[4];
+    int src_count;
+    uint64_t literals[LITERALS]; /* of the last operand */
+    bool has_literals;
+};
+
+static const struct type *find_type(const char *s, size_t n)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strlen(types[i].name) == n && memcmp(types[i].name, s, n) == 0)
+            return &types[i];
+    }
+    fprintf(stderr, "bad type in the table: %.*s\n", (int)n, s);
+    exit(1);
+}
+
+static uint64_t mask_of(const struct type *t)
+{
+    return t->bits == 64 ? UINT64_MAX : (UINT64_C(1) << t->bits) - 1;
+}
+
+/* ---- operand values ---- */
+
+static const uint64_t edges32f[] = {
+    0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345,
+    0x7f812345, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff,
+    0xff7fffff, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0xc0200000, 0x40490fdb, 0x3f7fffff,
+    0x3f800001, 0x4effffff, 0x4f000000, 0xcf000000, 0xcf000001, 0x4f7fffff, 0x4f800000, 0x5f000000,
+    0xdf000000, 0x5f800000, 0x43000000, 0xc3008000, 0x437f8000, 0x47000000, 0x477fff80, 0x477ff000,
+    0x38800000, 0x33800000, 0x33000000, 0x4b800001, 0x00400000,
+};
+static const uint64_t edges64f[] = {
+    0x0000000000000000, 0x8000000000000000, 0x3ff0000000000000, 0xbff0000000000000,
+    0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000000001234,
+    0x7ff0000000000001, 0x0000000000000001, 0x800fffffffffffff, 0x0010000000000000,
+    0x7fefffffffffffff, 0xffefffffffffffff, 0x3fe0000000000000, 0x3ff8000000000000,
+    0xc004000000000000, 0x4004000000000000, 0x41dfffffffc00000, 0x41e0000000000000,
+    0xc1e0000000000000, 0xc1e0000000200000, 0x41efffffffe00000, 0x41f0000000000000,
+    0x43e0000000000000, 0xc3e0000000000000, 0x43f0000000000000, 0x43dfffffffffffff,
+    0x380fffffe0000000, 0x36a0000000000000, 0x3690000000000000, 0x47efffffe0000000,
+    0x47effffff0000000, 0x3ff0000010000000, 0x3ff0000030000000, 0x40f0000000000000,
+    0x3f10000000000000, 0x3e70000000000000, 0x4330000000000001, 0x400921fb54442d18,
+};
+static const uint64_t edges_int[] = {
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    15,
+    16,
+    17,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    255,
+    256,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x10000,
+    0x7fffff,
+    0x800000,
+    0xffffff,
+    0x7fffffff,
+    0x80000000,
+    0x80000001,
+    0xfffffffe,
+    0xffffffff,
+    0x100000000,
+    0x3210,
+    0x7654,
+    0x89abcdef,
+    0x0123456789abcdef,
+    0x7fffffffffffffff,
+    0x8000000000000000,
+    0xfffffffffffffffe,
+    0xffffffffffffffff,
+    0xaaaaaaaaaaaaaaaa,
+    0x5555555555555555,
+    0x1000001,
+    0x20000000000001,
+    0xffffff8000000000,
+};
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static uint64_t random_float(struct rng *r, unsigned bits)
+{
+    uint64_t x = rng_next(r);
+    unsigned exponent_bits = bits == 64   ? 11
+                             : bits == 32 ? 8
+                                          : 5,
+             fraction_bits = bits - 1 - exponent_bits;
+    uint64_t bias = (UINT64_C(1) << (exponent_bits - 1)) - 1;
+
+    if (x % 3 == 0)
+        return rng_next(r); /* any bits */
+    /* near one, so that sums and products meet */
+    x = rng_next(r);
+    return (x & (UINT64_C(1) << (bits - 1))) | (bias + (x >> 56) % 12 - 6) << fraction_bits |
+           (rng_next(r) & ((UINT64_C(1) << fraction_bits) - 1));
+}
+
+static uint64_t edge_value(const struct type *t, uint64_t n)
+{
+    if (t->reg == 'f')
+        return edges32f[n % COUNT(edges32f)];
+    if (t->reg == 'd')
+        return edges64f[n % COUNT(edges64f)];
+    return edges_int[n % COUNT(edges_int)];
+}
+
+static uint64_t random_value(const struct type *t, struct rng *r)
+{
+    uint64_t x = rng_next(r);
+
+    if (t->reg == 'p')
+        return x & 1;
+    if (x % 2)
+        return edge_value(t, x >> 8) & mask_of(t);
+    if (t->reg == 'f' || t->reg == 'd' || strcmp(t->name, "f16") == 0)
+        return random_float(r, t->bits) & mask_of(t);
+    x = rng_next(r);
+    return (x % 4 == 0 ? rng_next(r) >> (x >> 8) % 64 : rng_next(r)) &
+           mask_of(t); /* also small numbers */
+}
+
+/* Operand `which` of sample `n`: edges against edges first, then random. */
+static uint64_t sample_value(const struct parsed *p, int which, uint64_t n, struct rng *r)
+{
+    const struct type *t = p->src[which];
+
+    if (p->src_count == 1 && n < 64 && t->reg != 'p')
+        return edge_value(t, n) & mask_of(t);
+    return random_value(t, r);
+}
+
+/* ---- text ---- */
+
+static void literal(struct text *t, const struct type *type, uint64_t x)
+{
+    if (type->reg == 'f')
+        text_add(t, "0f%08llX", (unsigned long long)(x & 0xffffffff));
+    else if (type->reg == 'd')
+        text_add(t, "0d%016llX", (unsigned long long)x);
+    else if (type->name[0] == 's')
+        text_add(t, "%lld", (long long)((int64_t)(x << (64 - type->bits)) >> (64 - type->bits)));
+    else
+        text_add(t, "0x%llx", (unsigned long long)x);
+}
+
+/* The instruction with operands put in. Registers: d<slot> for the result, s<slot>_<i> for sources.
+ */
+static void instruction(struct text *t, const struct parsed *p, int slot, const uint64_t *last)
+{
+    char fallback[200];
+    const char *code = p->op->code;
+
+    if (!code) {
+        static const char *const lists[] = {"", "$d, $a", "$d, $a, $b", "$d, $a, $b, $c",
+                                            "$d, $a, $b, $c, $e"};
+
+        snprintf(fallback, sizeof fallback, "%s %s;", p->op->name, lists[p->src_count]);
+        code = fallback;
+    }
+    text_add(t, "    ");
+    for (; *code; code++) {
+        const char *which = "abce";
+        int i;
+
+        if (*code != '$') {
+            text_add(t, "%c", *code);
+            continue;
+        }
+        code++;
+        if (*code == 'd') {
+            text_add(t, "d%d", slot);
+            continue;
+        }
+        i = (int)(strchr(which, *code) - which);
+        if (last && i == p->src_count - 1)
+            literal(t, p->src[i], *last);
+        else
+            text_add(t, "s%d_%d", slot, i);
+    }
+    text_add(t, "\n");
+}
+
+static const char *register_type(const struct type *t)
+{
+    switch (t->reg) {
+    case 'p':
+        return "pred";
+    case 'h':
+        return "b16";
+    case 'r':
+        return "b32";
+    case 'l':
+        return "b64";
+    case 'f':
+        return "f32";
+    default:
+        return "f64";
+    }
+}
+
+/* One row's loads, instruction (variants: with registers, then with each literal) and stores. */
+static void row_text(struct text *t, const struct parsed *p, int slot, int n)
+{
+    int variants = p->has_literals ? 1 + LITERALS : 1;
+
+    text_add(t, "    { .reg .%s d%d;\n", register_type(p->dst), slot);
+    for (int i = 0; i < p->src_count; i++) {
+        const struct type *s = p->src[i];
+        unsigned long long at = ((unsigned long long)slot * 4 + (unsigned)i) * (unsigned)n * 8;
+
+        text_add(t, "    .reg .%s s%d_%d;\n", register_type(s), slot, i);
+        if (s->reg == 'p')
+            text_add(t, "    ld.global.u32 t, [in + %llu]; setp.ne.u32 s%d_%d, t, 0;\n", at, slot,
+                     i);
+        else
+            text_add(t, "    ld.global.%s s%d_%d, [in + %llu];\n", s->memory, slot, i, at);
+    }
+    for (int v = 0; v < variants; v++) {
+        unsigned long long at =
+            ((unsigned long long)slot * (1 + LITERALS) + (unsigned)v) * (unsigned)n * 8;
+
+        instruction(t, p, slot, v ? &p->literals[v - 1] : NULL);
+        if (p->dst->reg == 'p')
+            text_add(t, "    selp.u32 t, 1, 0, d%d; st.global.u32 [out + %llu], t;\n", slot, at);
+        else
+            text_add(t, "    st.global.%s [out + %llu], d%d;\n", p->dst->memory, at, slot);
+    }
+    text_add(t, "    }\n");
+}
+
+static void batch_text(struct text *t, const struct parsed *rows, int count, int n)
+{
+    static const char *const heads[] = {
+        /* each thread its own operands */
+        "    mov.u32 t, %%ctaid.x; mov.u32 u, %%ntid.x; mov.u32 v, %%tid.x; mad.lo.s32 t, t, u, "
+        "v;\n"
+        "    ld.param.u32 u, [index]; setp.ge.u32 p, t, u; @p bra DONE;\n"
+        "    mul.wide.u32 x, t, 8; add.s64 in, in, x; add.s64 out, out, x;\n",
+        /* operands of one index for all, results by thread */
+        "    ld.param.u32 t, [index]; mul.wide.u32 x, t, 8; add.s64 in, in, x;\n"
+        "    mov.u32 t, %%tid.x; mul.wide.u32 x, t, 8; add.s64 out, out, x;\n",
+    };
+
+    text_add(t, ".version 7.8\n.target sm_80\n.address_size 64\n");
+    for (int k = 0; k < 2; k++) {
+        text_add(t, ".visible .entry %s(.param .u64 pin, .param .u64 pout, .param .u32 index)\n{\n",
+                 k ? "uni" : "vary");
+        text_add(t, "    .reg .pred p; .reg .b32 t, u, v; .reg .b64 in, out, x;\n");
+        text_add(t, "    ld.param.u64 in, [pin]; ld.param.u64 out, [pout];\n");
+        text_add(t, "    cvta.to.global.u64 in, in; cvta.to.global.u64 out, out;\n");
+        text_add(t, heads[k], 0);
+        for (int i = 0; i < count; i++)
+            row_text(t, &rows[i], i, n);
+        text_add(t, "DONE:\n    ret;\n}\n");
+    }
+}
+
+/* ---- comparing ---- */
+
+static double unit_of(double x, const struct type *t)
+{
+    int e;
+
+    (void)frexp(x, &e);
+    return ldexp(1, e - (t->reg == 'd' ? 53 : 24));
+}
+
+static bool is_nan_of(const struct type *t, uint64_t x)
+{
+    return t->reg == 'd'                 ? is_nan64(x)
+           : t->reg == 'f'               ? is_nan32(x)
+           : strcmp(t->name, "f16") == 0 ? (x & 0x7fff) > 0x7c00
+                                         : false;
+}
+
+static bool matches(const struct parsed *p, uint64_t want, uint64_t got)
+{
+    const struct type *t = p->dst;
+    uint64_t mask = mask_of(t);
+    double w, g, error;
+
+    got &= mask;
+    if (p->op->compare == APPROX) {
+        w = f64_of(want);
+        g = t->reg == 'd' ? f64_of(got) : (double)f32_of(got);
+        if (isnan(w) || isnan(g))
+            return isnan(w) && isnan(g);
+        error = fmax(p->op->ulps * unit_of(w, t), p->op->abs_error);
+        if (t->reg == 'f' && fabs(w) > 0x1.fffffep127 &&
+            isinf(g)) /* the exact result is beyond the largest float */
+            return signbit(w) == signbit(g);
+        if (isinf(w) || isinf(g))
+            return w == g || (isinf(g) && signbit(w) == signbit(g) &&
+                              fabs(w) + error > 0x1.fffffep127 && t->reg == 'f');
+        return fabs(w - g) <= error;
+    }
+    want &= mask;
+    if (is_nan_of(t, want) && p->op->compare == FL)
+        return t->reg == 'f' ? got == 0x7fffffff : is_nan_of(t, got);
+    if (is_nan_of(t, want) && p->op->compare == ANYNAN)
+        return is_nan_of(t, got);
+    return want == got;
+}
+
+struct batch {
+    enum target target;
+    const struct parsed *rows;
+    int count;
+    bool bad[BATCH]; /* one report a row and target */
+    uint64_t *in, *out;
+};
+
+static uint64_t in_at(const struct batch *b, int slot, int i, size_t n)
+{
+    return i < b->rows[slot].src_count ? b->in[((size_t)slot * 4 + (size_t)i) * SAMPLES + n] : 0;
+}
+
+/* Checks the result that thread `lane` stored for operands of sample n. */
+static void check_one(struct run *r, struct batch *b, int slot, int v, size_t n, size_t lane,
+                      const char *mode)
+{
+    const struct parsed *p = &b->rows[slot];
+    uint64_t x[4], got = b->out[((size_t)slot * (1 + LITERALS) + (size_t)v) * SAMPLES + lane], want;
+
+    if (b->bad[slot])
+        return;
+    for (int i = 0; i < 4; i++)
+        x[i] = in_at(b, slot, i, n);
+    if (v)
+        x[p->src_count - 1] = p->literals[v - 1];
+    if (!p->op->ok(x[0], x[1], x[2], x[3]))
+        return;
+    want = p->op->want(x[0], x[1], x[2], x[3]);
+    if (matches(p, want, got))
+        return;
+    b->bad[slot] = true;
+    if (p->op->compare == APPROX)
+        run_fail(r, b->target, p->op->name, "%s%s: a=%llx b=%llx c=%llx: want %a, got %llx (%a)",
+                 mode, v ? " literal" : "", (unsigned long long)x[0], (unsigned long long)x[1],
+                 (unsigned long long)x[2], f64_of(want), (unsigned long long)got,
+                 p->dst->reg == 'd' ? f64_of(got) : (double)f32_of(got));
+    else
+        run_fail(r, b->target, p->op->name,
+                 "%s%s: a=%llx b=%llx c=%llx e=%llx: want %llx, got %llx", mode,
+                 v ? " literal" : "", (unsigned long long)x[0], (unsigned long long)x[1],
+                 (unsigned long long)x[2], (unsigned long long)x[3],
+                 (unsigned long long)(want & mask_of(p->dst)),
+                 (unsigned long long)(got & mask_of(p->dst)));
+}
+
+static void check_all(struct run *r, struct batch *b, size_t lanes, const size_t *sample,
+                      const char *mode)
+{
+    for (int slot = 0; slot < b->count; slot++) {
+        int variants = b->rows[slot].has_literals ? 1 + LITERALS : 1;
+
+        for (int v = 0; v < variants; v++) {
+            for (size_t lane = 0; lane < lanes; lane++)
+                check_one(r, b, slot, v, sample ? *sample : lane, lane, mode);
+        }
+    }
+}
+
+static void fill_inputs(struct batch *b)
+{
+    for (int slot = 0; slot < b->count; slot++) {
+        struct rng rng;
+
+        rng_seed_name(&rng, b->rows[slot].op->name);
+        for (size_t n = 0; n < SAMPLES; n++) {
+            for (int i = 0; i < b->rows[slot].src_count; i++)
+                b->in[((size_t)slot * 4 + (size_t)i) * SAMPLES + n] =
+                    sample_value(&b->rows[slot], i, n, &rng);
+        }
+    }
+}
+
+struct params {
+    uint64_t in, out;
+    uint32_t index;
+};
+
+/* Runs both kernels of the batch. */
+static enum outcome run_kernels(struct run *r, struct batch *b, struct program *p, char *message,
+                                size_t bytes)
+{
+    size_t out_bytes = (size_t)BATCH * (1 + LITERALS) * SAMPLES * 8;
+    struct params params = {0};
+    struct launch l = {
+        "vary", {(SAMPLES + THREADS - 1) / THREADS, 1, 1}, {THREADS, 1, 1}, 0, &params, 20};
+    enum outcome outcome;
+
+    b->in = memory_alloc(b->target, (size_t)BATCH * 4 * SAMPLES * 8);
+    b->out = memory_alloc(b->target, out_bytes);
+    fill_inputs(b);
+    params.in = (uint64_t)(uintptr_t)b->in;
+    params.out = (uint64_t)(uintptr_t)b->out;
+    params.index = SAMPLES;
+    outcome = program_run(p, &l, message, bytes);
+    if (outcome != OUTCOME_OK)
+        return outcome;
+    check_all(r, b, SAMPLES, NULL, "by lane");
+    l.kernel = "uni";
+    l.grid.x = 1;
+    l.block.x = 33;
+    for (size_t i = 0; i < UNIFORMS; i++) {
+        size_t n = i * SAMPLES / UNIFORMS;
+
+        memset(b->out, 0xcc, out_bytes);
+        params.index = (uint32_t)n;
+        outcome = program_run(p, &l, message, bytes);
+        if (outcome != OUTCOME_OK)
+            return outcome;
+        check_all(r, b, 33, &n, "uniform");
+    }
+    return OUTCOME_OK;
+}
+
+static void run_rows(struct run *r, enum target t, const struct parsed *rows, int count)
+{
+    struct batch b = {.target = t, .rows = rows, .count = count};
+    struct text text = {0};
+    char message[500] = "";
+    struct program *p;
+    enum outcome outcome = OUTCOME_ERROR;
+
+    batch_text(&text, rows, count, SAMPLES);
+    if (r->dump)
+        printf("%s", text.s);
+    p = program_create(t, text.s, message, sizeof message);
+    if (p)
+        outcome = run_kernels(r, &b, p, message, sizeof message);
+    program_destroy(p);
+    memory_reset(t);
+    text_free(&text);
+    if (outcome != OUTCOME_OK && count > 1) { /* which one was it? */
+        for (int i = 0; i < count; i++)
+            run_rows(r, t, &rows[i], 1);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        if (outcome == OUTCOME_UNSUPPORTED)
+            run_skip(r, t, rows[i].op->name, message);
+        else if (outcome != OUTCOME_OK)
+            run_fail(r, t, rows[i].op->name, "%s", message);
+        else if (!b.bad[i])
+            run_pass(r, t, rows[i].op->name);
+    }
+}
+
+static void parse_row(const struct op *op, struct parsed *p)
+{
+    const char *s = strchr(op->sig, ':');
+    struct rng rng;
+    const struct type *last;
+
+    memset(p, 0, sizeof *p);
+    p->op = op;
+    p->dst = find_type(op->sig, (size_t)(s - op->sig));
+    while (*s && p->src_count < 4) {
+        size_t n = strcspn(++s, ",");
+
+        p->src[p->src_count++] = find_type(s, n);
+        s += n;
+    }
+    last = p->src[p->src_count - 1];
+    /* Literals of 16 bits and of .f16 have rules of their own; predicates have none. */
+    p->has_literals = !op->code && p->src_count >= 2 && last->bits >= 32;
+    rng_seed_name(&rng, op->name);
+    for (int i = 0; i < LITERALS; i++)
+        p->literals[i] = random_value(last, &rng);
+}
+
+static void run_table(struct run *r, const struct op *ops, size_t count)
+{
+    struct parsed rows[BATCH];
+    int n = 0;
+
+    for (size_t i = 0; i <= count; i++) {
+        if (n && (n == BATCH || i == count)) {
+            for (int t = 0; t < r->target_count; t++)
+                run_rows(r, r->targets[t], rows, n);
+            n = 0;
+        }
+        if (i == count || !run_wants(r, ops[i].name))
+            continue;
+        if (r->list)
+            printf("%s\n", ops[i].name);
+        else
+            parse_row(&ops[i], &rows[n++]);
+    }
+}
+
+void ops_run(struct run *r)
+{
+    run_table(r, ops_int, ops_int_count);
+    run_table(r, ops_cvt, ops_cvt_count);
+    run_table(r, ops_float, ops_float_count);
+}
