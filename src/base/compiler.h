@@ -12,9 +12,14 @@
 #define WEIR_UNUSED          __attribute__((unused))
 #define WEIR_ALIGNED(n)      __attribute__((aligned(n)))
 #define WEIR_NOINLINE        __attribute__((noinline))
+#define WEIR_DESTRUCTOR      __attribute__((destructor)) /* runs at exit, or when the library is closed */
 #define WEIR_LIKELY(x)       __builtin_expect(!!(x), 1)
 #define WEIR_UNLIKELY(x)     __builtin_expect(!!(x), 0)
 #define WEIR_TLS             _Thread_local __attribute__((tls_model("initial-exec")))
+
+/* True when the result does not fit; *out gets the wrapped value. */
+#define WEIR_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow((a), (b), (out))
+#define WEIR_MUL_OVERFLOWS(a, b, out) __builtin_mul_overflow((a), (b), (out))
 
 #define WEIR_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define WEIR_ARRAY_SIZE(a)                   (sizeof(a) / sizeof((a)[0]))

@@ -413,3 +413,32 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
     weir_lock_release(&m->lock);
     return WEIR_OK;
 }
+
+static void free_if_of(int device, struct mem_record *r)
+{
+    struct weir_mem_info info;
+
+    if (r && weir_mem_record_read(r, &info) && info.device == device &&
+        (info.kind == WEIR_MEM_KIND_DEVICE || info.kind == WEIR_MEM_KIND_PINNED))
+        (void)!weir_mem_free(info.kind, (void *)info.base); /* found just now */
+}
+
+void weir_mem_free_device(int device)
+{
+    struct mem_state *m = &weir_mem_state;
+    size_t bump;
+
+    weir_lock_acquire(&m->lock);
+    bump = m->bump;
+    weir_lock_release(&m->lock);
+    for (size_t g = 0; g < bump; g++) {
+        uintptr_t entry = atomic_load_explicit(&m->granules[g], memory_order_acquire);
+
+        if (!(entry & CHUNK_TAG)) {
+            free_if_of(device, weir_mem_record_at(granule_address(g)));
+            continue;
+        }
+        for (uint32_t i = 0; i < ((struct mem_chunk *)(entry & ~CHUNK_TAG))->slot_count; i++)
+            free_if_of(device, &((struct mem_chunk *)(entry & ~CHUNK_TAG))->slots[i]);
+    }
+}

@@ -58,6 +58,10 @@ enum weir_err weir_mem_alloc(enum weir_mem_kind kind, int device, size_t bytes, 
  * of an allocation, or of another kind than `kind`). */
 enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr) WEIR_MUST_CHECK;
 
+/* Frees all device and pinned memory of `device` (cudaDeviceReset), module variables included. The
+ * device is idle and the program makes no other memory calls. */
+void weir_mem_free_device(int device);
+
 /* Registers the program's own range. Errors: HOST_MEMORY_ALREADY_REGISTERED when it overlaps a
  * registered range, INVALID_VALUE for null, zero, or ranges that are not mapped. */
 enum weir_err weir_mem_register(void *ptr, size_t bytes, int device,
