@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "core/core.h"
+
+#define DEFAULT_SPIN_NS 20000 /* no busy waiting beyond some tens of microseconds (DESIGN 4) */
+
+static long read_number(const char *name, long low, long high, long fallback)
+{
+    const char *text = getenv(name);
+    char *end;
+    long n;
+
+    if (!text || !*text)
+        return fallback;
+    n = strtol(text, &end, 10);
+    if (*end || n < low || n > high) {
+        weir_log(WEIR_LOG_WARN, "%s=%s is not a number from %ld to %ld, using %ld", name, text, low,
+                 high, fallback);
+        return fallback;
+    }
+    return n;
+}
+
+/* Bytes with an optional K, M, G or T (powers of 1024). */
+static size_t read_size(const char *name)
+{
+    const char *text = getenv(name);
+    const char *units = "KMGT", *unit;
+    char *end;
+    unsigned long long n;
+    int shift = 0;
+
+    if (!text || !*text)
+        return 0;
+    n = strtoull(text, &end, 10);
+    if (*end && (unit = strchr(units, *end & ~0x20)) != NULL) {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+        if (*end == 'i')
+            end++;
+        if (*end == 'B' || *end == 'b')
+            end++;
+    }
+    if (*end || end == text || n == 0 || n > (1ull << 47 >> shift)) {
+        weir_log(WEIR_LOG_WARN, "%s=%s is not a size (such as 8G), ignored", name, text);
+        return 0;
+    }
+    return (size_t)n << shift;
+}
+
+void weir_config_read(struct weir_config *config)
+{
+    const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
+
+    config->devices = (int)read_number("WEIR_DEVICES", 0, WEIR_MAX_DEVICES, 1);
+    config->memory_bytes = read_size("WEIR_MEMORY");
+    config->workers = (int)read_number("WEIR_WORKERS", 0, 1024, 0);
+    config->help = read_number("WEIR_HELP", 0, 1, 1) != 0;
+    config->spin_ns = (int)read_number("WEIR_SPIN_NS", 0, 1000000, DEFAULT_SPIN_NS);
+    config->stats = stats && *stats && strcmp(stats, "0") != 0;
+    config->stats_file = getenv("WEIR_STATS_FILE");
+    config->profile = weir_profile_find(device && *device ? device : "cpu");
+    if (!config->profile) {
+        weir_log(WEIR_LOG_WARN, "there is no device profile \"%s\", using cpu", device);
+        config->profile = weir_profile_find("cpu");
+    }
+}

@@ -1,0 +1,102 @@
+/* Devices as programs see them: engines, default stream, sticky error, limits. One context a
+ * device. SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_CONTEXT_H
+#define WEIR_CORE_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/lock.h"
+#include "core/handle.h"
+#include "core/printf.h"
+#include "core/profile.h"
+#include "device/device.h"
+#include "model/model.h"
+
+struct weir_stream;
+
+/* cudaLimit's numbers. */
+enum weir_limit {
+    WEIR_LIMIT_STACK,
+    WEIR_LIMIT_PRINTF,
+    WEIR_LIMIT_HEAP,
+    WEIR_LIMIT_SYNC_DEPTH,
+    WEIR_LIMIT_PENDING_LAUNCHES,
+    WEIR_LIMIT_L2_FETCH,
+    WEIR_LIMIT_L2_PERSIST,
+    WEIR_LIMIT_COUNT
+};
+
+/* Why the host waited without having asked for it (`weir run --stats`). */
+enum weir_implicit_sync {
+    WEIR_SYNC_FREE,          /* cudaFree and the like wait for the device */
+    WEIR_SYNC_COPY,          /* a synchronous copy or memset */
+    WEIR_SYNC_PAGEABLE_COPY, /* an *Async copy that had to wait because of pageable memory */
+    WEIR_SYNC_MANAGED_COPY,  /* the same because of managed memory */
+    WEIR_SYNC_STAGING_FULL,  /* a pageable source, and no staging memory left */
+    WEIR_SYNC_QUEUE_FULL,
+    WEIR_SYNC_COUNT
+};
+
+struct weir_context {
+    /* immutable after init */
+    int ordinal;
+    const struct weir_profile *profile;
+    int sm_count;
+    size_t memory_bytes;
+
+    /* made at the first use, under the core's lock; released by active, acquired by anyone */
+    struct weir_device *engines;
+    struct weir_stream *legacy;
+    _Atomic bool active;
+
+    _Atomic int error;      /* sticky: enum weir_err, 0 while good */
+    _Atomic uint32_t flags; /* cudaDeviceSchedule* ... as set */
+    _Atomic uint32_t cache_config, shared_config;
+    _Atomic size_t limits[WEIR_LIMIT_COUNT];
+    _Atomic uint64_t
+        peers; /* bit per device that this one may access (cudaDeviceEnablePeerAccess) */
+    _Atomic size_t staging_bytes; /* pageable sources captured and not yet copied */
+    _Atomic uint64_t epoch;       /* of cudaDeviceReset */
+    _Atomic size_t heap_used;     /* bytes of device-side malloc */
+    struct weir_printf_buffer printf;
+
+    struct weir_lock streams_lock; /* rank DEVICE_STREAMS: the model's list of streams, and: */
+    struct weir_stream *retired;   /* destroyed, work left when last looked at */
+    struct weir_stream *spare_first, *spare_last; /* destroyed and idle, oldest first */
+    uint32_t spare_count;
+
+    struct {
+        _Atomic uint64_t count, ns;
+    } implicit[WEIR_SYNC_COUNT];
+    _Atomic uint64_t host_funcs, records, waits;
+};
+
+/* The context of a device, engines running. Errors: INVALID_DEVICE, the context's sticky error,
+ * MEMORY_ALLOCATION, OPERATING_SYSTEM. Thread: any. */
+enum weir_err weir_context_get(int device, struct weir_context **out) WEIR_MUST_CHECK;
+/* The calling thread's current one. */
+enum weir_err weir_context_current(struct weir_context **out) WEIR_MUST_CHECK;
+
+void weir_context_default_limits(struct weir_context *ctx);
+
+/* A fault on one device fails all that are in use, and those used first later give
+ * DEVICES_UNAVAILABLE (oracle multi_sticky). The first error stays. */
+void weir_context_fail(struct weir_context *ctx, enum weir_err err);
+
+/* cudaDeviceReset: waits for the device, destroys its streams, events, memory and modules. */
+enum weir_err weir_context_reset(struct weir_context *ctx) WEIR_MUST_CHECK;
+
+/* An attribute of the device, computed ones included; false for a number that is no attribute. */
+bool weir_context_attribute(const struct weir_context *ctx, int id, int *value);
+
+static inline void weir_context_count_sync(struct weir_context *ctx, enum weir_implicit_sync cause,
+                                           uint64_t ns)
+{
+    atomic_fetch_add_explicit(&ctx->implicit[cause].count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->implicit[cause].ns, ns, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,302 @@
+/* Copies: memory classes from the registry, host behaviour from the model (weir_model_copy_rule),
+ * and the staging of pageable sources. Rules: docs/rules (ORD), oracle memcpy_kind_matrix,
+ * memcpy_args, memcpyasync_*. SPDX-License-Identifier: Apache-2.0 */
+#include "core/copy.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "core/pool.h"
+#include "core/services.h"
+#include "core/submit.h"
+
+struct place {
+    enum weir_mem_class cls;
+    int device; /* -1: pageable */
+};
+
+/* Bytes from the first to past the last that the rectangle touches. False on overflow. */
+static bool extent_bytes(size_t width, size_t height, size_t depth, size_t pitch, size_t slice,
+                         size_t *out)
+{
+    size_t rows, slices;
+
+    if (WEIR_MUL_OVERFLOWS(height - 1, pitch, &rows) ||
+        WEIR_MUL_OVERFLOWS(depth - 1, slice, &slices))
+        return false;
+    return !WEIR_ADD_OVERFLOWS(rows, slices, out) && !WEIR_ADD_OVERFLOWS(*out, width, out);
+}
+
+static enum weir_err locate(const void *p, size_t bytes, struct place *out)
+{
+    static const enum weir_mem_class classes[] = {
+        [WEIR_MEM_KIND_DEVICE] = WEIR_MEM_DEVICE,     [WEIR_MEM_KIND_PINNED] = WEIR_MEM_PINNED,
+        [WEIR_MEM_KIND_REGISTERED] = WEIR_MEM_PINNED, [WEIR_MEM_KIND_MANAGED] = WEIR_MEM_MANAGED,
+        [WEIR_MEM_KIND_INTERNAL] = WEIR_MEM_PAGEABLE,
+    };
+    struct weir_mem_info info;
+
+    if (!p)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "null pointer");
+    if (!weir_mem_find(p, &info)) {
+        /* An address of the window that is no allocation: freed, or never valid. */
+        if ((uintptr_t)p - weir_mem_window_base < weir_mem_window_bytes)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                             "%p is device memory that was freed or never allocated", p);
+        *out = (struct place){WEIR_MEM_PAGEABLE, -1};
+        return WEIR_OK;
+    }
+    if (WEIR_UNLIKELY(weir_pool_is_freed(info.base)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p was given to cudaFreeAsync", p);
+    if (bytes > info.base + info.bytes - (uintptr_t)p)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                         "%zu bytes at %p pass the end of an allocation of %zu", bytes, p,
+                         info.bytes);
+    *out = (struct place){classes[info.kind], info.device};
+    return WEIR_OK;
+}
+
+static enum weir_err check_kind(enum weir_copy_kind kind, struct place src, struct place dst)
+{
+    bool src_host = src.cls == WEIR_MEM_PAGEABLE, dst_host = dst.cls == WEIR_MEM_PAGEABLE;
+
+    /* Only pageable memory on a "device" side is refused (oracle memcpy_kind_matrix). */
+    if ((kind == WEIR_COPY_H2D && dst_host) || (kind == WEIR_COPY_D2H && src_host) ||
+        (kind == WEIR_COPY_D2D && (src_host || dst_host)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                         "pageable host memory where the copy's kind says device memory");
+    return WEIR_OK;
+}
+
+static bool on_device(struct place p, enum weir_copy_kind kind, bool is_dst)
+{
+    if (p.cls == WEIR_MEM_MANAGED) {
+        if (kind == WEIR_COPY_H2D)
+            return is_dst;
+        if (kind == WEIR_COPY_D2H)
+            return !is_dst;
+        return true;
+    }
+    return p.cls == WEIR_MEM_DEVICE;
+}
+
+static enum weir_engine engine_of(enum weir_copy_kind kind, struct place src, struct place dst)
+{
+    bool from = on_device(src, kind, false), to = on_device(dst, kind, true);
+
+    if (from == to)
+        return WEIR_ENGINE_D2D;
+    return to ? WEIR_ENGINE_H2D : WEIR_ENGINE_D2H;
+}
+
+static void init_copy_work(struct weir_copy_op *op, struct weir_stream *s, enum weir_engine engine)
+{
+    struct weir_copy_work *w = &op->work;
+
+    w->work.engine = (uint8_t)engine;
+    w->work.priority = (int8_t)s->priority;
+    w->work.done = weir_op_done;
+    w->work.owner = op;
+    w->work.ready_ns = w->work.start_ns = w->work.end_ns = 0;
+    w->memset = false;
+    op->staging = NULL;
+    op->staging_bytes = 0;
+}
+
+static void pack(void *to, const struct weir_copy *c)
+{
+    char *out = to;
+
+    for (size_t z = 0; z < c->depth; z++) {
+        for (size_t y = 0; y < c->height; y++, out += c->width)
+            memcpy(out, (const char *)c->src + z * c->src_slice + y * c->src_pitch, c->width);
+    }
+}
+
+/* Captures a pageable source. NULL when the pool of the device is used up (or no memory): the
+ * caller waits instead. */
+static void *stage(struct weir_context *ctx, const struct weir_copy *c, size_t bytes)
+{
+    size_t used = atomic_fetch_add_explicit(&ctx->staging_bytes, bytes, memory_order_relaxed);
+    void *staging = used + bytes <= WEIR_MODEL_STAGED_MAX ? weir_alloc(bytes) : NULL;
+
+    if (!staging) {
+        atomic_fetch_sub_explicit(&ctx->staging_bytes, bytes, memory_order_relaxed);
+        return NULL;
+    }
+    pack(staging, c);
+    return staging;
+}
+
+/* Would an operation submitted now start at once? A moment's truth is enough: it decides between
+ * two ways with the same result. */
+static bool starts_now(struct weir_stream *s)
+{
+    struct weir_model_point point;
+    bool idle;
+
+    if (s->m.cls != WEIR_STREAM_LEGACY)
+        return weir_model_stream_is_idle(&s->m) && (s->m.cls == WEIR_STREAM_NONBLOCKING ||
+                                                    weir_model_stream_is_idle(&s->ctx->legacy->m));
+    weir_lock_acquire(&s->ctx->streams_lock);
+    idle = weir_model_stream_targets(&s->m, &point, 1) == 0;
+    weir_lock_release(&s->ctx->streams_lock);
+    return idle;
+}
+
+static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *c,
+                                 enum weir_engine engine, void *staging, size_t bytes,
+                                 struct weir_model_point *point)
+{
+    struct weir_copy_op *op =
+        (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_LARGE);
+    struct weir_copy_work *w;
+
+    if (!op) {
+        weir_free(staging);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy");
+    }
+    init_copy_work(op, s, engine);
+    w = &op->work;
+    w->src = staging ? staging : c->src;
+    w->dst = c->dst;
+    w->width = c->width;
+    w->height = c->height;
+    w->depth = c->depth;
+    w->src_pitch = staging ? c->width : c->src_pitch;
+    w->src_slice = staging ? c->width * c->height : c->src_slice;
+    w->dst_pitch = c->dst_pitch;
+    w->dst_slice = c->dst_slice;
+    op->staging = staging;
+    op->staging_bytes = staging ? bytes : 0;
+    return weir_submit_end(s, &op->op, NULL, 0, point, NULL);
+}
+
+static enum weir_implicit_sync cause_of(const struct weir_copy *c, struct place src,
+                                        struct place dst)
+{
+    if (!c->async)
+        return WEIR_SYNC_COPY;
+    return src.cls == WEIR_MEM_MANAGED || dst.cls == WEIR_MEM_MANAGED ? WEIR_SYNC_MANAGED_COPY
+                                                                      : WEIR_SYNC_PAGEABLE_COPY;
+}
+
+static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model_point *point,
+                                  enum weir_implicit_sync cause)
+{
+    uint64_t start;
+
+    if (weir_model_point_holds(point))
+        return weir_context_error(s->ctx);
+    start = weir_clock_ns();
+    weir_wait_points(point, 1);
+    weir_context_count_sync(s->ctx, cause, weir_clock_ns() - start);
+    weir_printf_flush(s->ctx);
+    return weir_context_error(s->ctx);
+}
+
+/* The memory class as the model's rule wants it: see weir_model_copy_rule about managed memory with
+ * the default kind. */
+static enum weir_mem_class rule_class(const struct weir_copy *c, struct place p)
+{
+    return p.cls == WEIR_MEM_MANAGED && c->async && c->kind == WEIR_COPY_DEFAULT ? WEIR_MEM_DEVICE
+                                                                                 : p.cls;
+}
+
+static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, struct place src,
+                              struct place dst, size_t bytes)
+{
+    struct weir_copy_rule rule =
+        weir_model_copy_rule(rule_class(c, src), rule_class(c, dst), bytes, c->async);
+    enum weir_engine engine = engine_of(c->kind, src, dst);
+    enum weir_implicit_sync cause = cause_of(c, src, dst);
+    struct weir_model_point point;
+    void *staging = NULL;
+    enum weir_err err;
+
+    if (rule.wait == WEIR_HOST_WAIT_STREAM_STAGED) {
+        err = weir_wait_stream(s);
+        if (err != WEIR_OK)
+            return err;
+        rule.wait = bytes > WEIR_MODEL_STAGED_MAX ? WEIR_HOST_WAIT_COMPLETE : WEIR_HOST_WAIT_STAGED;
+    }
+    /* When the stream is idle the copy itself is the capture: one pass over the bytes instead of
+     * two. */
+    if (rule.wait == WEIR_HOST_WAIT_STAGED && !starts_now(s)) {
+        staging = stage(s->ctx, c, bytes);
+        if (!staging)
+            cause = WEIR_SYNC_STAGING_FULL;
+    }
+    err = submit_copy(s, c, engine, staging, bytes, &point);
+    if (err != WEIR_OK || staging || rule.wait == WEIR_HOST_NO_WAIT)
+        return err;
+    return wait_counted(s, &point, cause);
+}
+
+enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *c)
+{
+    struct place src, dst;
+    size_t src_bytes, dst_bytes;
+    enum weir_err err;
+
+    if (c->width == 0 || c->height == 0 || c->depth == 0)
+        return WEIR_OK; /* nothing, and orders nothing (oracle sync_vs_*.cudaMemcpy_H2D_zero_bytes)
+                         */
+    if (!extent_bytes(c->width, c->height, c->depth, c->src_pitch, c->src_slice, &src_bytes) ||
+        !extent_bytes(c->width, c->height, c->depth, c->dst_pitch, c->dst_slice, &dst_bytes))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a copy larger than the address space");
+    err = locate(c->src, src_bytes, &src);
+    if (err == WEIR_OK)
+        err = locate(c->dst, dst_bytes, &dst);
+    if (err == WEIR_OK)
+        err = check_kind(c->peer ? WEIR_COPY_D2D : c->kind, src, dst);
+    if (err != WEIR_OK)
+        return err;
+    return run_copy(s, c, src, dst, c->width * c->height * c->depth);
+}
+
+enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
+{
+    struct weir_model_point point;
+    struct weir_copy_rule rule;
+    struct weir_copy_op *op;
+    struct place dst;
+    size_t bytes;
+    enum weir_err err;
+
+    if (f->width == 0 || f->height == 0 || f->depth == 0)
+        return WEIR_OK;
+    if (!extent_bytes(f->width, f->height, f->depth, f->pitch, f->slice, &bytes))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a memset larger than the address space");
+    err = locate(f->dst, bytes, &dst);
+    if (err != WEIR_OK)
+        return err;
+    if (dst.cls == WEIR_MEM_PAGEABLE)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of pageable host memory");
+    /* Without peer access only the stream's own device (oracle multi_memset). */
+    if (dst.cls == WEIR_MEM_DEVICE && dst.device != s->ctx->ordinal &&
+        !(atomic_load(&s->ctx->peers) >> dst.device & 1))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of memory of device %d on device %d",
+                         dst.device, s->ctx->ordinal);
+    rule = weir_model_memset_rule(dst.cls, f->async);
+    op = (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_MEMSET, WEIR_OP_LARGE);
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a memset");
+    init_copy_work(op, s, WEIR_ENGINE_D2D);
+    op->work.memset = true;
+    op->work.src = NULL;
+    op->work.dst = f->dst;
+    op->work.value = f->value;
+    op->work.element_bytes = f->element_bytes;
+    op->work.width = f->width;
+    op->work.height = f->height;
+    op->work.depth = f->depth;
+    op->work.dst_pitch = f->pitch;
+    op->work.dst_slice = f->slice;
+    op->work.src_pitch = op->work.src_slice = 0;
+    err = weir_submit_end(s, &op->op, NULL, 0, &point, NULL);
+    if (err != WEIR_OK || rule.wait == WEIR_HOST_NO_WAIT)
+        return err;
+    return wait_counted(s, &point, WEIR_SYNC_COPY);
+}

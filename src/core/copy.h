@@ -1,0 +1,44 @@
+/* Copies and memsets as operations: whose memory it is, which engine, what the host waits for.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_COPY_H
+#define WEIR_CORE_COPY_H
+
+#include "core/stream.h"
+#include "memory/memory.h"
+
+/* cudaMemcpyKind's numbers. */
+enum weir_copy_kind {
+    WEIR_COPY_H2H,
+    WEIR_COPY_H2D,
+    WEIR_COPY_D2H,
+    WEIR_COPY_D2D,
+    WEIR_COPY_DEFAULT,
+    WEIR_COPY_KIND_COUNT
+};
+
+/* A rectangle of bytes (device/device.h). */
+struct weir_copy {
+    const void *src;
+    void *dst;
+    size_t width, height, depth;
+    size_t src_pitch, dst_pitch, src_slice, dst_slice;
+    enum weir_copy_kind kind;
+    bool async;
+    bool peer; /* cudaMemcpyPeer*: pageable memory is refused on both sides */
+};
+
+/* Errors: INVALID_VALUE for memory that the kind forbids, or that is not all inside one allocation.
+ */
+enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *copy) WEIR_MUST_CHECK;
+
+struct weir_fill {
+    void *dst;
+    uint32_t value;
+    uint8_t element_bytes;                     /* 1, 2 or 4 */
+    size_t width, height, depth, pitch, slice; /* width in bytes */
+    bool async;
+};
+
+enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *fill) WEIR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,66 @@
+/* The process's state, and its beginning and end: read configuration, reserve memory, drain and
+ * print at exit. Nothing happens before the first real use, so that a fork before that works.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_CORE_H
+#define WEIR_CORE_CORE_H
+
+#include "core/context.h"
+#include "core/handle.h"
+#include "core/thread.h"
+#include "model/model.h"
+
+#define WEIR_MAX_DEVICES WEIR_MODEL_MAX_DEVICES
+
+/* From the environment, which `weir run` sets from its options. */
+struct weir_config {
+    int devices;                        /* WEIR_DEVICES, 0 .. 64, default 1 */
+    size_t memory_bytes;                /* WEIR_MEMORY (K, M, G, T), 0 = the profile's */
+    const struct weir_profile *profile; /* WEIR_DEVICE */
+    int workers;                        /* WEIR_WORKERS, 0 = one per usable CPU */
+    bool stats;                         /* WEIR_STATS */
+    bool help;                          /* WEIR_HELP=0 turns helping waiters off (tests) */
+    int spin_ns;                        /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
+    const char *stats_file;             /* WEIR_STATS_FILE: instead of stderr (tests) */
+};
+
+enum weir_core_state {
+    WEIR_CORE_NEW,
+    WEIR_CORE_READY,
+    WEIR_CORE_FORKED,
+    WEIR_CORE_ENDING,
+    WEIR_CORE_FAILED
+};
+
+struct weir_core {
+    _Atomic uint32_t state; /* enum weir_core_state; released when READY */
+    enum weir_err init_error;
+    struct weir_lock lock; /* rank RUNTIME: start and end, making contexts */
+    struct weir_config config;
+    int device_count;
+    struct weir_context contexts[WEIR_MAX_DEVICES];
+    struct weir_model model;
+    struct weir_slots streams, events;
+    _Atomic uint64_t next_stream_id, next_grid_id;
+    _Atomic uint64_t fault_count; /* contexts failed so far: makes the common check one load */
+    uint64_t start_ns;
+};
+
+/* The one instance: everything else hangs below it. */
+extern struct weir_core weir_core;
+
+/* Slow path of weir_core_enter. */
+enum weir_err weir_core_start(void) WEIR_MUST_CHECK;
+
+/* Called first by every API call that needs more than a table. Errors: INITIALIZATION_ERROR in a
+ * child after fork, CUDART_UNLOADING at exit, NO_DEVICE, MEMORY_ALLOCATION. Thread: any. */
+static inline enum weir_err weir_core_enter(void)
+{
+    if (WEIR_LIKELY(atomic_load_explicit(&weir_core.state, memory_order_acquire) ==
+                    WEIR_CORE_READY))
+        return WEIR_OK;
+    return weir_core_start();
+}
+
+void weir_config_read(struct weir_config *config);
+
+#endif

@@ -1,0 +1,158 @@
+/* Events. Rules of recording and waiting: model/event.c; time stamps: submit.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/services.h"
+#include "core/stream.h"
+#include "core/submit.h"
+
+enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct weir_event **out)
+{
+    struct weir_event *e;
+
+    /* Reusing an old slot: its generation goes on, so that stamps of its last owner's records are
+     * dropped. */
+    if (flags & ~7u || ((flags & WEIR_EVENT_INTERPROCESS) && !(flags & WEIR_EVENT_DISABLE_TIMING)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "event flags %#x", flags);
+    e = weir_slots_take(&weir_core.events);
+    if (!e)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many events");
+    weir_lock_init(&e->lock, WEIR_RANK_EVENT);
+    e->flags = flags;
+    e->ctx = ctx;
+    e->epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
+    e->m = (struct weir_model_event){0};
+    e->generation++;
+    e->time_ns = 0;
+    weir_slot_publish(&e->slot);
+    *out = e;
+    return WEIR_OK;
+}
+
+enum weir_err weir_event_get(void *handle, struct weir_event **out)
+{
+    *out = weir_slots_check(&weir_core.events, handle);
+    if (!*out)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no event, or a destroyed one",
+                         handle);
+    if (WEIR_UNLIKELY((*out)->epoch !=
+                      atomic_load_explicit(&(*out)->ctx->epoch, memory_order_relaxed)))
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "event of before cudaDeviceReset");
+    return WEIR_OK;
+}
+
+enum weir_err weir_event_destroy(struct weir_event *e)
+{
+    if (!weir_slot_kill(&e->slot))
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "event destroyed twice");
+    weir_lock_acquire(&e->lock);
+    e->generation++;
+    weir_lock_release(&e->lock);
+    weir_slots_give(&weir_core.events, e);
+    return WEIR_OK;
+}
+
+enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s)
+{
+    struct weir_op *op = NULL;
+
+    /* Events are bound to their device; a refused record leaves the earlier one as it was (oracle
+     * multi_event). */
+    if (e->ctx != s->ctx)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE,
+                         "event of device %d recorded in a stream of device %d", e->ctx->ordinal,
+                         s->ctx->ordinal);
+    atomic_fetch_add_explicit(&s->ctx->records, 1, memory_order_relaxed);
+    if (e->flags & WEIR_EVENT_DISABLE_TIMING) {
+        weir_submit_lock(s);
+        if (!weir_model_record_needs_op(&s->m))
+            return weir_submit_end_record(s, NULL, e);
+        weir_submit_unlock(s);
+    }
+    op = weir_submit_begin(s, WEIR_OP_RECORD, WEIR_OP_SMALL);
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an event record");
+    return weir_submit_end_record(s, op, e);
+}
+
+enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s)
+{
+    struct weir_model_dep dep;
+    struct weir_op *op;
+    bool needed;
+
+    weir_lock_acquire(&e->lock);
+    needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
+    weir_lock_release(&e->lock);
+    atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
+    if (!needed && !weir_model_wait_needs_op(&s->m))
+        return WEIR_OK;
+    op = weir_submit_begin(s, WEIR_OP_WAIT, WEIR_OP_SMALL);
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an event wait");
+    return weir_submit_end(s, op, &dep, needed, NULL, NULL);
+}
+
+enum weir_err weir_event_query(struct weir_event *e)
+{
+    enum weir_err err = weir_context_error(e->ctx);
+    bool complete;
+
+    if (err != WEIR_OK)
+        return err;
+    weir_lock_acquire(&e->lock);
+    complete = weir_model_event_is_complete(&e->m);
+    weir_lock_release(&e->lock);
+    return complete ? weir_context_error(e->ctx) : WEIR_ERR_NOT_READY;
+}
+
+enum weir_err weir_event_synchronize(struct weir_event *e)
+{
+    struct weir_model_point point = {0};
+
+    weir_lock_acquire(&e->lock);
+    if (e->m.recorded)
+        point =
+            e->m.point; /* a later record does not move this wait (oracle event_wait.hostSync...) */
+    weir_lock_release(&e->lock);
+    weir_wait_points(&point, 1);
+    weir_printf_flush(e->ctx);
+    return weir_context_error(e->ctx);
+}
+
+struct stamp {
+    bool recorded, complete;
+    uint64_t ns;
+    struct weir_context *ctx;
+};
+
+static struct stamp read_stamp(struct weir_event *e)
+{
+    struct stamp s;
+
+    weir_lock_acquire(&e->lock);
+    s = (struct stamp){e->m.recorded, weir_model_event_is_complete(&e->m), e->time_ns, e->ctx};
+    weir_lock_release(&e->lock);
+    return s;
+}
+
+enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end, float *ms)
+{
+    struct stamp a, b;
+    enum weir_err err;
+
+    if ((start->flags | end->flags) & WEIR_EVENT_DISABLE_TIMING)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "an event without timing has no time");
+    a = read_stamp(start);
+    b = read_stamp(end);
+    if (!a.recorded || !b.recorded)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE,
+                         "an event that was never recorded has no time");
+    if (a.ctx != b.ctx)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "events of two devices");
+    err = weir_context_error(a.ctx);
+    if (err != WEIR_OK)
+        return err;
+    if (!a.complete || !b.complete)
+        return WEIR_ERR_NOT_READY;
+    *ms = (float)((double)(int64_t)(b.ns - a.ns) * 1e-6);
+    return WEIR_OK;
+}

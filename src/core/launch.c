@@ -1,0 +1,284 @@
+/* From a launch call to an operation. The hot path: function and stream are known, limits are
+ * constants of the profile, arguments are copied into the operation. Compiling is the engine's
+ * (prepare), so the call stays asynchronous. SPDX-License-Identifier: Apache-2.0 */
+#include "core/launch.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "core/services.h"
+#include "core/submit.h"
+#include "memory/memory.h"
+
+/* --- checks
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+#define GRID_X_MAX   2147483647u
+#define GRID_YZ_MAX  65535u
+#define BLOCK_XY_MAX 1024u
+#define BLOCK_Z_MAX  64u
+
+/* These limits are the same for every capability that Weir offers (profile attributes 2 to 7). */
+static bool shape_is_valid(const struct weir_launch_config *c, int max_threads)
+{
+    uint64_t threads = (uint64_t)c->block[0] * c->block[1] * c->block[2];
+
+    return c->grid[0] - 1u < GRID_X_MAX && c->grid[1] - 1u < GRID_YZ_MAX &&
+           c->grid[2] - 1u < GRID_YZ_MAX && c->block[0] - 1u < BLOCK_XY_MAX &&
+           c->block[1] - 1u < BLOCK_XY_MAX && c->block[2] - 1u < BLOCK_Z_MAX &&
+           threads <= (uint64_t)max_threads;
+}
+
+static enum weir_err check_cooperative(const struct weir_context *ctx,
+                                       const struct weir_function_image *image,
+                                       const struct weir_launch_config *c)
+{
+    int threads = (int)(c->block[0] * c->block[1] * c->block[2]);
+    uint64_t blocks = (uint64_t)c->grid[0] * c->grid[1] * c->grid[2];
+    uint64_t room = (uint64_t)weir_occupancy_blocks(ctx, image, threads, c->dynamic_shared_bytes) *
+                    (uint64_t)ctx->sm_count;
+
+    if (blocks > room)
+        return WEIR_FAIL(WEIR_ERR_COOPERATIVE_LAUNCH_TOO_LARGE, "%llu blocks, %llu fit",
+                         (unsigned long long)blocks, (unsigned long long)room);
+    return WEIR_OK;
+}
+
+static enum weir_err check(const struct weir_function *f, const struct weir_context *ctx,
+                           const struct weir_function_image *image,
+                           const struct weir_launch_config *c, void *const *args)
+{
+    if (WEIR_UNLIKELY(!shape_is_valid(c, image->info.max_threads)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: grid %ux%ux%u, block %ux%ux%u",
+                         f->name, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
+                         c->block[2]);
+    if (WEIR_UNLIKELY(
+            c->dynamic_shared_bytes >
+            (size_t)atomic_load_explicit(&image->max_dynamic_shared, memory_order_relaxed)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: %zu bytes of dynamic shared memory",
+                         f->name, c->dynamic_shared_bytes);
+    if (WEIR_UNLIKELY(!args && image->info.param_count))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: no arguments", f->name);
+    if (WEIR_UNLIKELY(image->info.unsupported)) {
+        weir_log_unsupported(f->name, "kernel uses %s", image->info.unsupported);
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s uses %s", f->name,
+                         image->info.unsupported);
+    }
+    return WEIR_UNLIKELY(c->cooperative) ? check_cooperative(ctx, image, c) : WEIR_OK;
+}
+
+/* --- kernels
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+/* On a worker, before the first block. */
+static enum weir_err prepare(struct weir_kernel_work *work)
+{
+    struct weir_kernel_op *op = work->work.owner;
+    enum weir_err err = weir_cg_kernel_code(op->image->kernel, work->launch.block, &work->code);
+
+    if (err != WEIR_OK) {
+        weir_log(WEIR_LOG_ERROR, "kernel %s: %s: %s", op->function->name, weir_err_name(err),
+                 weir_err_message());
+        return err;
+    }
+    work->launch.module_data = work->code->module_data;
+    return WEIR_OK;
+}
+
+static void fill_launch(struct weir_launch *l, struct weir_stream *s,
+                        const struct weir_launch_config *c)
+{
+    memcpy(l->grid, c->grid, sizeof l->grid);
+    memcpy(l->block, c->block, sizeof l->block);
+    l->dynamic_shared_bytes = (uint32_t)c->dynamic_shared_bytes;
+    l->services = &weir_kernel_services;
+    l->module_data = NULL;
+    l->window_base = weir_mem_window_base;
+    l->window_bytes = weir_mem_window_bytes;
+    l->grid_id = atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
+    l->device = (uint32_t)s->ctx->ordinal;
+    l->sm_count = (uint32_t)s->ctx->sm_count;
+    l->owner = s->ctx;
+}
+
+static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_engine engine,
+                      struct weir_op *op)
+{
+    work->engine = (uint8_t)engine;
+    work->priority = (int8_t)s->priority;
+    work->done = weir_op_done;
+    work->owner = op;
+    work->ready_ns = work->start_ns = work->end_ns = 0;
+}
+
+enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
+                                 const struct weir_launch_config *config, void *const *args)
+{
+    struct weir_function_image *image;
+    struct weir_kernel_op *op;
+    unsigned char *params, *heap = NULL;
+    enum weir_err err = weir_function_image(f, s->ctx, &image);
+
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        return err;
+    err = check(f, s->ctx, image, config, args);
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        return err;
+    if (WEIR_UNLIKELY(image->info.param_bytes > WEIR_INLINE_PARAMS)) {
+        heap = weir_alloc_aligned(64, WEIR_ALIGN_UP(image->info.param_bytes, 64));
+        if (!heap)
+            return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "arguments of %s", f->name);
+    }
+    op = (struct weir_kernel_op *)weir_submit_begin(s, WEIR_OP_KERNEL, WEIR_OP_LARGE);
+    if (WEIR_UNLIKELY(!op)) {
+        weir_free(heap);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "launch of %s", f->name);
+    }
+    params = heap ? heap : op->params;
+    for (uint32_t i = 0; i < image->info.param_count; i++)
+        memcpy(params + image->param_offsets[i], args[i], image->param_bytes[i]);
+    init_work(&op->work.work, s, WEIR_ENGINE_COMPUTE, &op->op);
+    op->work.prepare = prepare;
+    op->work.code = NULL;
+    fill_launch(&op->work.launch, s, config);
+    op->work.launch.params = params;
+    op->work.launch.param_bytes = (uint32_t)image->info.param_bytes;
+    op->function = f;
+    op->image = image;
+    op->heap_params = heap;
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+}
+
+/* --- host functions
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void run_host_func(struct weir_host_work *work)
+{
+    struct weir_host_op *op = work->work.owner;
+    union {
+        void *object;
+        void (*fn)(void *);
+    } f = {.object = op->fn};
+
+    weir_thread.host_func = true; /* calls are refused on this thread (oracle hostfunc_inside) */
+    atomic_fetch_add_explicit(&op->op.ctx->host_funcs, 1, memory_order_relaxed);
+    f.fn(op->user);
+    weir_thread.host_func = false;
+}
+
+static void run_callback(struct weir_host_work *work)
+{
+    struct weir_host_op *op = work->work.owner;
+    union {
+        void *object;
+        weir_callback_fn fn;
+    } f = {.object = op->fn};
+
+    weir_thread.host_func = true;
+    atomic_fetch_add_explicit(&op->op.ctx->host_funcs, 1, memory_order_relaxed);
+    f.fn(op->stream, (int)weir_context_error(op->op.ctx), op->user);
+    weir_thread.host_func = false;
+}
+
+static enum weir_err submit_host(struct weir_stream *s, enum weir_op_kind kind, void *fn,
+                                 void *user, void *handle, void (*run)(struct weir_host_work *))
+{
+    struct weir_host_op *op = (struct weir_host_op *)weir_submit_begin(s, kind, WEIR_OP_SMALL);
+
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a host function");
+    init_work(&op->work.work, s, WEIR_ENGINE_HOST, &op->op);
+    op->work.run = run;
+    op->fn = fn;
+    op->user = user;
+    op->stream = handle;
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+}
+
+enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *), void *user)
+{
+    union {
+        void (*fn)(void *);
+        void *object;
+    } f = {.fn = fn};
+
+    return submit_host(s, WEIR_OP_HOST_FUNC, f.object, user, NULL, run_host_func);
+}
+
+enum weir_err weir_launch_callback(struct weir_stream *s, void *handle, weir_callback_fn fn,
+                                   void *user)
+{
+    union {
+        weir_callback_fn fn;
+        void *object;
+    } f = {.fn = fn};
+
+    return submit_host(s, WEIR_OP_CALLBACK, f.object, user, handle, run_callback);
+}
+
+/* --- occupancy
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static int attribute(const struct weir_context *ctx, int id)
+{
+    int value = 0;
+
+    weir_context_attribute(ctx, id, &value);
+    return value;
+}
+
+/* Blocks that threads, block slots and registers allow; shared memory is left out. */
+static int blocks_without_shared(const struct weir_context *ctx,
+                                 const struct weir_function_image *image, int threads)
+{
+    const struct weir_profile *p = ctx->profile;
+    int warps = (threads + 31) / 32, blocks = attribute(ctx, WEIR_ATTR_MAX_BLOCKS_PER_SM);
+    int warp_registers =
+        (int)WEIR_ALIGN_UP(WEIR_ALIGN_UP(WEIR_MAX(image->info.registers, 1), p->register_unit) * 32,
+                           p->warp_register_unit);
+
+    if (threads > image->info.max_threads)
+        return 0;
+    blocks = WEIR_MIN(blocks, attribute(ctx, WEIR_ATTR_MAX_THREADS_PER_SM) / (warps * 32));
+    return WEIR_MIN(blocks,
+                    attribute(ctx, WEIR_ATTR_MAX_REGISTERS_PER_SM) / warp_registers / warps);
+}
+
+static size_t shared_of_block(const struct weir_context *ctx, size_t bytes)
+{
+    return WEIR_ALIGN_UP(bytes + (size_t)attribute(ctx, WEIR_ATTR_RESERVED_SHARED),
+                         (size_t)ctx->profile->shared_unit);
+}
+
+int weir_occupancy_blocks(const struct weir_context *ctx, const struct weir_function_image *image,
+                          int threads, size_t dynamic_shared)
+{
+    size_t per_sm = (size_t)attribute(ctx, WEIR_ATTR_MAX_SHARED_PER_SM);
+    size_t per_block = shared_of_block(ctx, image->info.static_shared_bytes + dynamic_shared);
+    int blocks = blocks_without_shared(ctx, image, threads);
+
+    if (dynamic_shared >
+        (size_t)atomic_load_explicit(&image->max_dynamic_shared, memory_order_relaxed))
+        return 0;
+    return (int)WEIR_MIN((size_t)blocks, per_sm / per_block);
+}
+
+size_t weir_occupancy_shared(const struct weir_context *ctx,
+                             const struct weir_function_image *image, int blocks, int threads)
+{
+    size_t per_sm = (size_t)attribute(ctx, WEIR_ATTR_MAX_SHARED_PER_SM);
+    size_t limit = (size_t)atomic_load_explicit(&image->max_dynamic_shared, memory_order_relaxed);
+    size_t reserved =
+        (size_t)attribute(ctx, WEIR_ATTR_RESERVED_SHARED) + image->info.static_shared_bytes;
+    size_t room;
+
+    if (blocks <= 0 || blocks > blocks_without_shared(ctx, image, threads))
+        return 0;
+    room = per_sm / (size_t)blocks & ~((size_t)ctx->profile->shared_unit - 1);
+    return room <= reserved ? 0 : WEIR_MIN(room - reserved, limit);
+}

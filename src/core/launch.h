@@ -1,0 +1,42 @@
+/* Kernel launches and host functions as operations.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_LAUNCH_H
+#define WEIR_CORE_LAUNCH_H
+
+#include "core/module.h"
+#include "core/stream.h"
+
+struct weir_launch_config {
+    uint32_t grid[3], block[3];
+    size_t dynamic_shared_bytes;
+    bool cooperative;
+};
+
+/* Checks, captures the arguments, appends to s; returns before the kernel runs. The kernel is
+ * compiled on an engine. args[i] points to the i-th argument. Errors: INVALID_VALUE for every bad
+ * configuration (oracle launch_config), COOPERATIVE_LAUNCH_TOO_LARGE, NOT_SUPPORTED for kernels
+ * with instructions that Weir has not, those of loading. */
+enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
+                                 const struct weir_launch_config *config,
+                                 void *const *args) WEIR_MUST_CHECK;
+
+/* cudaLaunchHostFunc: fn(user) on the device's host thread. */
+enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *),
+                                    void *user) WEIR_MUST_CHECK;
+
+/* cudaStreamAddCallback: fn(handle, status, user); called in a failed context as well. `handle` as
+ * the program gave it. */
+typedef void (*weir_callback_fn)(void *stream, int status, void *user);
+enum weir_err weir_launch_callback(struct weir_stream *s, void *handle, weir_callback_fn fn,
+                                   void *user) WEIR_MUST_CHECK;
+
+/* How many blocks of this kernel fit on one SM of the profile at a time (cudaOccupancy*): the
+ * smallest of what threads, blocks, registers and shared memory allow. 0 when one block does not
+ * fit. */
+int weir_occupancy_blocks(const struct weir_context *ctx, const struct weir_function_image *image,
+                          int threads, size_t dynamic_shared);
+/* The largest dynamic shared memory with which `blocks` blocks of `threads` threads still fit. */
+size_t weir_occupancy_shared(const struct weir_context *ctx,
+                             const struct weir_function_image *image, int blocks, int threads);
+
+#endif

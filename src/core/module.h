@@ -1,0 +1,120 @@
+/* Device code of the program: fat binaries and libraries, their kernels and variables. Registration
+ * only notes names; a module is unpacked and parsed, per device, when something of it is first
+ * used. SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_MODULE_H
+#define WEIR_CORE_MODULE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "codegen/codegen.h"
+#include "core/core.h"
+#include "fatbin/fatbin.h"
+
+struct weir_module;
+
+/* A kernel on one device. */
+struct weir_function_image {
+    struct weir_cg_kernel *kernel;
+    struct weir_cg_kernel_info info;
+    struct weir_cg_module *cg;
+    _Atomic int
+        max_dynamic_shared; /* cudaFuncAttributeMaxDynamicSharedMemorySize, as set or the default */
+    _Atomic int carveout, cache_config;
+    size_t *param_offsets, *param_bytes; /* info.param_count each */
+};
+
+struct weir_function {
+    struct weir_list link; /* its module's functions */
+    struct weir_module *module;
+    const void *stub; /* host address that stands for it, or NULL (library kernels) */
+    char *name;       /* mangled */
+    /* by device; the array is made at the first use. Released when complete. */
+    _Atomic(_Atomic(struct weir_function_image *) *) images;
+};
+
+struct weir_variable {
+    struct weir_list link;
+    struct weir_module *module;
+    const void *host; /* host address that stands for it, or NULL */
+    void **managed;   /* RegisterManagedVar: the program's pointer to fill */
+    char *name;
+    size_t bytes;
+    bool constant;
+};
+
+/* A module on one device. */
+struct weir_module_image {
+    enum weir_err error; /* of loading; then cg is NULL */
+    struct weir_cg_module *cg;
+    WEIR_VEC(void *) allocations;
+};
+
+struct weir_module {
+    struct weir_list link;
+    const void *data; /* wrapper struct, container or text: for messages and handles */
+    struct weir_fatbin fatbin;
+    char *ptx; /* library from plain PTX text; else NULL */
+    size_t ptx_bytes;
+    void *owned; /* a library's copy of its container or file */
+    enum weir_err open_error;
+    struct weir_list functions, variables;
+    struct weir_module_image
+        *images[WEIR_MAX_DEVICES]; /* guarded by the registry's lock (MODULES) */
+    bool library, complete; /* complete: all kernels of the image are in `functions` (libraries) */
+    struct weir_map
+        managed; /* address of each managed variable by name's hash: one for all devices */
+};
+
+/* --- registration (__cudaRegister*); never fails loudly: errors show at the first use
+ * ----------------------------- */
+
+struct weir_module *weir_module_register(const void *wrapper);
+void weir_module_unregister(struct weir_module *m);
+void weir_module_add_function(struct weir_module *m, const void *stub, const char *name);
+void weir_module_add_variable(struct weir_module *m, const void *host, void **managed,
+                              const char *name, size_t bytes, bool constant);
+/* Loads m on `device` and fills the program's pointers to managed variables. */
+enum weir_err weir_module_init_managed(struct weir_module *m, int device) WEIR_MUST_CHECK;
+
+/* --- libraries (cudaLibrary*)
+ * -------------------------------------------------------------------------------------- */
+
+/* PTX text (zero-terminated), a fat binary, or an ELF image (refused). Parsed now, on `device`. */
+enum weir_err weir_library_load(const void *code, size_t max_bytes, int device,
+                                struct weir_module **out) WEIR_MUST_CHECK;
+enum weir_err weir_library_unload(struct weir_module *m) WEIR_MUST_CHECK;
+/* NULL when m is no live library. */
+struct weir_module *weir_library_check(const void *handle);
+/* Errors: SYMBOL_NOT_FOUND. */
+enum weir_err weir_library_kernel(struct weir_module *m, const char *name,
+                                  struct weir_function **out) WEIR_MUST_CHECK;
+/* The n-th kernel in the image's order, NULL past the end. */
+struct weir_function *weir_library_kernel_at(struct weir_module *m, size_t n);
+
+/* --- use
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+/* The function behind a stub's address or a kernel handle. Errors: INVALID_DEVICE_FUNCTION (NULL),
+ * INVALID_RESOURCE_HANDLE. Fast when this thread has asked before. */
+enum weir_err weir_function_find(const void *stub, struct weir_function **out) WEIR_MUST_CHECK;
+/* Makes f's own address a handle that weir_function_find knows (cudaKernel_t, cudaFunction_t). */
+enum weir_err weir_function_handle(struct weir_function *f) WEIR_MUST_CHECK;
+/* Its image on ctx's device; loads the module when needed. */
+enum weir_err weir_function_image(struct weir_function *f, struct weir_context *ctx,
+                                  struct weir_function_image **out) WEIR_MUST_CHECK;
+/* Address and size of a __device__, __constant__ or __managed__ variable. Errors: INVALID_SYMBOL.
+ */
+enum weir_err weir_symbol_address(const void *host, struct weir_context *ctx, void **address,
+                                  size_t *bytes) WEIR_MUST_CHECK;
+enum weir_err weir_library_symbol(struct weir_module *m, const char *name, struct weir_context *ctx,
+                                  void **address, size_t *bytes) WEIR_MUST_CHECK;
+
+/* cudaDeviceReset. */
+void weir_module_unload_device(struct weir_context *ctx);
+
+#endif

@@ -1,0 +1,151 @@
+/* Streams: their life. Submission: submit.c. Rules: model/stream.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/stream.h"
+
+#include "base/alloc.h"
+
+_Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
+_Static_assert(sizeof(struct weir_event) <= 128, "slot size of events in core.c");
+
+/* Special handles of the runtime API. */
+#define HANDLE_DEFAULT    0
+#define HANDLE_LEGACY     1
+#define HANDLE_PER_THREAD 2
+
+#define ID_LEGACY 7 /* as measured (oracle stream_create.id_legacy0) */
+
+#define REUSE_DELAY                                                                                \
+    64 /* destroyed streams kept before one is reused: catches most uses after destroy */
+
+/* Moves streams that were destroyed with work left, and have finished since, to those for reuse. */
+static void sweep_locked(struct weir_context *ctx)
+{
+    struct weir_stream **link = &ctx->retired, *s;
+
+    while ((s = *link)) {
+        if (!weir_model_stream_is_idle(&s->m)) {
+            link = &s->retired_next;
+            continue;
+        }
+        *link = s->retired_next;
+        s->retired_next = NULL;
+        if (ctx->spare_last)
+            ctx->spare_last->retired_next = s;
+        else
+            ctx->spare_first = s;
+        ctx->spare_last = s;
+        ctx->spare_count++;
+    }
+}
+
+/* A stream struct goes on counting in its next life, on the same device (model/model.h). */
+static struct weir_stream *take_locked(struct weir_context *ctx)
+{
+    struct weir_stream *s;
+
+    sweep_locked(ctx);
+    if (ctx->spare_count <= REUSE_DELAY) {
+        s = weir_slots_take(&weir_core.streams);
+        if (s || !ctx->spare_count)
+            return s;
+    }
+    s = ctx->spare_first;
+    ctx->spare_first = s->retired_next;
+    if (!ctx->spare_first)
+        ctx->spare_last = NULL;
+    ctx->spare_count--;
+    return s;
+}
+
+enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
+                                 uint32_t flags, int priority, struct weir_stream **out)
+{
+    struct weir_stream *s;
+
+    weir_lock_acquire(&ctx->streams_lock);
+    s = take_locked(ctx);
+    if (!s) {
+        weir_lock_release(&ctx->streams_lock);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many streams");
+    }
+    weir_lock_init(&s->lock, WEIR_RANK_STREAM);
+    s->ctx = ctx;
+    s->id = cls == WEIR_STREAM_LEGACY ? ID_LEGACY : atomic_fetch_add(&weir_core.next_stream_id, 1);
+    s->epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
+    s->flags = flags;
+    s->priority = priority;
+    s->wait_seq = UINT64_MAX;
+    s->retired_next = NULL;
+    atomic_store_explicit(&s->sync_policy, 0, memory_order_relaxed);
+    weir_model_stream_init(&weir_core.model, &s->m, ctx->ordinal, cls, priority);
+    if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
+        weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
+    weir_lock_release(&ctx->streams_lock);
+    *out = s;
+    return WEIR_OK;
+}
+
+static void retire_locked(struct weir_stream *s)
+{
+    struct weir_context *ctx = s->ctx;
+
+    weir_lock_acquire(&s->lock);
+    weir_model_stream_finish(&s->m);
+    weir_lock_release(&s->lock);
+    s->retired_next = ctx->retired;
+    ctx->retired = s;
+    sweep_locked(ctx);
+}
+
+void weir_stream_retire(struct weir_stream *s)
+{
+    struct weir_context *ctx = s->ctx;
+
+    weir_lock_acquire(&ctx->streams_lock);
+    retire_locked(s);
+    weir_lock_release(&ctx->streams_lock);
+}
+
+void weir_stream_retire_all(struct weir_context *ctx)
+{
+    struct weir_model_device *d = &weir_core.model.devices[ctx->ordinal];
+
+    weir_lock_acquire(&ctx->streams_lock);
+    while (d->streams) {
+        struct weir_stream *s = weir_stream_of(d->streams);
+
+        weir_slot_kill(&s->slot);
+        retire_locked(s);
+    }
+    weir_lock_release(&ctx->streams_lock);
+}
+
+static enum weir_err get_special(uintptr_t handle, struct weir_stream **out)
+{
+    struct weir_context *ctx;
+    enum weir_err err = weir_context_current(&ctx);
+
+    if (err != WEIR_OK)
+        return err;
+    if (handle == HANDLE_DEFAULT)
+        handle = weir_thread.ptds ? HANDLE_PER_THREAD : HANDLE_LEGACY;
+    if (handle == HANDLE_LEGACY) {
+        *out = ctx->legacy;
+        return WEIR_OK;
+    }
+    return weir_thread_default_stream(ctx->ordinal, out);
+}
+
+enum weir_err weir_stream_get(void *handle, struct weir_stream **out)
+{
+    struct weir_stream *s;
+
+    if ((uintptr_t)handle <= HANDLE_PER_THREAD)
+        return get_special((uintptr_t)handle, out);
+    s = weir_slots_check(&weir_core.streams, handle);
+    if (WEIR_UNLIKELY(!s))
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no stream, or a destroyed one",
+                         handle);
+    *out = s;
+    return WEIR_OK;
+}

@@ -1,0 +1,175 @@
+/* Streams, events and operations: the model's objects with what running them needs (locks, engines,
+ * waiters). Submission and completion are in submit.c, host waits in wait.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_STREAM_H
+#define WEIR_CORE_STREAM_H
+
+#include "core/core.h"
+
+struct weir_op;
+
+struct weir_stream {
+    struct weir_slot slot; /* first: handle */
+    struct weir_lock lock; /* rank STREAM: the model's shard, and the fields below */
+    struct weir_model_stream m;
+
+    /* immutable while live */
+    struct weir_context *ctx;
+    uint64_t id, epoch;
+    uint32_t flags; /* cudaStreamNonBlocking */
+    int priority;   /* as the program sees it */
+    _Atomic int sync_policy;
+
+    /* guarded by lock */
+    struct weir_op *free_small, *free_large; /* finished operations, for reuse; linked by m.next */
+    uint64_t wait_seq;     /* the earliest number that a sleeping host thread waits for */
+    _Atomic uint32_t wake; /* futex word: changes when wait_seq is reached */
+    struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
+};
+
+static inline struct weir_stream *weir_stream_of(const struct weir_model_stream *m)
+{
+    return WEIR_CONTAINER_OF(m, struct weir_stream, m);
+}
+
+struct weir_event {
+    struct weir_slot slot; /* first: handle */
+    struct weir_lock lock; /* rank EVENT */
+    uint32_t flags;        /* immutable: cudaEvent* */
+    uint64_t epoch;
+
+    /* guarded by lock */
+    struct weir_model_event m;
+    struct weir_context *ctx; /* device of creation; that of its records */
+    uint64_t generation; /* of records and of the slot's owners: an old record's stamp is dropped */
+    uint64_t time_ns;    /* of the last record, once it is complete */
+};
+
+#define WEIR_EVENT_BLOCKING_SYNC  1u
+#define WEIR_EVENT_DISABLE_TIMING 2u
+#define WEIR_EVENT_INTERPROCESS   4u
+
+/* --- operations
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+enum weir_op_size { WEIR_OP_SMALL, WEIR_OP_LARGE };
+
+struct weir_op {
+    struct weir_model_op m;     /* first */
+    uint32_t refs;              /* guarded by the stream's lock: 1 while queued, +1 per helper */
+    uint8_t size;               /* enum weir_op_size */
+    _Atomic uint8_t dispatched; /* handed to an engine: helpers may ask for it */
+    struct weir_context *ctx;
+};
+
+struct weir_record_op {
+    struct weir_op op;
+    struct weir_event *event; /* NULL: no time wanted */
+    uint64_t generation;
+};
+
+struct weir_host_op {
+    struct weir_op op;
+    struct weir_host_work work;
+    void *fn; /* cudaHostFn_t, or for CALLBACK cudaStreamCallback_t */
+    void *user;
+    void *stream; /* CALLBACK: the handle as given */
+};
+
+/* A free at its place in the stream (cudaFreeAsync). */
+struct weir_free_op {
+    struct weir_op op;
+    void *ptr;
+};
+
+#define WEIR_INLINE_PARAMS 256
+
+struct weir_kernel_op {
+    struct weir_op op;
+    struct weir_kernel_work work;
+    struct weir_function *function;
+    struct weir_function_image *image;
+    void *heap_params; /* more than WEIR_INLINE_PARAMS */
+    WEIR_ALIGNED(64) unsigned char params[WEIR_INLINE_PARAMS];
+};
+
+struct weir_copy_op {
+    struct weir_op op;
+    struct weir_copy_work work;
+    void *staging; /* captured source, freed at completion */
+    size_t staging_bytes;
+};
+
+/* --- streams (stream.c)
+ * -------------------------------------------------------------------------------------------- */
+
+/* Errors: MEMORY_ALLOCATION. Thread: any. */
+enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
+                                 uint32_t flags, int priority,
+                                 struct weir_stream **out) WEIR_MUST_CHECK;
+/* Does not wait: work left runs to its end. The caller has killed the handle (or owns the stream
+ * otherwise). */
+void weir_stream_retire(struct weir_stream *s);
+/* The stream behind a handle, the special ones (0, 1 legacy, 2 per thread) of the current device
+ * included. Errors: INVALID_RESOURCE_HANDLE, CONTEXT_IS_DESTROYED, those of weir_context_current.
+ */
+enum weir_err weir_stream_get(void *handle, struct weir_stream **out) WEIR_MUST_CHECK;
+void weir_stream_retire_all(struct weir_context *ctx); /* reset */
+
+/* --- events (event.c)
+ * ---------------------------------------------------------------------------------------------- */
+
+enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags,
+                                struct weir_event **out) WEIR_MUST_CHECK;
+enum weir_err weir_event_get(void *handle, struct weir_event **out) WEIR_MUST_CHECK;
+enum weir_err weir_event_destroy(struct weir_event *e) WEIR_MUST_CHECK;
+enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s) WEIR_MUST_CHECK;
+/* Later work in s waits for e's last record. */
+enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s) WEIR_MUST_CHECK;
+enum weir_err weir_event_query(struct weir_event *e) WEIR_MUST_CHECK; /* OK, NOT_READY */
+enum weir_err weir_event_synchronize(struct weir_event *e) WEIR_MUST_CHECK;
+enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end,
+                                 float *ms) WEIR_MUST_CHECK;
+
+/* --- submission (submit.c)
+ * ----------------------------------------------------------------------------------------- */
+
+/* Locks what a submission into s needs and gives an operation to fill (kind and payload; m is the
+ * model's), or NULL when out of memory (nothing stays locked). Exactly one of the three calls below
+ * must follow, soon. */
+struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
+                                  enum weir_op_size size);
+/* Appends op, unlocks, and starts what is ready. *ready (may be NULL) tells whether op itself could
+ * start at once. Errors: MEMORY_ALLOCATION (op is dropped). */
+enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
+                              const struct weir_model_dep *deps, size_t count,
+                              struct weir_model_point *point, bool *ready) WEIR_MUST_CHECK;
+/* The same for a record (weir_model_record); e's lock is taken inside. op may be NULL. */
+enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
+                                     struct weir_event *e) WEIR_MUST_CHECK;
+
+/* Lock and unlock s, or for a legacy stream all streams of its device. */
+void weir_submit_lock(struct weir_stream *s);
+void weir_submit_unlock(struct weir_stream *s);
+
+/* --- host waits (wait.c)
+ * ------------------------------------------------------------------------------------------- */
+
+/* Waits, helping, until the points hold. Holds no lock. Does not look at errors. */
+void weir_wait_points(const struct weir_model_point *points, size_t count);
+/* cudaStreamSynchronize's, cudaDeviceSynchronize's waits. Errors: the context's sticky error,
+ * MEMORY_ALLOCATION. */
+enum weir_err weir_wait_stream(struct weir_stream *s) WEIR_MUST_CHECK;
+enum weir_err weir_wait_device(struct weir_context *ctx) WEIR_MUST_CHECK;
+/* False on time-out; used at exit, where the program may have left a kernel that never ends. */
+bool weir_wait_device_for(struct weir_context *ctx, uint64_t timeout_ns);
+/* cudaStreamQuery. OK, NOT_READY, the sticky error. */
+enum weir_err weir_query_stream(struct weir_stream *s) WEIR_MUST_CHECK;
+
+static inline enum weir_err weir_context_error(const struct weir_context *ctx)
+{
+    return (enum weir_err)atomic_load_explicit(&ctx->error, memory_order_acquire);
+}
+
+#endif

@@ -1,0 +1,400 @@
+/* Operations from submission to completion. The model says what may start; this file hands it to
+ * the engines or runs it in place, and carries the model's messages between streams (model.h,
+ * "Messages"). Next stage: device/device.h.
+ *
+ * An operation's memory belongs to its stream's free lists: taken and given back under the stream's
+ * lock, which a submission and a completion hold anyway. A helping waiter counts as a reference
+ * (wait.c). SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "core/pool.h"
+#include "core/submit.h"
+
+#define SMALL_BYTES                                                                                \
+    WEIR_MAX(sizeof(struct weir_host_op),                                                          \
+             WEIR_MAX(sizeof(struct weir_record_op), sizeof(struct weir_free_op)))
+#define LARGE_BYTES WEIR_MAX(sizeof(struct weir_kernel_op), sizeof(struct weir_copy_op))
+#define OP_CHUNK    16 /* operations made at a time */
+
+/* --- memory of operations
+ * ------------------------------------------------------------------------------------------ */
+
+static bool grow_locked(struct weir_op **list, enum weir_op_size size)
+{
+    size_t bytes = WEIR_ALIGN_UP(size == WEIR_OP_SMALL ? SMALL_BYTES : LARGE_BYTES, 64);
+    char *chunk = weir_alloc_aligned(64, bytes * OP_CHUNK);
+
+    if (!chunk)
+        return false;
+    memset(chunk, 0, bytes * OP_CHUNK);
+    for (int i = 0; i < OP_CHUNK; i++) {
+        struct weir_op *op = (struct weir_op *)(chunk + bytes * (size_t)i);
+
+        op->size = (uint8_t)size;
+        op->m.next = &(*list)->m;
+        *list = op;
+    }
+    return true;
+}
+
+static struct weir_op *take_locked(struct weir_stream *s, enum weir_op_size size)
+{
+    struct weir_op **list = size == WEIR_OP_SMALL ? &s->free_small : &s->free_large;
+    struct weir_op *op = *list;
+
+    if (WEIR_UNLIKELY(!op)) {
+        if (!grow_locked(list, size))
+            return NULL;
+        op = *list;
+    }
+    *list = (struct weir_op *)op->m.next;
+    op->refs = 1;
+    op->m.fails = 0;
+    atomic_store_explicit(&op->dispatched, 0, memory_order_relaxed);
+    op->ctx = s->ctx;
+    return op;
+}
+
+void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
+{
+    struct weir_op **list = op->size == WEIR_OP_SMALL ? &s->free_small : &s->free_large;
+
+    if (--op->refs > 0)
+        return;
+    op->m.next = &(*list)->m;
+    *list = op;
+}
+
+/* --- locks
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+void weir_submit_lock(struct weir_stream *s)
+{
+    if (!weir_model_needs_all(&s->m)) {
+        weir_lock_acquire(&s->lock);
+        return;
+    }
+    weir_lock_acquire(&s->ctx->streams_lock);
+    for (struct weir_model_stream *t = weir_core.model.devices[s->ctx->ordinal].streams; t;
+         t = t->device_next)
+        weir_lock_acquire(&weir_stream_of(t)->lock);
+    weir_lock_acquire(&s->lock);
+}
+
+void weir_submit_unlock(struct weir_stream *s)
+{
+    if (!weir_model_needs_all(&s->m)) {
+        weir_lock_release(&s->lock);
+        return;
+    }
+    weir_lock_release(&s->lock);
+    for (struct weir_model_stream *t = weir_core.model.devices[s->ctx->ordinal].streams; t;
+         t = t->device_next)
+        weir_lock_release(&weir_stream_of(t)->lock);
+    weir_lock_release(&s->ctx->streams_lock);
+}
+
+/* --- running
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+static void free_payload(struct weir_op *op)
+{
+    if (op->m.kind == WEIR_OP_KERNEL) {
+        struct weir_kernel_op *kernel = (struct weir_kernel_op *)op;
+
+        weir_free(kernel->heap_params);
+        kernel->heap_params = NULL;
+    } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
+        struct weir_copy_op *copy = (struct weir_copy_op *)op;
+
+        if (copy->staging) {
+            weir_free(copy->staging);
+            copy->staging = NULL;
+            atomic_fetch_sub_explicit(&op->ctx->staging_bytes, copy->staging_bytes,
+                                      memory_order_relaxed);
+        }
+    }
+}
+
+/* True when sleepers have to be woken, after the lock is released. */
+static bool complete_locked(struct weir_stream *s, struct weir_op *op, struct weir_model_out *out)
+{
+    weir_model_complete(&op->m, out);
+    weir_op_unref_locked(s, op);
+    if (WEIR_LIKELY(atomic_load_explicit(&s->m.completed, memory_order_relaxed) < s->wait_seq))
+        return false;
+    s->wait_seq = UINT64_MAX;
+    atomic_fetch_add_explicit(&s->wake, 1, memory_order_release);
+    return true;
+}
+
+static void complete(struct weir_op *op, struct weir_model_out *out)
+{
+    struct weir_stream *s = weir_stream_of(op->m.stream);
+    bool wake;
+
+    weir_lock_acquire(&s->lock);
+    wake = complete_locked(s, op, out);
+    weir_lock_release(&s->lock);
+    if (wake)
+        weir_futex_wake(&s->wake, INT_MAX);
+}
+
+static bool runs_in_place(const struct weir_op *op)
+{
+    switch (op->m.kind) {
+    case WEIR_OP_RECORD:
+    case WEIR_OP_WAIT:
+    case WEIR_OP_MARKER:
+    case WEIR_OP_ALLOC:
+    case WEIR_OP_FREE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void run_in_place(struct weir_op *op)
+{
+    if (op->m.kind == WEIR_OP_RECORD) {
+        struct weir_record_op *record = (struct weir_record_op *)op;
+        struct weir_event *e = record->event;
+
+        if (e) {
+            weir_lock_acquire(&e->lock);
+            if (e->generation ==
+                record->generation) /* else recorded again, or destroyed, meanwhile */
+                e->time_ns = weir_clock_ns();
+            weir_lock_release(&e->lock);
+        }
+    } else if (op->m.kind == WEIR_OP_FREE) {
+        weir_pool_finish_free(((struct weir_free_op *)op)->ptr);
+    }
+}
+
+static struct weir_work *engine_work(struct weir_op *op)
+{
+    switch (op->m.kind) {
+    case WEIR_OP_KERNEL:
+        return &((struct weir_kernel_op *)op)->work.work;
+    case WEIR_OP_COPY:
+    case WEIR_OP_MEMSET:
+        return &((struct weir_copy_op *)op)->work.work;
+    case WEIR_OP_HOST_FUNC:
+    case WEIR_OP_CALLBACK:
+        return &((struct weir_host_op *)op)->work.work;
+    default:
+        return NULL;
+    }
+}
+
+struct weir_work *weir_op_work(struct weir_op *op)
+{
+    return engine_work(op);
+}
+
+/* op may start: the model found all its edges to hold. */
+static void start(struct weir_op *op, struct weir_model_out *out)
+{
+    struct weir_work *work;
+
+    if (runs_in_place(op)) {
+        run_in_place(op);
+        complete(op, out);
+        return;
+    }
+    /* In a failed context nothing runs, but for callbacks: they get the error (oracle
+     * hostfunc_after_error). */
+    if (WEIR_UNLIKELY(weir_context_error(op->ctx)) && op->m.kind != WEIR_OP_CALLBACK) {
+        free_payload(op);
+        complete(op, out);
+        return;
+    }
+    work = engine_work(op);
+    atomic_store_explicit(&op->dispatched, 1,
+                          memory_order_release); /* pairs with find_helpable in wait.c */
+    weir_device_submit(op->ctx->engines, work);
+}
+
+static struct weir_op *pop(struct weir_model_op **first, struct weir_model_op ***tail)
+{
+    struct weir_model_op *op = *first;
+
+    *first = op->out_next;
+    if (!*first)
+        *tail = first;
+    return (struct weir_op *)op;
+}
+
+/* Carries out the model's messages until none is left. Holds no lock. Work that completes in place
+ * is a loop here, never a recursion: chains of events are as long as programs make them. */
+static void pump(struct weir_model_out *out)
+{
+    for (;;) {
+        struct weir_op *op;
+        struct weir_stream *own;
+
+        if (out->ready) {
+            start(pop(&out->ready, &out->ready_tail), out);
+            continue;
+        }
+        if (out->notified) {
+            op = pop(&out->notified, &out->notified_tail);
+        } else if (out->blocked) {
+            struct weir_stream *other;
+            bool subscribed;
+
+            op = pop(&out->blocked, &out->blocked_tail);
+            other = weir_stream_of(op->m.deps[op->m.dep_pos].point.stream);
+            weir_lock_acquire(&other->lock);
+            subscribed = weir_model_subscribe(&op->m);
+            weir_lock_release(&other->lock);
+            if (subscribed)
+                continue;
+        } else {
+            return;
+        }
+        own = weir_stream_of(op->m.stream);
+        weir_lock_acquire(&own->lock);
+        weir_model_resume(&op->m, out);
+        weir_lock_release(&own->lock);
+    }
+}
+
+void weir_op_done(struct weir_work *work, enum weir_err status)
+{
+    struct weir_op *op = work->owner;
+    struct weir_model_out out;
+
+    if (WEIR_UNLIKELY(status != WEIR_OK)) {
+        weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", op->ctx->ordinal, weir_err_name(status),
+                 weir_err_message());
+        weir_context_fail(op->ctx, status);
+    }
+    free_payload(op);
+    weir_model_out_init(&out);
+    complete(op, &out);
+    pump(&out);
+}
+
+/* --- submission
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+/* A stream takes so many operations, then the enqueueing call waits (oracle queue_depth): bounds
+ * memory as well. */
+#define QUEUE_DEPTH 1021
+
+static bool counts_in_queue(enum weir_op_kind kind)
+{
+    return kind != WEIR_OP_WAIT && kind != WEIR_OP_HOST_FUNC && kind != WEIR_OP_MARKER &&
+           kind != WEIR_OP_CALLBACK;
+}
+
+static void wait_for_room(struct weir_stream *s)
+{
+    struct weir_model_point point = {.stream = &s->m};
+    uint64_t last = atomic_load_explicit(&s->m.last, memory_order_relaxed), start;
+
+    if (last - atomic_load_explicit(&s->m.completed, memory_order_acquire) < QUEUE_DEPTH)
+        return;
+    point.seq = last - QUEUE_DEPTH + 1;
+    start = weir_clock_ns();
+    weir_wait_points(&point, 1);
+    weir_context_count_sync(s->ctx, WEIR_SYNC_QUEUE_FULL, weir_clock_ns() - start);
+}
+
+struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
+                                  enum weir_op_size size)
+{
+    struct weir_op *op;
+
+    if (counts_in_queue(kind))
+        wait_for_room(s);
+    weir_submit_lock(s);
+    op = take_locked(s, size);
+    if (WEIR_UNLIKELY(!op)) {
+        weir_submit_unlock(s);
+        return NULL;
+    }
+    op->m.kind = (uint8_t)kind;
+    return op;
+}
+
+/* After the model took op: runs it under the locks already held when it can run in place now. True:
+ * wake sleepers. */
+static bool run_now_locked(struct weir_stream *s, struct weir_op *op, struct weir_model_out *out)
+{
+    if (out->ready != &op->m || !runs_in_place(op))
+        return false;
+    weir_model_out_init(out);
+    run_in_place(op);
+    return complete_locked(s, op, out);
+}
+
+enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
+                              const struct weir_model_dep *deps, size_t count,
+                              struct weir_model_point *point, bool *ready)
+{
+    struct weir_model_out out;
+    bool wake;
+
+    weir_model_out_init(&out);
+    if (WEIR_UNLIKELY(weir_model_submit_after(&s->m, &op->m, deps, count, &out) != WEIR_MODEL_OK)) {
+        free_payload(op);
+        weir_op_unref_locked(s, op);
+        weir_submit_unlock(s);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of an operation");
+    }
+    if (point)
+        *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
+    if (ready)
+        *ready = out.ready == &op->m;
+    wake = run_now_locked(s, op, &out);
+    weir_submit_unlock(s);
+    if (wake)
+        weir_futex_wake(&s->wake, INT_MAX);
+    pump(&out);
+    return WEIR_OK;
+}
+
+enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
+                                     struct weir_event *e)
+{
+    struct weir_model_out out;
+    enum weir_model_result result;
+    bool wake = false;
+
+    weir_model_out_init(&out);
+    weir_lock_acquire(&e->lock);
+    result = weir_model_record(&e->m, &s->m, op ? &op->m : NULL, &out);
+    if (result == WEIR_MODEL_OK) {
+        e->generation++;
+        e->ctx = s->ctx;
+        if (op) {
+            ((struct weir_record_op *)op)->event = e->flags & WEIR_EVENT_DISABLE_TIMING ? NULL : e;
+            ((struct weir_record_op *)op)->generation = e->generation;
+        }
+    }
+    weir_lock_release(&e->lock);
+    if (WEIR_UNLIKELY(result != WEIR_MODEL_OK)) {
+        if (op)
+            weir_op_unref_locked(s, op);
+        weir_submit_unlock(s);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of an event record");
+    }
+    if (op)
+        wake = run_now_locked(s, op, &out);
+    weir_submit_unlock(s);
+    if (wake)
+        weir_futex_wake(&s->wake, INT_MAX);
+    pump(&out);
+    return WEIR_OK;
+}

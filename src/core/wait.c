@@ -1,0 +1,202 @@
+/* The host waits. A waiter first helps: it looks for the operation that its wait hangs on,
+ * following blocked operations to the streams they wait for, and runs a piece of it itself. Then it
+ * spins for a moment, then sleeps on the stream's futex word until the number it waits for is
+ * reached. SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "core/services.h"
+#include "core/stream.h"
+#include "core/submit.h"
+
+#define HELP_DEPTH   16 /* streams followed from one wait */
+#define POINTS_STACK 32
+#define SPIN_STEP    32
+
+/* The operation that keeps `p` from holding and that a helper may run; a reference is taken. NULL:
+ * nothing to help. */
+static struct weir_op *find_helpable(const struct weir_model_point *p)
+{
+    const struct weir_model_stream *next = p->stream;
+
+    for (int depth = 0; next && depth < HELP_DEPTH; depth++) {
+        struct weir_stream *s = weir_stream_of(next);
+        struct weir_op *op, *found = NULL;
+
+        next = NULL;
+        weir_lock_acquire(&s->lock);
+        op = (struct weir_op *)s->m.head;
+        if (op && op->m.state == WEIR_OP_READY) {
+            if ((op->m.kind == WEIR_OP_KERNEL || op->m.kind == WEIR_OP_COPY ||
+                 op->m.kind == WEIR_OP_MEMSET) &&
+                atomic_load_explicit(&op->dispatched, memory_order_acquire)) {
+                op->refs++;
+                found = op;
+            }
+        } else if (op && op->m.state == WEIR_OP_BLOCKED && op->m.dep_pos < op->m.dep_count) {
+            next = op->m.deps[op->m.dep_pos].point.stream;
+        }
+        weir_lock_release(&s->lock);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static bool help(const struct weir_model_point *p)
+{
+    struct weir_op *op = find_helpable(p);
+    struct weir_stream *s;
+    bool did;
+
+    if (!op)
+        return false;
+    s = weir_stream_of(op->m.stream);
+    did = weir_device_help(op->ctx->engines, weir_op_work(op), NULL);
+    weir_lock_acquire(&s->lock);
+    weir_op_unref_locked(s, op);
+    weir_lock_release(&s->lock);
+    return did;
+}
+
+/* Sleeps until s's completion passes p, or something else wakes the stream's sleepers. */
+static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
+{
+    struct weir_stream *s = weir_stream_of(p->stream);
+    uint32_t word;
+
+    weir_lock_acquire(&s->lock);
+    if (weir_model_point_holds(p)) {
+        weir_lock_release(&s->lock);
+        return;
+    }
+    if (p->seq < s->wait_seq)
+        s->wait_seq = p->seq;
+    word = atomic_load_explicit(&s->wake, memory_order_relaxed);
+    weir_lock_release(&s->lock);
+    weir_lock_check_none_held();
+    weir_futex_wait(&s->wake, word, timeout_ns);
+}
+
+static bool wait_point(const struct weir_model_point *p, uint64_t deadline_ns)
+{
+    uint64_t spin_until = 0;
+
+    while (!weir_model_point_holds(p)) {
+        uint64_t now;
+
+        if (weir_core.config.help && help(p)) {
+            spin_until = 0;
+            continue;
+        }
+        now = weir_clock_ns();
+        if (now >= deadline_ns)
+            return false;
+        if (!spin_until)
+            spin_until = now + (uint64_t)weir_core.config.spin_ns;
+        if (now < spin_until) {
+            for (int i = 0; i < SPIN_STEP && !weir_model_point_holds(p); i++)
+                weir_cpu_relax();
+            continue;
+        }
+        sleep_on(p, deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
+    }
+    return true;
+}
+
+void weir_wait_points(const struct weir_model_point *points, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        wait_point(&points[i], UINT64_MAX);
+}
+
+/* Collects into `stack`, or into memory of its own when there are many. *out is the caller's to
+ * free when != stack. */
+static enum weir_err collect(struct weir_context *ctx, struct weir_stream *s,
+                             struct weir_model_point *stack, struct weir_model_point **out,
+                             size_t *count)
+{
+    size_t cap = POINTS_STACK;
+
+    *out = stack;
+    for (;;) {
+        weir_lock_acquire(&ctx->streams_lock);
+        *count = s ? weir_model_stream_targets(&s->m, *out, cap)
+                   : weir_model_device_targets(&weir_core.model, ctx->ordinal, *out, cap);
+        weir_lock_release(&ctx->streams_lock);
+        if (*count <= cap)
+            return WEIR_OK;
+        if (*out != stack)
+            weir_free(*out);
+        cap = *count * 2;
+        *out = weir_alloc(cap * sizeof **out);
+        if (!*out)
+            return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "list of %zu streams to wait for", cap);
+    }
+}
+
+static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *s,
+                                  uint64_t deadline_ns, bool *in_time)
+{
+    struct weir_model_point stack[POINTS_STACK], *points;
+    enum weir_err err;
+    size_t count;
+    bool ok = true;
+
+    err = collect(ctx, s, stack, &points, &count);
+    if (err != WEIR_OK)
+        return err;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = wait_point(&points[i], deadline_ns);
+    if (points != stack)
+        weir_free(points);
+    if (in_time)
+        *in_time = ok;
+    weir_printf_flush(ctx);
+    return weir_context_error(ctx);
+}
+
+enum weir_err weir_wait_stream(struct weir_stream *s)
+{
+    struct weir_model_point point;
+
+    if (weir_model_needs_all(&s->m))
+        return wait_targets(s->ctx, s, UINT64_MAX, NULL);
+    point =
+        (struct weir_model_point){&s->m, atomic_load_explicit(&s->m.last, memory_order_acquire)};
+    wait_point(&point, UINT64_MAX);
+    weir_printf_flush(s->ctx);
+    return weir_context_error(s->ctx);
+}
+
+enum weir_err weir_wait_device(struct weir_context *ctx)
+{
+    return wait_targets(ctx, NULL, UINT64_MAX, NULL);
+}
+
+bool weir_wait_device_for(struct weir_context *ctx, uint64_t timeout_ns)
+{
+    bool in_time = false;
+
+    /* The error, if any, was reported to the program or will never be. */
+    (void)!wait_targets(ctx, NULL, weir_clock_ns() + timeout_ns, &in_time);
+    return in_time;
+}
+
+enum weir_err weir_query_stream(struct weir_stream *s)
+{
+    struct weir_model_point point;
+    enum weir_err err = weir_context_error(s->ctx);
+    size_t count;
+
+    if (err != WEIR_OK)
+        return err;
+    weir_lock_acquire(&s->ctx->streams_lock);
+    count = weir_model_stream_targets(&s->m, &point, 1);
+    weir_lock_release(&s->ctx->streams_lock);
+    if (count)
+        return WEIR_ERR_NOT_READY; /* not an error that anyone needs a message for */
+    return weir_context_error(s->ctx);
+}
