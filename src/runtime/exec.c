@@ -1,0 +1,286 @@
+/* Execution control: launches, function attributes, host functions.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/log.h"
+#include "core/launch.h"
+#include "runtime/rt.h"
+
+static struct weir_launch_config make_config(dim3 grid, dim3 block, size_t shared, bool cooperative)
+{
+    return (struct weir_launch_config){
+        .grid = {grid.x, grid.y, grid.z},
+        .block = {block.x, block.y, block.z},
+        .dynamic_shared_bytes = shared,
+        .cooperative = cooperative,
+    };
+}
+
+static enum weir_err launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+                            cudaStream_t stream, bool cooperative)
+{
+    struct weir_launch_config config = make_config(grid, block, shared, cooperative);
+    struct weir_function *f;
+    struct weir_stream *s;
+
+    RT_TRY(weir_function_find(func, &f));
+    RT_TRY(weir_stream_get(stream, &s));
+    return weir_launch_kernel(f, s, &config, args);
+}
+
+enum weir_err weir_rt_LaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                   size_t sharedMem, cudaStream_t stream)
+{
+    return launch(func, gridDim, blockDim, args, sharedMem, stream, false);
+}
+
+enum weir_err weir_rt_internal_LaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
+                                            void **args, size_t sharedMem, cudaStream_t stream)
+{
+    return launch(kernel, gridDim, blockDim, args, sharedMem, stream, false);
+}
+
+enum weir_err weir_rt_LaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
+                                              void **args, size_t sharedMem, cudaStream_t stream)
+{
+    return launch(func, gridDim, blockDim, args, sharedMem, stream, true);
+}
+
+/* Attributes that only hint are ignored; those that change what the launch means are refused by
+ * name. */
+static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
+                                     struct weir_launch_config *config)
+{
+    static const char *const refused[] = {
+        [cudaLaunchAttributeProgrammaticEvent] = "cudaLaunchAttributeProgrammaticEvent",
+        [cudaLaunchAttributeLaunchCompletionEvent] = "cudaLaunchAttributeLaunchCompletionEvent",
+        [cudaLaunchAttributeDeviceUpdatableKernelNode] =
+            "cudaLaunchAttributeDeviceUpdatableKernelNode",
+    };
+
+    switch (a->id) {
+    case cudaLaunchAttributeCooperative:
+        config->cooperative = a->val.cooperative != 0;
+        return WEIR_OK;
+    case cudaLaunchAttributeClusterDimension:
+        if (a->val.clusterDim.x == 1 && a->val.clusterDim.y == 1 && a->val.clusterDim.z == 1)
+            return WEIR_OK;
+        /* Clusters need capability 9.0, and the profile says that the device has none. */
+        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "cluster of %u x %u x %u blocks",
+                         a->val.clusterDim.x, a->val.clusterDim.y, a->val.clusterDim.z);
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributeProgrammaticStreamSerialization: /* allows an earlier start, never asks
+                                                                for it */
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
+        return WEIR_OK;
+    case cudaLaunchAttributeProgrammaticEvent:
+    case cudaLaunchAttributeLaunchCompletionEvent:
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+        weir_log_unsupported(refused[a->id], "launch attribute");
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "launch attribute %s", refused[a->id]);
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch attribute %d", (int)a->id);
+    }
+}
+
+enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
+                                      void **args)
+{
+    struct weir_launch_config c;
+    struct weir_function *f;
+    struct weir_stream *s;
+
+    RT_REQUIRE(config);
+    c = make_config(config->gridDim, config->blockDim, config->dynamicSmemBytes, false);
+    if (config->numAttrs && !config->attrs)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u launch attributes at NULL", config->numAttrs);
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        RT_TRY(apply_attribute(&config->attrs[i], &c));
+    RT_TRY(weir_function_find(func, &f));
+    RT_TRY(weir_stream_get(config->stream, &s));
+    return weir_launch_kernel(f, s, &c, args);
+}
+
+enum weir_err weir_rt_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(fn);
+    RT_TRY(weir_stream_get(stream, &s));
+    return weir_launch_host_func(s, fn, userData);
+}
+
+/* --- functions
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static enum weir_err find_image(const void *func, struct weir_function **f,
+                                struct weir_context **ctx, struct weir_function_image **image)
+{
+    RT_TRY(weir_function_find(func, f));
+    RT_TRY(weir_context_current(ctx));
+    return weir_function_image(*f, *ctx, image);
+}
+
+enum weir_err weir_rt_FuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
+{
+    struct weir_function_image *image;
+    struct weir_context *ctx;
+    struct weir_function *f;
+
+    RT_REQUIRE(attr);
+    RT_TRY(find_image(func, &f, &ctx, &image));
+    memset(attr, 0, sizeof *attr);
+    attr->sharedSizeBytes = image->info.static_shared_bytes;
+    attr->constSizeBytes = image->info.const_bytes;
+    attr->localSizeBytes = image->info.local_bytes;
+    attr->maxThreadsPerBlock = image->info.max_threads;
+    attr->numRegs = image->info.registers;
+    attr->ptxVersion = image->info.sm;
+    attr->binaryVersion = ctx->profile->major * 10 + ctx->profile->minor;
+    attr->maxDynamicSharedSizeBytes = atomic_load(&image->max_dynamic_shared);
+    attr->preferredShmemCarveout = atomic_load(&image->carveout);
+    return WEIR_OK;
+}
+
+static enum weir_err set_attribute(struct weir_context *ctx, struct weir_function_image *image,
+                                   enum cudaFuncAttribute attr, int value)
+{
+    int optin = 0;
+
+    switch (attr) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+        weir_context_attribute(ctx, WEIR_ATTR_MAX_SHARED_OPTIN, &optin);
+        if (value < 0 || value > optin - (int)image->info.static_shared_bytes)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                             "%d bytes of dynamic shared memory, at most %d", value,
+                             optin - (int)image->info.static_shared_bytes);
+        atomic_store(&image->max_dynamic_shared, value);
+        return WEIR_OK;
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+        if (value < -1 || value > 100)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "carve-out of %d per cent", value);
+        atomic_store(&image->carveout, value);
+        return WEIR_OK;
+    case cudaFuncAttributeClusterDimMustBeSet:
+    case cudaFuncAttributeRequiredClusterWidth:
+    case cudaFuncAttributeRequiredClusterHeight:
+    case cudaFuncAttributeRequiredClusterDepth:
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+    case cudaFuncAttributeClusterSchedulingPolicyPreference:
+        if (value == 0)
+            return WEIR_OK;
+        weir_log_unsupported("clusters of blocks", "cudaFuncSetAttribute %d", (int)attr);
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "clusters of blocks");
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "function attribute %d", (int)attr);
+    }
+}
+
+enum weir_err weir_rt_FuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+{
+    struct weir_function_image *image;
+    struct weir_context *ctx;
+    struct weir_function *f;
+
+    RT_TRY(find_image(func, &f, &ctx, &image));
+    return set_attribute(ctx, image, attr, value);
+}
+
+enum weir_err weir_rt_KernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
+                                                  int value, int device)
+{
+    struct weir_function_image *image;
+    struct weir_context *ctx;
+    struct weir_function *f;
+
+    RT_TRY(weir_function_find(kernel, &f));
+    RT_TRY(weir_context_get(device, &ctx));
+    RT_TRY(weir_function_image(f, ctx, &image));
+    return set_attribute(ctx, image, attr, value);
+}
+
+enum weir_err weir_rt_FuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)
+{
+    struct weir_function_image *image;
+    struct weir_context *ctx;
+    struct weir_function *f;
+
+    if ((unsigned)cacheConfig > cudaFuncCachePreferEqual)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "cache configuration %d", (int)cacheConfig);
+    RT_TRY(find_image(func, &f, &ctx, &image));
+    atomic_store(&image->cache_config, (int)cacheConfig); /* a hint */
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_FuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
+{
+    struct weir_function *f;
+
+    if ((unsigned)config > cudaSharedMemBankSizeEightByte)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "shared memory configuration %d", (int)config);
+    return weir_function_find(func, &f); /* banks are a hint, gone since capability 5.0 */
+}
+
+enum weir_err weir_rt_FuncGetName(const char **name, const void *func)
+{
+    struct weir_function *f;
+
+    RT_REQUIRE(name);
+    RT_TRY(weir_function_find(func, &f));
+    *name = f->name;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_FuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
+                                       size_t *paramSize)
+{
+    struct weir_function_image *image;
+    struct weir_context *ctx;
+    struct weir_function *f;
+
+    RT_REQUIRE(paramOffset);
+    RT_TRY(find_image(func, &f, &ctx, &image));
+    if (paramIndex >= image->info.param_count)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "parameter %zu of %u", paramIndex,
+                         image->info.param_count);
+    *paramOffset = image->param_offsets[paramIndex];
+    if (paramSize)
+        *paramSize = image->param_bytes[paramIndex];
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_GetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+{
+    struct weir_function *f;
+
+    RT_REQUIRE(functionPtr);
+    RT_TRY(weir_function_find(symbolPtr, &f));
+    RT_TRY(weir_function_handle(f));
+    *functionPtr = (cudaFunction_t)f;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_GetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    struct weir_function *f;
+
+    RT_REQUIRE(kernelPtr);
+    RT_TRY(weir_function_find(entryFuncAddr, &f));
+    RT_TRY(weir_function_handle(f));
+    *kernelPtr = (cudaKernel_t)f;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_internal_GetKernel(cudaKernel_t *kernel, const void *hostFun)
+{
+    return weir_rt_GetKernel(kernel, hostFun);
+}

@@ -1,0 +1,181 @@
+/* Library management: device code loaded at run time.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "core/module.h"
+#include "runtime/rt.h"
+
+static enum weir_err check_options(unsigned n, enum cudaJitOption *options, void **values,
+                                   unsigned libraries, enum cudaLibraryOption *library_options)
+{
+    if ((n && (!options || !values)) || (libraries && !library_options))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "options at NULL");
+    return WEIR_OK; /* they tune a compiler that is not ours, or ask for what is so anyway */
+}
+
+enum weir_err weir_rt_LibraryLoadData(cudaLibrary_t *library, const void *code,
+                                      enum cudaJitOption *jitOptions, void **jitOptionsValues,
+                                      unsigned int numJitOptions,
+                                      enum cudaLibraryOption *libraryOptions,
+                                      void **libraryOptionValues, unsigned int numLibraryOptions)
+{
+    struct weir_module *m;
+
+    (void)libraryOptionValues;
+    RT_REQUIRE(library);
+    RT_REQUIRE(code);
+    RT_TRY(check_options(numJitOptions, jitOptions, jitOptionsValues, numLibraryOptions,
+                         libraryOptions));
+    RT_TRY(weir_library_load(code, SIZE_MAX, weir_thread.device, &m));
+    *library = (cudaLibrary_t)m;
+    return WEIR_OK;
+}
+
+static enum weir_err read_file(const char *name, char **data, size_t *bytes)
+{
+    FILE *f = fopen(name, "rb");
+    enum weir_err err = WEIR_OK;
+    size_t cap = 1 << 16, n;
+
+    if (!f)
+        return WEIR_FAIL(WEIR_ERR_FILE_NOT_FOUND, "%s: error %d", name, errno);
+    *data = weir_alloc(cap + 1);
+    *bytes = 0;
+    while (*data && (n = fread(*data + *bytes, 1, cap - *bytes, f)) > 0) {
+        *bytes += n;
+        if (*bytes == cap) {
+            char *grown = weir_realloc(*data, 2 * cap + 1);
+
+            if (!grown)
+                weir_free(*data);
+            *data = grown;
+            cap *= 2;
+        }
+    }
+    if (!*data)
+        err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "%s", name);
+    else
+        (*data)[*bytes] = 0;
+    fclose(f);
+    return err;
+}
+
+enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
+                                          enum cudaJitOption *jitOptions, void **jitOptionsValues,
+                                          unsigned int numJitOptions,
+                                          enum cudaLibraryOption *libraryOptions,
+                                          void **libraryOptionValues,
+                                          unsigned int numLibraryOptions)
+{
+    struct weir_module *m;
+    enum weir_err err;
+    size_t bytes = 0;
+    char *data = NULL;
+
+    (void)libraryOptionValues;
+    RT_REQUIRE(library);
+    RT_REQUIRE(fileName);
+    RT_TRY(check_options(numJitOptions, jitOptions, jitOptionsValues, numLibraryOptions,
+                         libraryOptions));
+    RT_TRY(read_file(fileName, &data, &bytes));
+    err = weir_library_load(data, bytes, weir_thread.device, &m);
+    if (err != WEIR_OK) {
+        weir_free(data);
+        return err;
+    }
+    m->owned = data; /* a fat binary is read again for each device */
+    *library = (cudaLibrary_t)m;
+    return WEIR_OK;
+}
+
+static enum weir_err find(cudaLibrary_t library, struct weir_module **m)
+{
+    *m = weir_library_check(library);
+    return *m ? WEIR_OK
+              : WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no library", (void *)library);
+}
+
+enum weir_err weir_rt_LibraryUnload(cudaLibrary_t library)
+{
+    struct weir_module *m;
+
+    RT_TRY(find(library, &m));
+    return weir_library_unload(m);
+}
+
+enum weir_err weir_rt_LibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library,
+                                       const char *name)
+{
+    struct weir_function *f;
+    struct weir_module *m;
+
+    RT_REQUIRE(pKernel);
+    RT_REQUIRE(name);
+    RT_TRY(find(library, &m));
+    RT_TRY(weir_library_kernel(m, name, &f));
+    *pKernel = (cudaKernel_t)f;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_LibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib)
+{
+    struct weir_module *m;
+    unsigned n = 0;
+
+    RT_REQUIRE(count);
+    RT_TRY(find(lib, &m));
+    while (weir_library_kernel_at(m, n))
+        n++;
+    *count = n;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_LibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
+                                              cudaLibrary_t lib)
+{
+    struct weir_function *f;
+    struct weir_module *m;
+
+    if (numKernels)
+        RT_REQUIRE(kernels);
+    RT_TRY(find(lib, &m));
+    for (unsigned i = 0; i < numKernels && (f = weir_library_kernel_at(m, i)) != NULL; i++)
+        kernels[i] = (cudaKernel_t)f;
+    return WEIR_OK;
+}
+
+static enum weir_err get_symbol(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name)
+{
+    struct weir_context *ctx;
+    struct weir_module *m;
+    void *address;
+    size_t n;
+
+    RT_REQUIRE(name);
+    if (!dptr && !bytes)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "neither address nor size is wanted");
+    RT_TRY(find(library, &m));
+    RT_TRY(weir_context_current(&ctx));
+    RT_TRY(weir_library_symbol(m, name, ctx, &address, &n));
+    if (dptr)
+        *dptr = address;
+    if (bytes)
+        *bytes = n;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_LibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
+                                       const char *name)
+{
+    return get_symbol(dptr, bytes, library, name);
+}
+
+enum weir_err weir_rt_LibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
+                                        const char *name)
+{
+    return get_symbol(dptr, bytes, library, name);
+}

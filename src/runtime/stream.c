@@ -1,0 +1,259 @@
+/* Stream management.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "core/launch.h"
+#include "memory/memory.h"
+#include "runtime/rt.h"
+
+#define GREATEST_PRIORITY (-5)
+
+enum weir_err weir_rt_StreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
+                                               int priority)
+{
+    struct weir_context *ctx;
+    struct weir_stream *s;
+
+    RT_REQUIRE(pStream);
+    if (flags & ~(unsigned)cudaStreamNonBlocking)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream flags %#x", flags);
+    RT_TRY(weir_context_current(&ctx));
+    priority = priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
+    RT_TRY(weir_stream_create(ctx, flags ? WEIR_STREAM_NONBLOCKING : WEIR_STREAM_BLOCKING, flags,
+                              priority, &s));
+    *pStream = (cudaStream_t)s;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_StreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+{
+    return weir_rt_StreamCreateWithPriority(pStream, flags, 0);
+}
+
+enum weir_err weir_rt_StreamCreate(cudaStream_t *pStream)
+{
+    return weir_rt_StreamCreateWithPriority(pStream, cudaStreamDefault, 0);
+}
+
+enum weir_err weir_rt_StreamDestroy(cudaStream_t stream)
+{
+    struct weir_stream *s;
+
+    if ((uintptr_t)stream <= 2)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "a default stream cannot be destroyed");
+    RT_TRY(weir_stream_get(stream, &s));
+    if (!weir_slot_kill(&s->slot))
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "stream destroyed twice");
+    weir_stream_retire(s);
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_StreamSynchronize(cudaStream_t stream)
+{
+    struct weir_stream *s;
+
+    RT_TRY(weir_stream_get(stream, &s));
+    return weir_wait_stream(s);
+}
+
+enum weir_err weir_rt_StreamQuery(cudaStream_t stream)
+{
+    struct weir_stream *s;
+
+    RT_TRY(weir_stream_get(stream, &s));
+    return weir_query_stream(s);
+}
+
+enum weir_err weir_rt_StreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
+{
+    struct weir_stream *s;
+    struct weir_event *e;
+
+    RT_TRY(weir_stream_get(stream, &s));
+    RT_TRY(weir_event_get(event, &e));
+    if (flags == cudaEventWaitExternal)
+        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventWaitExternal outside a capture");
+    if (flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    return weir_event_wait(e, s);
+}
+
+enum weir_err weir_rt_StreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
+                                        void *userData, unsigned int flags)
+{
+    union {
+        cudaStreamCallback_t program;
+        weir_callback_fn ours; /* the same to the processor: pointer, int-sized enum, pointer */
+    } fn = {.program = callback};
+    struct weir_stream *s;
+
+    RT_REQUIRE(callback);
+    if (flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    RT_TRY(weir_stream_get(stream, &s));
+    return weir_launch_callback(s, stream, fn.ours, userData);
+}
+
+/* --- what a stream says about itself
+ * ------------------------------------------------------------------------------- */
+
+enum weir_err weir_rt_StreamGetFlags(cudaStream_t hStream, unsigned int *flags)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(flags);
+    RT_TRY(weir_stream_get(hStream, &s));
+    *flags = s->flags;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_StreamGetPriority(cudaStream_t hStream, int *priority)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(priority);
+    RT_TRY(weir_stream_get(hStream, &s));
+    *priority = s->priority;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_StreamGetId(cudaStream_t hStream, unsigned long long *streamId)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(streamId);
+    RT_TRY(weir_stream_get(hStream, &s));
+    *streamId = s->id;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_StreamGetDevice(cudaStream_t hStream, int *device)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(device);
+    RT_TRY(weir_stream_get(hStream, &s));
+    *device = s->ctx->ordinal;
+    return WEIR_OK;
+}
+
+/* --- attributes
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+enum weir_err weir_rt_StreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                         cudaLaunchAttributeValue *value_out)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(value_out);
+    RT_TRY(weir_stream_get(hStream, &s));
+    memset(value_out, 0, sizeof *value_out);
+    switch (attr) {
+    case cudaLaunchAttributePriority:
+        value_out->priority = s->priority;
+        return WEIR_OK;
+    case cudaLaunchAttributeSynchronizationPolicy:
+        value_out->syncPolicy = (enum cudaSynchronizationPolicy)atomic_load(&s->sync_policy);
+        return WEIR_OK;
+    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches: none is set */
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributeMemSyncDomainMap:
+        return WEIR_OK;
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
+    }
+}
+
+enum weir_err weir_rt_StreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                         const cudaLaunchAttributeValue *value)
+{
+    struct weir_stream *s;
+    int priority;
+
+    RT_REQUIRE(value);
+    RT_TRY(weir_stream_get(hStream, &s));
+    switch (attr) {
+    case cudaLaunchAttributePriority:
+        priority = value->priority;
+        s->priority = priority > 0                   ? 0
+                      : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY
+                                                     : priority;
+        return WEIR_OK;
+    case cudaLaunchAttributeSynchronizationPolicy: /* how a waiter waits is Weir's own affair; the
+                                                      value is kept */
+        atomic_store(&s->sync_policy, (int)value->syncPolicy);
+        return WEIR_OK;
+    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches */
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributeMemSyncDomainMap:
+        return WEIR_OK;
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
+    }
+}
+
+enum weir_err weir_rt_StreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
+{
+    struct weir_stream *d, *s;
+
+    RT_TRY(weir_stream_get(dst, &d));
+    RT_TRY(weir_stream_get(src, &s));
+    d->priority = s->priority;
+    atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_CtxResetPersistingL2Cache(void)
+{
+    return WEIR_OK; /* nothing persists in the host's caches by request */
+}
+
+/* --- capture: streams cannot capture yet, so none does
+ * -------------------------------------------------------------- */
+
+enum weir_err weir_rt_StreamIsCapturing(cudaStream_t stream,
+                                        enum cudaStreamCaptureStatus *pCaptureStatus)
+{
+    struct weir_stream *s;
+
+    RT_REQUIRE(pCaptureStatus);
+    RT_TRY(weir_stream_get(stream, &s));
+    *pCaptureStatus = cudaStreamCaptureStatusNone;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_StreamGetCaptureInfo(cudaStream_t stream,
+                                           enum cudaStreamCaptureStatus *captureStatus_out,
+                                           unsigned long long *id_out, cudaGraph_t *graph_out,
+                                           const cudaGraphNode_t **dependencies_out,
+                                           const cudaGraphEdgeData **edgeData_out,
+                                           size_t *numDependencies_out)
+{
+    /* The others are only written for a stream that captures. */
+    (void)id_out, (void)graph_out, (void)dependencies_out, (void)edgeData_out,
+        (void)numDependencies_out;
+    return weir_rt_StreamIsCapturing(stream, captureStatus_out);
+}
+
+/* --- managed memory
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Managed memory is always coherent here, whatever it is attached to: only the arguments are
+ * checked. */
+enum weir_err weir_rt_StreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
+                                           unsigned int flags)
+{
+    struct weir_mem_info info;
+    struct weir_stream *s;
+
+    RT_TRY(weir_stream_get(stream, &s));
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    if (!weir_mem_find(devPtr, &info) || info.kind != WEIR_MEM_KIND_MANAGED ||
+        info.base != (uintptr_t)devPtr || (length && length != info.bytes))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of managed memory",
+                         devPtr);
+    return WEIR_OK;
+}

@@ -1,0 +1,140 @@
+/* The exported functions, made from api/runtime.def: weir_api_cudaNAME for each symbol of
+ * libcudart.so.13. What is common to all calls stands here once: may this thread call, is the
+ * process started, is the device good, what is the last error. The bodies are in the files named
+ * after the documentation's chapters. SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/rt.h"
+
+#include "base/log.h"
+#include "core/core.h"
+
+/* --- guards
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+static enum weir_err refuse_host_func(void)
+{
+    return WEIR_FAIL(WEIR_ERR_NOT_PERMITTED, "a CUDA call inside a host function or callback");
+}
+
+static inline enum weir_err guard_free(void)
+{
+    return WEIR_OK;
+}
+
+static inline enum weir_err guard_light(void)
+{
+    if (WEIR_UNLIKELY(weir_thread.host_func))
+        return refuse_host_func();
+    return weir_core_enter();
+}
+
+/* The fast path is four loads: thread, process, device active, device's error. */
+static inline enum weir_err guard_call(void)
+{
+    struct weir_context *ctx;
+    enum weir_err err = guard_light();
+
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        return err;
+    ctx = &weir_core.contexts[weir_thread.device];
+    if (WEIR_LIKELY(atomic_load_explicit(&ctx->active, memory_order_acquire) &&
+                    weir_context_error(ctx) == WEIR_OK))
+        return WEIR_OK;
+    return weir_context_current(&ctx);
+}
+
+#define GUARD_FREE  guard_free
+#define GUARD_LIGHT guard_light
+#define GUARD_CALL  guard_call
+
+/* cudaErrorNotReady is an answer, not an error: it does not become the last one (oracle
+ * stream_query). */
+static inline cudaError_t finish(enum weir_err err)
+{
+    if (WEIR_UNLIKELY(err != WEIR_OK) && err != WEIR_ERR_NOT_READY)
+        weir_thread.last_error = err;
+    return (cudaError_t)err;
+}
+
+static cudaError_t not_supported(const char *name)
+{
+    weir_log_unsupported(name, "%s", "");
+    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name));
+}
+
+/* --- wrappers
+ * ------------------------------------------------------------------------------------------------------
+ */
+
+/* The public headers must say the same as the table. */
+#define CHECK_DONE(name, ret, params)                                                              \
+    _Static_assert(_Generic(&cuda##name, ret(*) params : 1, default : 0),                          \
+                   "cuda" #name " differs from its prototype");
+#define CHECK_TODO(name, ret, params)
+
+#define BODY(symbol, guard, per_thread, name, params, args)                                        \
+    WEIR_EXPORT cudaError_t symbol params;                                                         \
+    cudaError_t symbol params                                                                      \
+    {                                                                                              \
+        enum weir_err err = GUARD_##guard();                                                       \
+        if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
+            weir_thread.ptds = (per_thread);                                                       \
+            err = weir_rt_##name args;                                                             \
+        }                                                                                          \
+        return finish(err);                                                                        \
+    }
+#define BODY_VALUE(symbol, ret, name, params, args)                                                \
+    WEIR_EXPORT ret symbol params;                                                                 \
+    ret symbol params                                                                              \
+    {                                                                                              \
+        return weir_rt_##name args;                                                                \
+    }
+#define BODY_VOID(symbol, name, params, args)                                                      \
+    WEIR_EXPORT void symbol params;                                                                \
+    void symbol params                                                                             \
+    {                                                                                              \
+        weir_rt_##name args;                                                                       \
+    }
+/* Arguments are not looked at, so their types need not be known here. */
+#define BODY_TODO(symbol, text)                                                                    \
+    WEIR_EXPORT cudaError_t symbol(void);                                                          \
+    cudaError_t symbol(void)                                                                       \
+    {                                                                                              \
+        return not_supported(text);                                                                \
+    }
+
+#define DONE_NONE(symbol, guard, name, params, args) BODY(symbol, guard, false, name, params, args)
+#define DONE_PTSZ(symbol, guard, name, params, args)                                               \
+    BODY(symbol, guard, false, name, params, args)                                                 \
+    BODY(symbol##_ptsz, guard, true, name, params, args)
+#define DONE_PTDS(symbol, guard, name, params, args)                                               \
+    BODY(symbol, guard, false, name, params, args)                                                 \
+    BODY(symbol##_ptds, guard, true, name, params, args)
+#define TODO_NONE(symbol, text) BODY_TODO(symbol, text)
+#define TODO_PTSZ(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptsz, text "_ptsz")
+#define TODO_PTDS(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptds, text "_ptds")
+
+#define ROW_DONE(symbol, text, guard, variant, name, params, args)                                 \
+    DONE_##variant(symbol, guard, name, params, args)
+#define ROW_TODO(symbol, text, guard, variant, name, params, args) TODO_##variant(symbol, text)
+
+#define WEIR_API(chapter, status, guard, variant, name, params, args)                              \
+    CHECK_##status(name, cudaError_t, params)                                                      \
+        ROW_##status(weir_api_cuda##name, "cuda" #name, guard, variant, name, params, args)
+#define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args)                          \
+    CHECK_##status(name, ret, params) BODY_VALUE(weir_api_cuda##name, ret, name, params, args)
+#define WEIR_API_INTERNAL(status, guard, variant, name, params, args)                              \
+    ROW_##status(weir_api___cuda##name, "__cuda" #name, guard, variant, internal_##name, params,   \
+                 args)
+
+#define REGISTER_void(name, params, args)                                                          \
+    BODY_VOID(weir_api___cuda##name, internal_##name, params, args)
+#define REGISTER_char(name, params, args)                                                          \
+    BODY_VALUE(weir_api___cuda##name, char, internal_##name, params, args)
+#define REGISTER_unsigned(name, params, args)                                                      \
+    BODY_VALUE(weir_api___cuda##name, unsigned, internal_##name, params, args)
+#define REGISTER_binary(name, params, args)                                                        \
+    BODY_VALUE(weir_api___cuda##name, binary, internal_##name, params, args)
+#define WEIR_API_REGISTER(status, ret, name, params, args) REGISTER_##ret(name, params, args)
+
+#include "runtime.def"
