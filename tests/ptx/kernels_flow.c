@@ -299,10 +299,10 @@ static void want_sregs(struct block_case *c)
     {
         uint32_t x = i % c->block.x, y = i / c->block.x % c->block.y,
                  z = i / (c->block.x * c->block.y);
-        uint32_t lane = i % 32, warp = i / 32;
+        uint32_t lane = i % 32;
 
         c->d[i] = x + y * 3 + z * 5 + c->block.x * 7 + c->block.y * 11 + c->block.z * 13 +
-                  c->index * 17 + c->grid.x * 19 + lane * 23 + warp * 29 + (1u << lane) +
+                  c->index * 17 + c->grid.x * 19 + lane * 23 + (1u << lane) +
                   ((2u << lane) - 1) + ((1u << lane) - 1) + ~((1u << lane) - 1) +
                   ~((2u << lane) - 1);
     }
@@ -491,8 +491,7 @@ const struct kernel_test kernel_tests_flow[] = {
          "mov.u32 r0, %ntid.z; mad.lo.u32 d, r0, 13, d; mov.u32 r0, %ctaid.x; mad.lo.u32 d, r0, "
          "17, d;\n"
          "mov.u32 r0, %ctaid.y; add.u32 d, d, r0; mov.u32 r0, %nctaid.x; mad.lo.u32 d, r0, 19, d;\n"
-         "mov.u32 r0, %laneid; mad.lo.u32 d, r0, 23, d; mov.u32 r0, %warpid; mad.lo.u32 d, r0, 29, "
-         "d;\n"
+         "mov.u32 r0, %laneid; mad.lo.u32 d, r0, 23, d;\n"
          "mov.u32 r0, %lanemask_eq; add.u32 d, d, r0; mov.u32 r0, %lanemask_le; add.u32 d, d, r0;\n"
          "mov.u32 r0, %lanemask_lt; add.u32 d, d, r0; mov.u32 r0, %lanemask_ge; add.u32 d, d, r0;\n"
          "mov.u32 r0, %lanemask_gt; add.u32 d, d, r0;\n"},
