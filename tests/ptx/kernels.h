@@ -22,8 +22,8 @@ struct kernel_test {
     const char *name;
     const char *globals; /* text before the kernel */
     const char *body;    /* x: input, d: result, i: linear thread index, n: threads of a block, g:
-                            global index, b: block,    lane; extra: 64-bit pointer; scratch r0-r29, p0-p9,
-                            a0-a9 (.b64), f0-f9; labels END (no store) */
+                            global index, b: block,    lane; extra: 64-bit pointer; scratch r0-r29,
+                            p0-p9,    a0-a9 (.b64), f0-f9; labels END (no store) */
     void (*want)(struct block_case *c);
     uint32_t threads;     /* one shape of so many threads, 0 = all shapes */
     uint32_t max_threads; /* leave out larger shapes; 0 = none */

@@ -302,9 +302,8 @@ static void want_sregs(struct block_case *c)
         uint32_t lane = i % 32;
 
         c->d[i] = x + y * 3 + z * 5 + c->block.x * 7 + c->block.y * 11 + c->block.z * 13 +
-                  c->index * 17 + c->grid.x * 19 + lane * 23 + (1u << lane) +
-                  ((2u << lane) - 1) + ((1u << lane) - 1) + ~((1u << lane) - 1) +
-                  ~((2u << lane) - 1);
+                  c->index * 17 + c->grid.x * 19 + lane * 23 + (1u << lane) + ((2u << lane) - 1) +
+                  ((1u << lane) - 1) + ~((1u << lane) - 1) + ~((2u << lane) - 1);
     }
 }
 

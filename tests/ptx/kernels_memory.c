@@ -390,7 +390,7 @@ const struct kernel_test kernel_tests_memory[] = {
      .want = want_store_subword,
      .globals = ".shared .align 16 .b8 s[4096];\n",
      .body = "mov.u64 a2, s;" I4 "add.s64 a1, a1, a2; st.shared.u8 [a1], x; shr.u32 r0, x, 8; "
-                                 "st.shared.b8 [a1 + 1], r0; mul.lo.u32 r1, x, 3;\n"
+             "st.shared.b8 [a1 + 1], r0; mul.lo.u32 r1, x, 3;\n"
              "cvt.u16.u32 h1, r1; st.shared.u16 [a1 + 2], h1; ld.shared.u32 d, [a1];\n"},
     {.name = "memory.vector_loads",
      .want = want_vectors,
@@ -451,7 +451,7 @@ const struct kernel_test kernel_tests_memory[] = {
      .dynamic_shared = 4096,
      .globals = ".extern .shared .align 16 .b8 dyn[];\n",
      .body = "mov.u64 a2, dyn;" I4 "add.s64 a1, a1, a2; st.shared.u32 [a1], x; bar.sync 0; add.u32 "
-                                   "r0, i, 5; rem.u32 r0, r0, n; mul.wide.u32 a3, r0, 4;\n"
+             "r0, i, 5; rem.u32 r0, r0, n; mul.wide.u32 a3, r0, 4;\n"
              "add.s64 a3, a3, a2; ld.shared.u32 d, [a3]; mov.u32 r1, %dynamic_smem_size; add.u32 "
              "d, d, r1;\n"},
     {.name = "memory.params",

@@ -518,7 +518,9 @@ static void parse_row(const struct op *op, struct parsed *p)
     p->has_literals = !op->code && p->src_count >= 2 && last->bits >= 32;
     rng_seed_name(&rng, op->name);
     for (int i = 0; i < LITERALS; i++)
-        p->literals[i] = random_value(last, &rng) & (strncmp(op->name, "bf", 2) == 0 ? 0xff : UINT64_MAX); /* ptxas wants a byte */
+        p->literals[i] =
+            random_value(last, &rng) &
+            (strncmp(op->name, "bf", 2) == 0 ? 0xff : UINT64_MAX); /* ptxas wants a byte */
 }
 
 static void run_table(struct run *r, const struct op *ops, size_t count)

@@ -15,3 +15,13 @@ weir_test(unit_codegen_image SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_image.c
 weir_test(unit_codegen_cache SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_cache.c
   LIBS weir_codegen_image PkgConfig::CMOCKA)
 add_dependencies(t_unit_codegen_image codegen_object_pic codegen_object_abs)
+
+# The front with a compiler library that only pretends.
+add_library(codegen_fakejit MODULE ${CMAKE_CURRENT_LIST_DIR}/codegen_fakejit.c)
+set_target_properties(codegen_fakejit PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_link_libraries(codegen_fakejit PRIVATE weir_flags)
+target_include_directories(codegen_fakejit PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+weir_test(unit_codegen_kernel SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_kernel.c
+  LIBS weir_codegen PkgConfig::CMOCKA
+  ARGS $<TARGET_FILE:codegen_fakejit> $<TARGET_OBJECTS:codegen_object_pic>)
+add_dependencies(t_unit_codegen_kernel codegen_fakejit codegen_object_pic)
