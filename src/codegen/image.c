@@ -17,6 +17,9 @@
 #define PAGE_BYTES      ((uint64_t)4096)
 #define IMAGE_MAX_BYTES ((uint64_t)256 << 20)
 #define SECTION_MAX     1024u
+/* In front of the first function: instrumented callers (-fsanitize=function) look for a mark there.
+ */
+#define CODE_GAP ((uint64_t)64)
 
 enum group { GROUP_CODE, GROUP_CONST, GROUP_DATA, GROUP_COUNT, GROUP_NONE = GROUP_COUNT };
 
@@ -199,6 +202,7 @@ static enum weir_err lay_out(struct loader *l)
     for (int g = 0; g < GROUP_COUNT; g++) {
         at = WEIR_ALIGN_UP(at, PAGE_BYTES);
         l->start[g] = at;
+        at += g == GROUP_CODE ? CODE_GAP : 0;
         for (uint32_t i = 0; i < l->header.e_shnum; i++) {
             Elf64_Shdr s;
 
