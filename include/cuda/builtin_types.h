@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_BUILTIN_TYPES_H
 #define WEIR_CUDA_BUILTIN_TYPES_H
+#define __BUILTIN_TYPES_H__ /* programs ask whether this header was there */
 
 #include "device_types.h"
 #include "driver_types.h"

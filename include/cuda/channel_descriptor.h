@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_CHANNEL_DESCRIPTOR_H
 #define WEIR_CUDA_CHANNEL_DESCRIPTOR_H
+#define __CHANNEL_DESCRIPTOR_H__ /* programs ask whether this header was there */
 
 #include "cuda_runtime_api.h"
 #include "vector_types.h"

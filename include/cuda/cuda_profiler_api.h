@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_PROFILER_API_H
 #define WEIR_CUDA_PROFILER_API_H
+#define __CUDA_PROFILER_API_H__ /* programs ask whether this header was there */
 
 #include "cuda_runtime_api.h"
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_RUNTIME_H
 #define WEIR_CUDA_RUNTIME_H
+#define __CUDA_RUNTIME_H__ /* programs ask whether this header was there */
 
 #include "builtin_types.h"
 #include "library_types.h"

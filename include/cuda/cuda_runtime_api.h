@@ -6,6 +6,7 @@
  */
 #ifndef WEIR_CUDA_RUNTIME_API_H
 #define WEIR_CUDA_RUNTIME_API_H
+#define __CUDA_RUNTIME_API_H__ /* programs ask whether this header was there */
 
 #define CUDART_VERSION       13000
 #define __CUDART_API_VERSION CUDART_VERSION

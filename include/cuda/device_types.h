@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_DEVICE_TYPES_H
 #define WEIR_CUDA_DEVICE_TYPES_H
+#define __DEVICE_TYPES_H__ /* programs ask whether this header was there */
 
 enum cudaRoundMode {
     cudaRoundNearest = 0,

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_DRIVER_TYPES_H
 #define WEIR_CUDA_DRIVER_TYPES_H
+#define __DRIVER_TYPES_H__ /* programs ask whether this header was there */
 
 #include <limits.h>
 #include <stddef.h>

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_HOST_DEFINES_H
 #define WEIR_CUDA_HOST_DEFINES_H
+#define __HOST_DEFINES_H__ /* programs ask whether this header was there */
 
 #if defined(__clang__) && defined(__CUDA__)
 

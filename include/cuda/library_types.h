@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_LIBRARY_TYPES_H
 #define WEIR_CUDA_LIBRARY_TYPES_H
+#define __LIBRARY_TYPES_H__ /* programs ask whether this header was there */
 
 /* R: real, C: a complex pair; then bits and kind: F float, BF bfloat, I signed, U unsigned. */
 typedef enum cudaDataType_t {

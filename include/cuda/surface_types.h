@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_SURFACE_TYPES_H
 #define WEIR_CUDA_SURFACE_TYPES_H
+#define __SURFACE_TYPES_H__ /* programs ask whether this header was there */
 
 #define cudaSurfaceType1D             0x01
 #define cudaSurfaceType2D             0x02

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_TEXTURE_TYPES_H
 #define WEIR_CUDA_TEXTURE_TYPES_H
+#define __TEXTURE_TYPES_H__ /* programs ask whether this header was there */
 
 #define cudaTextureType1D             0x01
 #define cudaTextureType2D             0x02

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_VECTOR_FUNCTIONS_H
 #define WEIR_CUDA_VECTOR_FUNCTIONS_H
+#define __VECTOR_FUNCTIONS_H__ /* programs ask whether this header was there */
 
 #include "vector_types.h"
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_VECTOR_TYPES_H
 #define WEIR_CUDA_VECTOR_TYPES_H
+#define __VECTOR_TYPES_H__ /* programs ask whether this header was there */
 
 #include "host_defines.h"
 

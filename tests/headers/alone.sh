@@ -9,7 +9,7 @@ try() { # compiler language standard header
     "$1" -x "$2" -std="$3" -Wall -Wextra -Wpedantic -Werror -Wno-unused-function -fsyntax-only -I "$include/cuda" \
         "$work/t.$2" || { echo "headers: $4 with $1 -x $2 -std=$3"; bad=1; }
 }
-for h in "$include"/cuda/*.h "$include"/cuda/crt/*.h; do
+for h in "$include"/cuda/*.h "$include"/cuda/*/*.h; do
     name=${h#"$include"/cuda/}
     # Twice: the guard. The declaration: no translation unit is empty.
     printf '#include <%s>\n#include <%s>\nextern int t;\n' "$name" "$name" | tee "$work/t.c" >"$work/t.c++"

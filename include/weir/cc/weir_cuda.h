@@ -23,8 +23,10 @@
  * host's. */
 #include <__clang_cuda_math_forward_declares.h>
 
+#include <assert.h>
 #include <cmath>
 #include <cstdlib>
+#include <new>
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>

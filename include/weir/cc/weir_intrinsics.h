@@ -226,6 +226,16 @@ static __device__ inline float normcdfinv(float x)
     return ::normcdfinvf(x);
 }
 
+/* clang declares these two and leaves them open. A NaN's payload is not kept. */
+static __device__ inline double nan(const char *)
+{
+    return __builtin_nan("");
+}
+static __device__ inline float nanf(const char *)
+{
+    return __builtin_nanf("");
+}
+
 /* min and max over CUDA's mixed types: unsigned wins, as in its documentation. Host and device. */
 #define WEIR_MIN_MAX(A, B, R)                                                                      \
     static __host__ __device__ inline R min(A a, B b)                                              \
@@ -287,15 +297,6 @@ static __host__ __device__ inline double min(double a, float b)
 static __host__ __device__ inline double max(double a, float b)
 {
     return __builtin_fmax(a, b);
-}
-
-/* --- Time ------------------------------------------------------------------------------------ */
-
-static __device__ inline unsigned long long __globaltimer()
-{
-    unsigned long long ns;
-    __asm__ __volatile__("mov.u64 %0, %%globaltimer;" : "=l"(ns) : : "memory");
-    return ns;
 }
 
 #endif

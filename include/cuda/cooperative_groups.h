@@ -1,0 +1,335 @@
+/* Cooperative groups for weir cc: blocks, tiles of a warp, the threads that happen to be together.
+ * Device code only. Reductions and scans stand in cooperative_groups/reduce.h and scan.h. Not there
+ * yet: synchronising a whole grid, clusters, memcpy_async; using one of them is an error at compile
+ * time that says so. SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CUDA_COOPERATIVE_GROUPS_H
+#define WEIR_CUDA_COOPERATIVE_GROUPS_H
+#define _COOPERATIVE_GROUPS_H_ /* programs ask whether this header was there */
+
+#if defined(__clang__) && defined(__CUDA__)
+
+#include "cuda_runtime.h"
+
+namespace cooperative_groups {
+
+namespace weir {
+
+__device__ inline unsigned lane()
+{
+    return __nvvm_read_ptx_sreg_laneid();
+}
+
+__device__ inline unsigned lanes_below()
+{
+    return (1u << lane()) - 1;
+}
+
+__device__ inline unsigned block_rank()
+{
+    return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+
+__device__ inline unsigned block_size()
+{
+    return blockDim.x * blockDim.y * blockDim.z;
+}
+
+/* The lanes of the aligned piece of `size` (a power of two) that this thread is in. */
+__device__ inline unsigned tile_mask(unsigned size)
+{
+    return size >= 32 ? ~0u : ((1u << size) - 1) << (lane() & ~(size - 1));
+}
+
+/* Objects larger than a register travel in words. */
+template <class T, class Shuffle> __device__ inline T in_words(const T &value, Shuffle shuffle)
+{
+    constexpr int words = (sizeof(T) + 3) / 4;
+    unsigned in[words] = {}, out[words];
+    T result;
+    __builtin_memcpy(in, &value, sizeof value);
+#pragma unroll
+    for (int i = 0; i < words; i++)
+        out[i] = shuffle(in[i]);
+    __builtin_memcpy(&result, out, sizeof result);
+    return result;
+}
+
+template <class T> struct never {
+    static constexpr bool value = false;
+};
+
+} // namespace weir
+
+/* Any group, its kind known at run time: a block, or some lanes of a warp. */
+class thread_group {
+  protected:
+    bool block;
+    unsigned mask; /* of a warp's lanes */
+
+    __device__ thread_group(bool is_block, unsigned lanes) : block(is_block), mask(lanes) {}
+
+    friend __device__ thread_group tiled_partition(const thread_group &parent, unsigned size);
+
+  public:
+    __device__ unsigned long long size() const { return block ? weir::block_size() : __popc(mask); }
+    __device__ unsigned long long num_threads() const { return size(); }
+    __device__ unsigned long long thread_rank() const
+    {
+        return block ? weir::block_rank() : __popc(mask & weir::lanes_below());
+    }
+    __device__ void sync() const
+    {
+        if (block)
+            __syncthreads();
+        else
+            __syncwarp(mask);
+    }
+    __device__ bool is_valid() const { return true; }
+};
+
+class thread_block : public thread_group {
+    __device__ thread_block() : thread_group(true, 0) {}
+    friend __device__ thread_block this_thread_block();
+
+  public:
+    struct arrival_token {};
+    static __device__ void sync() { __syncthreads(); }
+    static __device__ void barrier_sync() { __syncthreads(); }
+    static __device__ unsigned size() { return weir::block_size(); }
+    static __device__ unsigned num_threads() { return weir::block_size(); }
+    static __device__ unsigned thread_rank() { return weir::block_rank(); }
+    static __device__ dim3 group_index() { return blockIdx; }
+    static __device__ dim3 thread_index() { return threadIdx; }
+    static __device__ dim3 group_dim() { return blockDim; }
+    static __device__ dim3 dim_threads() { return blockDim; }
+};
+
+__device__ inline thread_block this_thread_block()
+{
+    return thread_block();
+}
+
+class grid_group {
+    __device__ grid_group() {}
+    friend __device__ grid_group this_grid();
+
+  public:
+    static __device__ unsigned long long num_blocks()
+    {
+        return (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
+    }
+    static __device__ unsigned long long block_rank()
+    {
+        return ((unsigned long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    }
+    static __device__ unsigned long long size() { return num_blocks() * weir::block_size(); }
+    static __device__ unsigned long long num_threads() { return size(); }
+    static __device__ unsigned long long thread_rank()
+    {
+        return block_rank() * weir::block_size() + weir::block_rank();
+    }
+    static __device__ dim3 group_dim() { return gridDim; }
+    static __device__ dim3 dim_blocks() { return gridDim; }
+    static __device__ dim3 block_index() { return blockIdx; }
+    static __device__ bool is_valid() { return true; }
+    template <class T = void> __device__ void sync() const
+    {
+        static_assert(weir::never<T>::value, "weir cc does not support grid_group::sync() yet");
+    }
+};
+
+__device__ inline grid_group this_grid()
+{
+    return grid_group();
+}
+
+namespace weir {
+
+/* What all groups inside a warp share: `Self` gives its lanes, lane_of(rank), and packed(set),
+ * a set of lanes as a set of ranks. */
+template <class Self> struct warp_part {
+    __device__ const Self &self() const { return static_cast<const Self &>(*this); }
+
+    __device__ void sync() const { __syncwarp(self().weir_mask()); }
+    __device__ unsigned thread_rank() const { return __popc(self().weir_mask() & lanes_below()); }
+    __device__ int any(int predicate) const { return __any_sync(self().weir_mask(), predicate); }
+    __device__ int all(int predicate) const { return __all_sync(self().weir_mask(), predicate); }
+    __device__ unsigned ballot(int predicate) const
+    {
+        return self().packed(__ballot_sync(self().weir_mask(), predicate));
+    }
+    template <class T> __device__ unsigned match_any(T value) const
+    {
+        return self().packed(__match_any_sync(self().weir_mask(), value));
+    }
+    template <class T> __device__ unsigned match_all(T value, int &predicate) const
+    {
+        return self().packed(__match_all_sync(self().weir_mask(), value, &predicate));
+    }
+    /* From an absolute lane. */
+    template <class T> __device__ T from_lane(const T &value, unsigned source) const
+    {
+        const unsigned mask = self().weir_mask();
+        return in_words(value, [=](unsigned w) { return __shfl_sync(mask, w, (int)source); });
+    }
+    template <class T> __device__ T shfl(const T &value, int rank) const
+    {
+        return from_lane(value, self().lane_of((unsigned)rank % self().size()));
+    }
+    template <class T> __device__ T shfl_down(const T &value, unsigned delta) const
+    {
+        const unsigned rank = self().thread_rank() + delta;
+        return from_lane(value, rank < self().size() ? self().lane_of(rank) : lane());
+    }
+    template <class T> __device__ T shfl_up(const T &value, unsigned delta) const
+    {
+        const unsigned rank = self().thread_rank();
+        return from_lane(value, rank >= delta ? self().lane_of(rank - delta) : lane());
+    }
+};
+
+} // namespace weir
+
+/* An aligned piece of a warp whose size is known when compiling. */
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public thread_group,
+                          public weir::warp_part<thread_block_tile<Size, Parent>> {
+    static_assert(Size <= 32 && Size > 0 && (Size & (Size - 1)) == 0,
+                  "weir cc supports tiles of 1, 2, 4, 8, 16 and 32 threads");
+    typedef weir::warp_part<thread_block_tile> part;
+    friend part;
+
+    __device__ unsigned lane_of(unsigned rank) const { return (weir::lane() & ~(Size - 1)) + rank; }
+    __device__ unsigned packed(unsigned lanes) const
+    {
+        return (lanes & tile_mask()) >> (weir::lane() & ~(Size - 1));
+    }
+    static __device__ unsigned tile_mask() { return weir::tile_mask(Size); }
+
+  public:
+    __device__ thread_block_tile() : thread_group(false, weir::tile_mask(Size)) {}
+    template <class Other>
+    __device__ thread_block_tile(const thread_block_tile<Size, Other> &)
+        : thread_group(false, weir::tile_mask(Size))
+    {
+    }
+    static __device__ constexpr unsigned size() { return Size; }
+    static __device__ constexpr unsigned num_threads() { return Size; }
+    static __device__ unsigned thread_rank() { return weir::lane() & (Size - 1); }
+    static __device__ unsigned meta_group_size() { return (weir::block_size() + Size - 1) / Size; }
+    static __device__ unsigned meta_group_rank() { return weir::block_rank() / Size; }
+    static __device__ void sync() { __syncwarp(tile_mask()); }
+    __device__ unsigned weir_mask() const { return tile_mask(); }
+    template <class T> __device__ T shfl_xor(const T &value, unsigned lane_mask) const
+    {
+        return part::from_lane(value, lane_of(thread_rank() ^ lane_mask));
+    }
+};
+
+/* The threads of a warp that are active together. */
+class coalesced_group : public thread_group, public weir::warp_part<coalesced_group> {
+    typedef weir::warp_part<coalesced_group> part;
+    friend part;
+
+    __device__ unsigned lane_of(unsigned rank) const { return __fns(lanes, 0, (int)rank + 1); }
+    __device__ unsigned packed(unsigned set) const
+    {
+        unsigned out = 0, at = 0;
+        for (unsigned left = lanes; left; left &= left - 1, at++)
+            out |= (set >> (__ffs((int)left) - 1) & 1) << at;
+        return out;
+    }
+    unsigned lanes;
+
+  public:
+    explicit __device__ coalesced_group(unsigned set) : thread_group(false, set), lanes(set) {}
+    __device__ unsigned size() const { return __popc(lanes); }
+    __device__ unsigned num_threads() const { return size(); }
+    __device__ unsigned thread_rank() const { return part::thread_rank(); }
+    __device__ void sync() const { __syncwarp(lanes); }
+    __device__ unsigned weir_mask() const { return lanes; }
+};
+
+__device__ inline coalesced_group coalesced_threads()
+{
+    return coalesced_group(__activemask());
+}
+
+/* --- Partitions ------------------------------------------------------------------------------ */
+
+template <unsigned Size, class Parent>
+__device__ inline thread_block_tile<Size, Parent> tiled_partition(const Parent &)
+{
+    return thread_block_tile<Size, Parent>();
+}
+
+__device__ inline thread_group tiled_partition(const thread_group &parent, unsigned size)
+{
+    const unsigned tile = weir::tile_mask(size);
+    return thread_group(false, parent.block ? tile : tile & parent.mask);
+}
+
+template <class Group>
+__device__ inline coalesced_group binary_partition(const Group &g, bool predicate)
+{
+    const unsigned set = __ballot_sync(g.weir_mask(), predicate);
+    return coalesced_group(predicate ? set : g.weir_mask() & ~set);
+}
+
+template <class Group, class Label>
+__device__ inline coalesced_group labeled_partition(const Group &g, Label label)
+{
+    return coalesced_group(__match_any_sync(g.weir_mask(), label));
+}
+
+/* --- The same as functions ------------------------------------------------------------------- */
+
+template <class Group> __device__ inline void sync(const Group &g)
+{
+    g.sync();
+}
+
+template <class Group>
+__device__ inline auto thread_rank(const Group &g) -> decltype(g.thread_rank())
+{
+    return g.thread_rank();
+}
+
+template <class Group> __device__ inline auto group_size(const Group &g) -> decltype(g.size())
+{
+    return g.size();
+}
+
+/* --- One thread for all ---------------------------------------------------------------------- */
+
+template <class Group, class Function> __device__ inline void invoke_one(const Group &g, Function f)
+{
+    if (g.thread_rank() == 0)
+        f();
+}
+
+/* --- Operators of reductions and scans ------------------------------------------------------- */
+
+template <class T = void> struct plus {
+    __device__ T operator()(T a, T b) const { return a + b; }
+};
+template <class T = void> struct less {
+    __device__ T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T = void> struct greater {
+    __device__ T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T = void> struct bit_and {
+    __device__ T operator()(T a, T b) const { return a & b; }
+};
+template <class T = void> struct bit_or {
+    __device__ T operator()(T a, T b) const { return a | b; }
+};
+template <class T = void> struct bit_xor {
+    __device__ T operator()(T a, T b) const { return a ^ b; }
+};
+
+} // namespace cooperative_groups
+
+#endif
+#endif
