@@ -11,8 +11,9 @@
 
 #define MXCSR_DEFAULT  0x1f80u
 #define SLOT_BYTES_MIN ((size_t)32 << 10)
-#define LOOK_EVERY     64u /* blocks between looks at the clock, at least; also after 1, 2, 4, 8 ... \
-                            */
+#define LOOK_EVERY                                                                                 \
+    64u /* blocks between looks at the clock, at least; also after 1, 2, 4, 8 ...                  \
+         */
 #define LOOK_EVERY_BUSY 8u /* while a worker is idle */
 
 enum weir_err weir_runner_init(struct runner *r, struct weir_device *dev)

@@ -61,6 +61,12 @@ static void worker_start(struct compute *c)
     weir_lock_release(&c->start_lock);
 }
 
+static void worker_second_start(struct compute *c)
+{
+    if (c->worker_count > 1)
+        worker_start(c);
+}
+
 /* Wakes or starts one more worker. It counts as attentive from here on, so that no second submitter
  * calls another. */
 static void worker_call(struct compute *c)
@@ -424,7 +430,8 @@ static void worker_step(struct compute *c, struct runner *r)
            (atomic_load(&c->sleepers) > 0 || atomic_load(&c->started) < c->worker_count) &&
            ((claim == CLAIM_PARKED && parked > 0 && r->streak == 0) ||
             weir_compute_is_ample_locked(c));
-    away = claim != CLAIM_NOTHING && is_long(c, r, claim);
+    away = claim != CLAIM_NOTHING && c->worker_count > 1 &&
+           (atomic_load(&c->sentry) == 0 || is_long(c, r, claim));
     weir_lock_release(&c->lock);
     if (claim == CLAIM_NOTHING) {
         worker_idle(c, r);
@@ -434,8 +441,13 @@ static void worker_step(struct compute *c, struct runner *r)
     if (more)
         worker_call(c);
     if (away) {
-        /* Whoever has submitted before this and saw us attentive is seen here. */
-        if (atomic_fetch_sub(&c->attentive, 1) == 1 && !inbox_is_empty(&c->inbox))
+        /* Whoever has submitted before this and saw us attentive is seen here. And when others are
+         * believed to be busy for a short time only, somebody must be there for the case that they
+         * are not. */
+        bool others = atomic_fetch_sub(&c->attentive, 1) > 1;
+
+        if (others ? atomic_load(&c->sentry) == 0 && atomic_load(&c->sleepers) > 0
+                   : !inbox_is_empty(&c->inbox))
             worker_call(c);
     }
     if (claim == CLAIM_CHUNK)
@@ -456,6 +468,8 @@ static void *worker_run(void *arg)
     weir_fault_prepare_thread();
     weir_runner_enter(&w->runner);
     w->runner.now = weir_clock_ns();
+    if (w == c->workers) /* the first sentry; the others start when there is work for them */
+        worker_second_start(c);
     while (!atomic_load(&c->stopping))
         worker_step(c, &w->runner);
     weir_runner_leave(NULL);

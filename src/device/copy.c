@@ -1,10 +1,14 @@
-/* Copies and memsets: rectangles of bytes, in slices. A source or destination that cannot be
+/* Copies and memsets: rectangles of bytes. A source or destination that cannot be
  * accessed ends the copy with an error, not the process. SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include <string.h>
 
-#define SLICE_BYTES   ((size_t)1 << 20)
+#include "base/bytes.h"
+
+#define SLICE_BYTES ((size_t)1 << 20)
+#define STREAM_BYTES                                                                               \
+    ((size_t)8 << 20) /* lines from here on do not fit the caches: measured 18 against 14 GB/s */
 #define PATTERN_BYTES 256u
 
 struct copy_task {
@@ -14,6 +18,12 @@ struct copy_task {
 
 static void row_copy(char *dst, const char *src, size_t bytes)
 {
+    bool apart = dst >= src + bytes || src >= dst + bytes;
+
+    if (bytes >= STREAM_BYTES && apart) {
+        weir_bytes_copy_streaming(dst, src, bytes);
+        return;
+    }
     while (bytes > 0) {
         size_t n = WEIR_MIN(bytes, SLICE_BYTES);
 

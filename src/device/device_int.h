@@ -26,7 +26,7 @@
 #define PARKED_SLEEP_NS 50000u /* longest pause between looks at blocks that poll */
 #define RESIDENT_PER_WORKER                                                                        \
     4 /* kernels share the workers when their blocks are fewer than so many per worker */
-#define RUNNER_STACK_BYTES ((size_t)1 << 20)
+#define RUNNER_STACK_BYTES ((size_t)4 << 20) /* addresses; pages only when kernels recurse */
 #define HISTORY_SLOTS      64
 #define CACHE_LINE         64
 

@@ -30,23 +30,25 @@ static void fill(unsigned char *p, size_t bytes, uint32_t seed)
 
 static void lines_are_copied(void **state)
 {
-    static const size_t sizes[] = {0, 1, 2, 63, 4096, 1 << 20, (1 << 20) + 1, (5 << 20) - 3};
+    static const size_t sizes[] = {
+        0, 1, 2, 63, 4096, 1 << 20, (1 << 20) + 1, (5 << 20) - 3, 8 << 20, (9 << 20) + 77};
+    const size_t room = 10 << 20;
     struct weir_device *dev = device_make(1, true);
-    unsigned char *a = malloc(5 << 20), *b = malloc(5 << 20);
+    unsigned char *a = malloc(room), *b = malloc(room);
 
     (void)state;
-    fill(a, 5 << 20, 1);
+    fill(a, room, 1);
     for (size_t i = 0; i < WEIR_ARRAY_SIZE(sizes); i++) {
         for (int engine = WEIR_ENGINE_H2D; engine <= WEIR_ENGINE_D2D; engine++) {
             struct copy c;
 
-            memset(b, 0x5a, 5 << 20);
-            copy_init(&c, (enum weir_engine)engine, b, a, sizes[i]);
+            memset(b, 0x5a, room);
+            copy_init(&c, (enum weir_engine)engine, b + engine, a, sizes[i]);
             weir_device_submit(dev, &c.c.work);
             assert_int_equal(wait_for(&c.wait), WEIR_OK);
-            assert_memory_equal(a, b, sizes[i]);
-            if (sizes[i] < 5 << 20)
-                assert_int_equal(b[sizes[i]], 0x5a);
+            assert_memory_equal(a, b + engine, sizes[i]);
+            assert_int_equal(b[sizes[i] + (size_t)engine], 0x5a);
+            assert_int_equal(b[engine - 1], 0x5a);
             assert_true(c.c.work.ready_ns <= c.c.work.start_ns &&
                         c.c.work.start_ns <= c.c.work.end_ns);
         }

@@ -3,7 +3,11 @@
 #include "device_support.h"
 
 #include <signal.h>
+#include <time.h>
 #include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/sanitize.h"
 
 /* Blocks write down who ran: args[0] the letter. */
 static char order[65536];
@@ -278,6 +282,9 @@ static void forked_child_gets_an_error_and_does_not_hang(void **state)
     pid_t pid;
 
     (void)state;
+#if defined(WEIR_BUILT_TSAN)
+    skip(); /* TSan ends a forked child that starts a thread */
+#endif
     letter_init(&k, 'x', 1, 0, 0);
     atomic_store(&order_count, 0);
     kernel_submit(dev, &k);
@@ -303,6 +310,106 @@ static void forked_child_gets_an_error_and_does_not_hang(void **state)
     weir_device_destroy(dev);
 }
 
+/* args[0]: flag; short when it is set. */
+static uint32_t moody_block(struct weir_block *b)
+{
+    while (!atomic_load((_Atomic uint32_t *)kernel_of(b)->args[0]))
+        usleep(10);
+    return WEIR_BLOCK_DONE;
+}
+
+/* The engine has learnt that this kernel is short, and lets other workers sleep; then it is not. */
+static void kernel_that_was_short_may_become_long(void **state)
+{
+    struct weir_device *dev = device_make(2, true);
+    _Atomic uint32_t flag = 1;
+    struct kernel k, other;
+    struct weir_kernel_code code;
+
+    (void)state;
+    kernel_init(&k, moody_block, 1, &flag);
+    code = k.code;
+    k.k.code = &code;
+    for (int round = 0; round < 5; round++) {
+        atomic_store(&flag, 1);
+        for (int i = 0; i < 200; i++) {
+            kernel_submit(dev, &k);
+            assert_int_equal(wait_for(&k.wait), WEIR_OK);
+        }
+        atomic_store(&flag, 0);
+        kernel_submit(dev, &k);
+        letter_init(&other, 'x', 1, 0, 0);
+        kernel_submit(dev, &other);
+        assert_int_equal(wait_for(&other.wait), WEIR_OK);
+        assert_int_equal(atomic_load(&k.wait.over), 0);
+        atomic_store(&flag, 1);
+        assert_int_equal(wait_for(&k.wait), WEIR_OK);
+        atomic_store(&order_count, 0);
+    }
+    weir_device_destroy(dev);
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void idle_device_uses_no_cpu(void **state)
+{
+    struct weir_device *dev = device_make(4, true);
+    char a[64] = {0}, b[64];
+    uint64_t before;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct kernel k;
+
+        letter_init(&k, 'x', 50, 0, 1000);
+        atomic_store(&order_count, 0);
+        kernel_submit(dev, &k);
+        assert_int_equal(wait_for(&k.wait), WEIR_OK);
+        copy_and_wait(dev, WEIR_ENGINE_H2D, b, a, sizeof a);
+        copy_and_wait(dev, WEIR_ENGINE_D2H, b, a, sizeof a);
+    }
+    usleep(50000);
+    before = cpu_ns();
+    usleep(200000);
+    assert_true(cpu_ns() - before < 5000000);
+    weir_device_destroy(dev);
+}
+
+static void failing_heap_is_an_error_of_the_kernel(void **state)
+{
+    (void)state;
+    for (long n = 1; n < 6; n++) {
+        struct weir_device *dev = device_make(2, true);
+        struct kernel k[20];
+        int good = 0;
+
+        weir_alloc_fail_after(n);
+        for (int i = 0; i < 20; i++) {
+            letter_init(&k[i], 'x', 10, 0, 0);
+            atomic_store(&order_count, 0);
+            kernel_submit(dev, &k[i]);
+        }
+        for (int i = 0; i < 20; i++) {
+            enum weir_err err = wait_for(&k[i].wait);
+
+            assert_true(err == WEIR_OK || err == WEIR_ERR_MEMORY_ALLOCATION);
+            good += err == WEIR_OK;
+        }
+        weir_alloc_fail_after(0);
+        assert_true(n > 1 || good == 0);
+        letter_init(&k[0], 'x', 10, 0, 0);
+        kernel_submit(dev, &k[0]);
+        assert_int_equal(wait_for(&k[0].wait), WEIR_OK);
+        weir_device_destroy(dev);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +419,9 @@ int main(void)
         cmocka_unit_test(kernels_of_several_streams_are_in_flight_together),
         cmocka_unit_test(host_functions_run_one_by_one_in_order),
         cmocka_unit_test(statistics_know_what_overlapped),
+        cmocka_unit_test(kernel_that_was_short_may_become_long),
+        cmocka_unit_test(idle_device_uses_no_cpu),
+        cmocka_unit_test(failing_heap_is_an_error_of_the_kernel),
         cmocka_unit_test(forked_child_gets_an_error_and_does_not_hang),
     };
 
