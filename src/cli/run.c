@@ -167,6 +167,29 @@ static bool set_list(const char *variable, const char *dir, const char *first, c
     return ok;
 }
 
+/* With an auditor glibc lays out static thread-local memory before it has seen the program's
+ * libraries, and what they (and libweir.so) need must fit into its reserve of some hundred bytes:
+ * allocators alone need kilobytes. The reserve is address space of each thread; a size that the
+ * user has chosen stays. */
+static bool set_tls_reserve(void)
+{
+    static const char variable[] = "GLIBC_TUNABLES", name[] = "glibc.rtld.optional_static_tls";
+    const char *old = getenv(variable) ? getenv(variable) : "";
+    size_t room = strlen(old) + sizeof name + 16;
+    char *text;
+    bool ok;
+
+    if (strstr(old, name))
+        return true;
+    text = malloc(room);
+    if (text == NULL)
+        return false;
+    snprintf(text, room, "%s%s%s=%d", old, *old ? ":" : "", name, 1 << 15);
+    ok = setenv(variable, text, 1) == 0;
+    free(text);
+    return ok;
+}
+
 /* The loader's lists are separated by colons and, LD_PRELOAD, by spaces; there is no quoting. */
 static bool set_loader(const char *dir)
 {
@@ -178,7 +201,7 @@ static bool set_loader(const char *dir)
         return false;
     }
     if (set_list("LD_AUDIT", dir, "libweir-audit.so", "") &&
-        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so"))
+        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so") && set_tls_reserve())
         return true;
     perror("weir");
     return false;

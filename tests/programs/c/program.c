@@ -145,11 +145,11 @@ static void on_fault(int signo, siginfo_t *si, void *context)
     siglongjmp(back, 1);
 }
 
-static int own_handler(int before)
+static int own_handler(volatile int before)
 {
     stack_t ss = {.ss_sp = altstack, .ss_size = sizeof altstack};
     struct sigaction a = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    int bad = before ? work(1) : 0;
+    volatile int bad = before ? work(1) : 0;
 
     sigaltstack(&ss, NULL);
     sigaction(SIGSEGV, &a, NULL);

@@ -70,8 +70,8 @@ static int count_maps(void)
 }
 #endif
 
-/* Arguments: a library to open, "-" for none; then "exec": run itself again as a child, "again": open it often. Exit
- * status 3. */
+/* Arguments: a library to open, "-" for none; then "exec": run itself again as a child, "again":
+ * open it often. Exit status 3. */
 int main(int argc, char **argv)
 {
     pthread_t t;
@@ -86,7 +86,8 @@ int main(int argc, char **argv)
             return 1;
         }
         f("main");
-        if (argc > 2 && strcmp(argv[2], "again") == 0) { /* 300 times: closing gives back what opening took */
+        if (argc > 2 &&
+            strcmp(argv[2], "again") == 0) { /* 300 times: closing gives back what opening took */
             for (int i = 0; i < 300; i++) {
                 dlclose(h);
                 h = dlopen(argv[1], RTLD_NOW);

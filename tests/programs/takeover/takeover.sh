@@ -72,6 +72,9 @@ got=$(LD_PRELOAD='libm.so.6 /other/lib/libweir.so:/other/lib/libweir-preload.so'
 want="libm.so.6:$PWD/lib/libweir-preload.so:$PWD/lib/libweir.so $PWD/lib/libweir-audit.so"
 [ "$got" = "$want" ] && echo ok nested || { echo "FAILED weir run in weir run: $got"; failed=1; }
 
+got=$(GLIBC_TUNABLES=glibc.malloc.arena_max=2 bin/weir run sh -c 'echo $GLIBC_TUNABLES')
+case $got in glibc.malloc.arena_max=2:glibc.rtld.optional_static_tls=*) ;; *) echo "FAILED tunables: $got"; failed=1 ;; esac
+
 # Options.
 for bad in --nonsense '--memory 5Q' '--devices x' --devices '--device nonsense' '--stats=3' '--trace f' '--hang 3'; do
     bin/weir run $bad ./pie >/dev/null 2>err
