@@ -19,9 +19,9 @@ struct weir_call_config {
     void *stream;
 };
 
-#define WEIR_CALL_CONFIG_MAX                                                                       \
-    16 /* nesting: a kernel argument's expression may launch kernels itself */
-#define WEIR_FUNCTION_CACHE 64 /* entries, direct mapped by the stub's address */
+/* Nesting: a kernel argument's expression may launch kernels itself. */
+#define WEIR_CALL_CONFIG_MAX 4
+#define WEIR_FUNCTION_CACHE 32 /* entries, direct mapped by the stub's address */
 
 struct weir_function_cache_entry {
     const void *stub;
@@ -42,6 +42,9 @@ struct weir_thread {
     struct weir_function_cache_entry function_cache[WEIR_FUNCTION_CACHE];
 };
 
+/* In the static TLS block, of which the loader keeps 1664 bytes for all libraries that come with a
+ * program under an auditor: libweir.so must stay below 1200. */
+_Static_assert(sizeof(struct weir_thread) <= 800, "static TLS is scarce");
 extern WEIR_TLS struct weir_thread weir_thread;
 
 /* The calling thread's default stream on `device`, made at the first use. Errors:
