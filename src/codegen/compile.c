@@ -1,6 +1,7 @@
 /* Opening libweir-jit.so, and the compile threads.
  * At exit queued background jobs are dropped, and a running one is given two seconds: its result in
- * the cache spares the next process the work, but a program must not hang for it.
+ * the cache spares the next process the work, but a program must not hang for it. Kernels that are
+ * still to be launched then are compiled as ever.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/compile.h"
 
@@ -32,6 +33,8 @@ struct jit_library {
     const struct weir_jit_api *_Atomic api; /* release in open_once, acquire in the readers */
     char path[1024], why[256];
 };
+
+static void end_background(void);
 
 static struct jit_library library = {.once = PTHREAD_ONCE_INIT};
 
@@ -84,6 +87,7 @@ static void open_once(void)
         return;
     }
     atomic_store_explicit(&library.api, api, memory_order_release);
+    atexit(end_background);
 }
 
 enum weir_err weir_cg_jit_open(const struct weir_jit_api **out)
@@ -168,7 +172,7 @@ struct pool {
     const void *running_owner[THREAD_MAX];
     pthread_t threads[THREAD_MAX];
     int thread_count, idle, background_running, queue_length;
-    bool started, stopping;
+    bool started, ending /* no background jobs */, stopping /* no jobs */;
     pid_t pid;
     /* futex words, counted up under the lock */
     _Atomic uint32_t queued;   /* a job came: workers sleep on it */
@@ -273,21 +277,39 @@ static bool wait_idle_locked(const void *owner, uint64_t deadline_ns)
     return true;
 }
 
-/* atexit: see the head of this file. Threads that are idle are joined; one that still compiles is
- * left to the process's end. */
-static void stop_at_exit(void)
+static void drop_background_locked(void)
+{
+    pool.ending = true;
+    while (pool.started && !weir_list_is_empty(&pool.background)) {
+        weir_list_remove(pool.background.next);
+        pool.queue_length--;
+    }
+}
+
+/* atexit, registered after the library was opened: so it runs before what the library itself has
+ * registered, and no background compilation is in LLVM while that ends. Urgent jobs go on: work
+ * that is still pending drains after this. */
+static void end_background(void)
+{
+    if (pool.pid != getpid())
+        return; /* a forked child has no such threads */
+    weir_lock_acquire(&pool.lock);
+    drop_background_locked();
+    (void)wait_idle_locked(NULL, weir_clock_ns() + EXIT_GRACE_NS);
+    weir_lock_release(&pool.lock);
+}
+
+/* The end, after pending work has drained. A thread that still compiles is left to the process. */
+WEIR_DESTRUCTOR_LAST static void end_threads(void)
 {
     pthread_t threads[THREAD_MAX];
     int count;
 
     if (pool.pid != getpid())
-        return; /* a forked child has no such threads */
+        return;
     weir_lock_acquire(&pool.lock);
-    while (!weir_list_is_empty(&pool.background)) {
-        weir_list_remove(pool.background.next);
-        pool.queue_length--;
-    }
-    if (!wait_idle_locked(NULL, weir_clock_ns() + EXIT_GRACE_NS)) {
+    drop_background_locked();
+    if (is_busy_locked(NULL)) {
         weir_lock_release(&pool.lock);
         return;
     }
@@ -306,7 +328,6 @@ static void start_locked(void)
     weir_list_init(&pool.background);
     pool.pid = getpid();
     pool.started = true;
-    atexit(stop_at_exit);
 }
 
 enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent)
@@ -316,7 +337,7 @@ enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent)
     weir_lock_acquire(&pool.lock);
     if (!pool.started)
         start_locked();
-    if (pool.stopping || pool.pid != getpid()) {
+    if (pool.stopping || (pool.ending && !urgent) || pool.pid != getpid()) {
         weir_lock_release(&pool.lock);
         return WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM,
                          "no compile threads (after exit, or in a forked child)");
