@@ -3,8 +3,9 @@
 
 #include <sys/mman.h>
 
-#define REUSE_DELAY 256 /* slots that wait before one is reused: catches most uses after destroy   \
-                         */
+#define REUSE_DELAY                                                                                \
+    256 /* slots that wait before one is reused: catches most uses after destroy                   \
+         */
 
 enum weir_err weir_slots_init(struct weir_slots *a, size_t slot_bytes, uint32_t capacity)
 {

@@ -297,18 +297,27 @@ enum weir_err weir_function_image(struct weir_function *f, struct weir_context *
  * -------------------------------------------------------------------------------------------------------
  */
 
-enum weir_err weir_function_find(const void *stub, struct weir_function **out)
+/* The calling thread's entry for this stub, emptied when something was unregistered meanwhile.
+ * NULL: no memory. */
+static struct weir_function_cache_entry *cache_entry(const void *stub)
 {
-    struct weir_thread *t = &weir_thread;
-    struct weir_function_cache_entry *entry =
-        &t->function_cache[((uintptr_t)stub >> 4) % WEIR_FUNCTION_CACHE];
+    struct weir_thread_more *t = weir_thread_get_more();
     uint64_t epoch = atomic_load_explicit(&registry.epoch, memory_order_acquire);
 
+    if (WEIR_UNLIKELY(!t))
+        return NULL;
     if (WEIR_UNLIKELY(t->function_cache_epoch != epoch)) {
         memset(t->function_cache, 0, sizeof t->function_cache);
         t->function_cache_epoch = epoch;
     }
-    if (WEIR_LIKELY(entry->stub == stub && stub)) {
+    return &t->function_cache[((uintptr_t)stub >> 4) % WEIR_FUNCTION_CACHE];
+}
+
+enum weir_err weir_function_find(const void *stub, struct weir_function **out)
+{
+    struct weir_function_cache_entry *entry = cache_entry(stub);
+
+    if (WEIR_LIKELY(entry && entry->stub == stub && stub)) {
         *out = entry->function;
         return WEIR_OK;
     }
@@ -319,8 +328,8 @@ enum weir_err weir_function_find(const void *stub, struct weir_function **out)
     unlock_registry();
     if (!*out)
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no kernel of this program", stub);
-    entry->stub = stub;
-    entry->function = *out;
+    if (entry)
+        *entry = (struct weir_function_cache_entry){stub, *out};
     return WEIR_OK;
 }
 

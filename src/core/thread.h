@@ -19,33 +19,44 @@ struct weir_call_config {
     void *stream;
 };
 
-/* Nesting: a kernel argument's expression may launch kernels itself. */
-#define WEIR_CALL_CONFIG_MAX 4
-#define WEIR_FUNCTION_CACHE 32 /* entries, direct mapped by the stub's address */
+#define WEIR_CALL_CONFIG_MAX                                                                       \
+    16 /* nesting: a kernel argument's expression may launch kernels itself */
+#define WEIR_FUNCTION_CACHE 64 /* entries, direct mapped by the stub's address */
 
 struct weir_function_cache_entry {
     const void *stub;
     struct weir_function *function;
 };
 
-/* All fields: owner thread only. */
-struct weir_thread {
-    bool ptds;       /* the call in progress came through a _ptsz or _ptds entry */
-    bool host_func;  /* runs the program's host functions: calls are refused */
-    bool registered; /* the exit handler knows this thread */
-    int device;
-    enum weir_err last_error;
-    uint64_t function_cache_epoch;
+/* What needs room: made at the first use, freed when the thread ends. Owner thread only. */
+struct weir_thread_more {
     struct weir_stream **default_streams; /* by device, or NULL before the first use */
+    uint64_t function_cache_epoch;
     int config_count;
     struct weir_call_config configs[WEIR_CALL_CONFIG_MAX];
     struct weir_function_cache_entry function_cache[WEIR_FUNCTION_CACHE];
 };
 
-/* In the static TLS block, of which the loader keeps 1664 bytes for all libraries that come with a
- * program under an auditor: libweir.so must stay below 1200. */
-_Static_assert(sizeof(struct weir_thread) <= 800, "static TLS is scarce");
+/* Small, because a library that the loader brings in late gets little of the static thread-local
+ * memory that the quick access needs. Owner thread only. */
+struct weir_thread {
+    bool ptds;      /* the call in progress came through a _ptsz or _ptds entry */
+    bool host_func; /* runs the program's host functions: calls are refused */
+    int device;
+    enum weir_err last_error;
+    struct weir_thread_more *more; /* weir_thread_get_more */
+};
+
+/* Under an auditor the loader keeps 1664 bytes of static TLS for all libraries of a program. */
+_Static_assert(sizeof(struct weir_thread) <= 64, "static TLS is scarce");
 extern WEIR_TLS struct weir_thread weir_thread;
+
+/* NULL when out of memory. */
+struct weir_thread_more *weir_thread_make_more(void);
+static inline struct weir_thread_more *weir_thread_get_more(void)
+{
+    return WEIR_LIKELY(weir_thread.more != NULL) ? weir_thread.more : weir_thread_make_more();
+}
 
 /* The calling thread's default stream on `device`, made at the first use. Errors:
  * MEMORY_ALLOCATION. */

@@ -82,12 +82,12 @@ char weir_rt_internal_InitModule(void **fatCubinHandle)
 unsigned weir_rt_internal_PushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
                                                 void *stream)
 {
-    struct weir_thread *t = &weir_thread;
+    struct weir_thread_more *t = weir_thread_get_more();
     struct weir_call_config *c;
 
-    if (t->config_count == WEIR_CALL_CONFIG_MAX) {
-        t->last_error =
-            WEIR_FAIL(WEIR_ERR_LAUNCH_OUT_OF_RESOURCES, "launches nested %d deep", t->config_count);
+    if (!t || t->config_count == WEIR_CALL_CONFIG_MAX) {
+        weir_thread.last_error = WEIR_FAIL(WEIR_ERR_LAUNCH_OUT_OF_RESOURCES,
+                                           "launches nested %d deep", WEIR_CALL_CONFIG_MAX);
         return 1; /* the program then skips the launch */
     }
     c = &t->configs[t->config_count++];
@@ -101,10 +101,10 @@ unsigned weir_rt_internal_PushCallConfiguration(dim3 gridDim, dim3 blockDim, siz
 enum weir_err weir_rt_internal_PopCallConfiguration(dim3 *gridDim, dim3 *blockDim,
                                                     size_t *sharedMem, void *stream)
 {
-    struct weir_thread *t = &weir_thread;
+    struct weir_thread_more *t = weir_thread_get_more();
     const struct weir_call_config *c;
 
-    if (t->config_count == 0)
+    if (!t || t->config_count == 0)
         return WEIR_FAIL(WEIR_ERR_MISSING_CONFIGURATION,
                          "a kernel's stub called without a launch configuration");
     c = &t->configs[--t->config_count];
