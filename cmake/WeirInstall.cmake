@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Package files: lib/pkgconfig/weir.pc and lib/cmake/Weir. What is installed besides stands beside its target.
+# Package files: lib/pkgconfig/weir.pc and lib/cmake/Weir. And the three libraries; the rest
+# of what is installed stands beside its target.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -11,6 +12,11 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WeirConfig.cmake.in ${CM
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/gen/WeirConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 
+foreach(t weir cudart weir_jit)
+  if(TARGET ${t})
+    install(TARGETS ${t} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/gen/weir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/gen/WeirConfig.cmake ${CMAKE_BINARY_DIR}/gen/WeirConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Weir)

@@ -1,4 +1,5 @@
 # A C program on our library: with `weir run` and by itself. SPDX-License-Identifier: Apache-2.0
+[ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
 program=$BUILD/tests/c_program
 ulimit -c 0
 failed=0

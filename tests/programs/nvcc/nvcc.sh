@@ -1,6 +1,7 @@
 # Programs of nvcc, in every form of its runtime. SPDX-License-Identifier: Apache-2.0
 nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
 [ -f "$BUILD/lib/libweir.so" ] || { echo "skipped: this build has no libweir.so"; exit 77; }
+[ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
 out=$BUILD/tests/nvcc
 mkdir -p "$out" && cd "$out" || exit 1
 app=$SOURCE/tests/programs/nvcc/app.cu
