@@ -88,5 +88,6 @@ void run_skip(struct run *r, enum target t, const char *name, const char *why);
 /* The suites. */
 void ops_run(struct run *r);
 void kernels_run(struct run *r);
+void random_run(struct run *r);
 
 #endif

@@ -96,6 +96,7 @@ int main(int argc, char **argv)
     }
     ops_run(&r);
     kernels_run(&r);
+    random_run(&r);
     if (r.list)
         return 0;
     program_costs(&ns, &instructions);
