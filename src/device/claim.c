@@ -285,10 +285,24 @@ enum claim weir_compute_claim_locked(struct compute *c, struct runner *r)
     return kernel_claim_locked(c, r, k);
 }
 
+/* By its address only: what the helper was given may not have been submitted yet, its fields then
+ * mean nothing. The lists are short, for a stream has one kernel in them. */
+static bool is_ready_locked(struct compute *c, const struct weir_kernel_work *k)
+{
+    for (int level = 0; level < PRIORITY_LEVELS; level++) {
+        WEIR_LIST_FOR_EACH(node, &c->ready[level])
+        {
+            if (node == &k->work.link)
+                return true;
+        }
+    }
+    return false;
+}
+
 enum claim weir_compute_claim_kernel_locked(struct compute *c, struct runner *r,
                                             struct weir_kernel_work *k)
 {
-    return is_claimable(k) ? kernel_claim_locked(c, r, k) : CLAIM_NOTHING;
+    return is_ready_locked(c, k) && is_claimable(k) ? kernel_claim_locked(c, r, k) : CLAIM_NOTHING;
 }
 
 bool weir_compute_return_locked(struct compute *c, struct runner *r)

@@ -543,7 +543,8 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
     struct runner *r, *previous;
     bool helped = false;
 
-    if (atomic_load_explicit(&k->state, memory_order_acquire) == KERNEL_DONE)
+    /* Waiters ask again and again: no lock when there are no blocks to hand out. */
+    if (inbox_is_empty(&c->inbox) && atomic_load(&c->best_priority) == PRIORITY_NONE)
         return false;
     r = weir_helper_take(c);
     if (!r)

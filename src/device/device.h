@@ -105,9 +105,10 @@ bool weir_device_is_forked(const struct weir_device *dev);
 
 /* Lets the calling thread do a piece of `work` (blocks of that kernel; the whole copy), if it is
  * one that helpers may run and is queued or running; the caller keeps `work` alive by holding a
- * reference of its own (core does). Runs on a stack of Weir's, MXCSR, signal mask and errno kept;
- * returns between blocks when *stop (may be NULL) becomes true. True when something was run.
- * Thread: a host thread that waits for work's completion, holding no lock. */
+ * reference of its own (core does). Only engine must be set when `work` is not submitted yet. Runs
+ * on a stack of Weir's, MXCSR, signal mask and errno kept; returns between blocks when *stop (may
+ * be NULL) becomes true. True when something was run. Thread: a host thread that waits for work's
+ * completion, holding no lock. */
 bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _Atomic bool *stop);
 
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks

@@ -137,13 +137,20 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
 {
     struct compute *c = &s->dev->compute;
     struct runner *r, *previous;
-    bool queued;
+    bool queued = false;
 
     if (s->engine == WEIR_ENGINE_HOST) /* one thread runs all of them */
         return false;
     weir_lock_acquire(&s->lock);
     drain_locked(s);
-    queued = work->link.next && !weir_list_is_empty(&work->link);
+    /* By its address only: it may not have been submitted yet, its fields then mean nothing. */
+    WEIR_LIST_FOR_EACH(node, &s->queue)
+    {
+        if (node == &work->link) {
+            queued = true;
+            break;
+        }
+    }
     if (queued)
         weir_list_remove(&work->link);
     weir_lock_release(&s->lock);

@@ -410,6 +410,65 @@ static void failing_heap_is_an_error_of_the_kernel(void **state)
     }
 }
 
+/* What the submitter is about to submit; the memory is full of what was there before. */
+static _Atomic(struct weir_work *) announced;
+static _Atomic bool announcer_over;
+
+static void *help_announced(void *arg)
+{
+    while (!atomic_load(&announcer_over)) {
+        struct weir_work *work = atomic_load(&announced);
+
+        if (work)
+            weir_device_help(arg, work, NULL);
+    }
+    return NULL;
+}
+
+static void help_may_come_before_submit(void **state)
+{
+    enum { N = 3000 };
+    struct weir_device *dev = device_make(1, true);
+    struct kernel *k = malloc(N * sizeof *k);
+    struct weir_copy_work *c = malloc(N * sizeof *c);
+    struct waitable *wait = calloc(N, sizeof *wait);
+    char from = 1, to = 0;
+    pthread_t helper;
+
+    (void)state;
+    atomic_store(&announced, NULL);
+    atomic_store(&announcer_over, false);
+    assert_int_equal(pthread_create(&helper, NULL, help_announced, dev), 0);
+    atomic_store(&order_count, 0);
+    for (int i = 0; i < N; i++) {
+        letter_init(&k[i], 'x', 3, 0, 0);
+        memset(&k[i].k.work.link, 0xa5, sizeof k[i].k.work.link);
+        k[i].k.run = &k[i];
+        atomic_store(&announced, &k[i].k.work);
+        kernel_submit(dev, &k[i]);
+        assert_int_equal(wait_for(&k[i].wait), WEIR_OK);
+        c[i] = (struct weir_copy_work){
+            .work = {.engine = WEIR_ENGINE_H2D, .done = work_done, .owner = &wait[i]},
+            .src = &from,
+            .dst = &to,
+            .width = 1,
+            .height = 1,
+            .depth = 1,
+        };
+        memset(&c[i].work.link, 0xa5, sizeof c[i].work.link);
+        atomic_store(&announced, &c[i].work);
+        weir_device_submit(dev, &c[i].work);
+        assert_int_equal(wait_for(&wait[i]), WEIR_OK);
+    }
+    atomic_store(&announcer_over, true);
+    pthread_join(helper, NULL);
+    assert_int_equal(atomic_load(&order_count), 3 * N);
+    weir_device_destroy(dev);
+    free(wait);
+    free(c);
+    free(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +481,7 @@ int main(void)
         cmocka_unit_test(kernel_that_was_short_may_become_long),
         cmocka_unit_test(idle_device_uses_no_cpu),
         cmocka_unit_test(failing_heap_is_an_error_of_the_kernel),
+        cmocka_unit_test(help_may_come_before_submit),
         cmocka_unit_test(forked_child_gets_an_error_and_does_not_hang),
     };
 
