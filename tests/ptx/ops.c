@@ -169,6 +169,14 @@ static uint64_t random_value(const struct type *t, struct rng *r)
            mask_of(t); /* also small numbers */
 }
 
+/* Operands that meet: results that are subnormal before rounding and the least normal number after
+ * it. */
+static const uint64_t meetings[][3] = {
+    {0x20000001, 0x1ffffffe, 0x80000000}, {0xa0000001, 0x1ffffffe, 0x00000000},
+    {0x1ffffffe, 0x20000001, 0x00000000}, {0x00800000, 0x3f7fffff, 0x00000000},
+    {0x00800001, 0x80800000, 0x00800000}, {0x3f800000, 0x7f000000, 0x80000001},
+};
+
 /* Operand `which` of sample `n`: edges against edges first, then random. */
 static uint64_t sample_value(const struct parsed *p, int which, uint64_t n, struct rng *r)
 {
@@ -176,6 +184,10 @@ static uint64_t sample_value(const struct parsed *p, int which, uint64_t n, stru
 
     if (p->src_count == 1 && n < 64 && t->reg != 'p')
         return edge_value(t, n) & mask_of(t);
+    if (p->src_count > 1 && t->reg == 'f' && which < 3 && n < COUNT(meetings))
+        return meetings[n][which];
+    if (strncmp(p->op->name, "bf", 2) == 0 && which > 0 && strcmp(t->name, "u32") == 0 && n % 8)
+        return random_value(t, r) & 0xff; /* positions and lengths of fields are bytes */
     return random_value(t, r);
 }
 
