@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "takeover/frame.h"
 
 #define EXPORT WEIR_EXPORT
 
@@ -125,6 +126,9 @@ static void install(int i)
 
     if (is_handler(wanted)) {
         a.sa_flags = SA_SIGINFO | (wanted->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART));
+        if (weir_frame_can_move()) /* a kernel that overflows its stack can be told on another one
+                                      only */
+            a.sa_flags |= SA_ONSTACK;
         a.sa_mask = wanted->sa_mask;
     }
     real_sigaction(owned[i], &a, NULL);
@@ -174,6 +178,9 @@ static void forward(int i, siginfo_t *info, void *context)
     }
     if (a.sa_flags & SA_RESETHAND)
         reset_hand(i);
+    if (!(a.sa_flags & SA_ONSTACK) && weir_frame_move(owned[i], info, context, a.sa_sigaction))
+        return; /* into the handler; one without SA_SIGINFO has the same place and takes the first
+                   argument */
     if (a.sa_flags & SA_SIGINFO)
         a.sa_sigaction(owned[i], info, context);
     else

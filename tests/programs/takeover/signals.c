@@ -239,6 +239,44 @@ static void case_context(void)
 #endif
 }
 
+/* A handler that changes the context, where there is an alternate stack for which it did not ask;
+ * the interrupted code's stack and registers, floating point too, are as they were. */
+static void case_context_altstack(void)
+{
+#if defined(__x86_64__)
+    stack_t ss = {.ss_sp = altstack, .ss_size = sizeof altstack};
+    unsigned long in = 0x123456789abcdef, general, flags, red;
+    double floating;
+    sigset_t mask;
+
+    sigaltstack(&ss, NULL);
+    install(SIGILL, skip_handler, 0, SIGUSR1);
+    for (int i = 0; i < 3; i++) {
+        fault_of_weirs();
+        __asm__ volatile("movq %4, -16(%%rsp)\n\t" /* the red zone */
+                         "movq %4, %%xmm9\n\t"
+                         "movq %4, %%r13\n\t"
+                         "std\n\t"
+                         "ud2\n\t"
+                         "pushfq\n\t"
+                         "cld\n\t"
+                         "popq %1\n\t"
+                         "movq %%r13, %0\n\t"
+                         "movq %%xmm9, %2\n\t"
+                         "movq -16(%%rsp), %3\n\t"
+                         : "=&r"(general), "=&r"(flags), "=&r"(floating), "=&r"(red)
+                         : "r"(in)
+                         : "r13", "xmm9", "memory", "cc");
+        pthread_sigmask(SIG_BLOCK, NULL, &mask);
+        say("kept %d %d %d, blocked %d %d\n", general == in, (flags & 0x400) != 0,
+            memcmp(&floating, &in, 8) == 0, sigismember(&mask, SIGILL),
+            sigismember(&mask, SIGUSR1));
+    }
+    signal(SIGILL, SIG_DFL);
+    __asm__ volatile("ud2");
+#endif
+}
+
 /* Blocked: Weir's fault is handled, a sent signal waits, the mask reads back as set. */
 static void case_blocked(void)
 {
@@ -307,6 +345,7 @@ static const struct {
     {"division", case_division},
     {"signal", case_signal},
     {"context", case_context},
+    {"context_altstack", case_context_altstack},
     {"blocked", case_blocked},
     {"blocked_fault", case_blocked_fault},
     {"thread", case_thread},
