@@ -4,6 +4,7 @@
  * error as well. SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -54,6 +55,29 @@ static void key_make(void)
     key_made = pthread_key_create(&signal_stack_key, signal_stack_free) == 0;
 }
 
+/* A thread may have blocked everything before it came to us, and a fault that is blocked ends the
+ * process. The preload library (takeover/signals.h) keeps the appearance; without it the signals
+ * are unblocked for good. */
+static void unblock_faults(void)
+{
+    union {
+        void *object;
+        void (*call)(void);
+    } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_signals_thread")};
+    sigset_t faults;
+
+    if (symbol.object) {
+        symbol.call();
+        return;
+    }
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGBUS);
+    sigaddset(&faults, SIGFPE);
+    sigaddset(&faults, SIGILL);
+    pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
+}
+
 void weir_fault_prepare_thread(void)
 {
     stack_t stack;
@@ -62,6 +86,7 @@ void weir_fault_prepare_thread(void)
     if (WEIR_LIKELY(thread_prepared))
         return;
     thread_prepared = true;
+    unblock_faults();
     if (sigaltstack(NULL, &stack) != 0 || !(stack.ss_flags & SS_DISABLE))
         return; /* the program has given this thread one */
     pthread_once(&key_once, key_make);

@@ -55,21 +55,6 @@ enum weir_err weir_fatbin_open(const void *data, size_t max_bytes, struct weir_f
     return WEIR_OK;
 }
 
-enum weir_err weir_fatbin_from_wrapper(const void *wrapper, struct weir_fatbin *out)
-{
-    const unsigned char *w = wrapper;
-    const void *data;
-
-    memset(out, 0, sizeof *out);
-    if (w == NULL || get_u32(w) != WRAPPER_MAGIC)
-        return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "fat binary: no wrapper (wrong magic)");
-    if (get_u32(w + 4) != 1 && get_u32(w + 4) != 2)
-        return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "fat binary: wrapper version %u",
-                         get_u32(w + 4));
-    memcpy(&data, w + 8, sizeof data);
-    return weir_fatbin_open(data, SIZE_MAX, out);
-}
-
 enum weir_err weir_fatbin_unit(const void *wrapper, uint32_t n, struct weir_fatbin *out)
 {
     const unsigned char *w = wrapper;
@@ -86,6 +71,33 @@ enum weir_err weir_fatbin_unit(const void *wrapper, uint32_t n, struct weir_fatb
             return weir_fatbin_open(units[i], SIZE_MAX, out);
     }
     return WEIR_OK;
+}
+
+enum weir_err weir_fatbin_from_wrapper(const void *wrapper, struct weir_fatbin *out)
+{
+    const unsigned char *w = wrapper;
+    struct weir_fatbin unit;
+    enum weir_err err;
+    uint32_t units = 0;
+    const void *data;
+
+    memset(out, 0, sizeof *out);
+    if (w == NULL || get_u32(w) != WRAPPER_MAGIC)
+        return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "fat binary: no wrapper (wrong magic)");
+    if (get_u32(w + 4) != 1 && get_u32(w + 4) != 2)
+        return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "fat binary: wrapper version %u",
+                         get_u32(w + 4));
+    memcpy(&data, w + 8, sizeof data);
+    for (;; units++) {
+        if ((err = weir_fatbin_unit(wrapper, units, &unit)) != WEIR_OK)
+            return err;
+        if (unit.data == NULL)
+            break;
+        *out = unit;
+    }
+    err = units == 1 ? WEIR_OK : weir_fatbin_open(data, SIZE_MAX, out);
+    out->unit_count = units;
+    return err;
 }
 
 /* Name, packing and sizes of the entry whose header and payload are known to lie inside the

@@ -33,9 +33,13 @@ struct weir_fatbin {
     const unsigned char *data; /* the container */
     uint64_t bytes; /* header + all entries, taken from the header and checked against max_bytes */
     uint32_t entry_count;
+    uint32_t unit_count; /* of a wrapper's program: separately compiled units, 0 when it has none */
 };
 
-/* The wrapper struct that __cudaRegisterFatBinary gets. Errors: INVALID_KERNEL_IMAGE. */
+/* The container of the wrapper struct that __cudaRegisterFatBinary gets. A program of one
+ * separately compiled unit
+ * (-rdc=true) gives that unit's; of several, the linked container, which has no PTX, and
+ * weir_fatbin_select says so. Errors: INVALID_KERNEL_IMAGE. */
 enum weir_err weir_fatbin_from_wrapper(const void *wrapper,
                                        struct weir_fatbin *out) WEIR_MUST_CHECK;
 /* Units of a program that was linked from separately compiled ones (-rdc=true): nvcc gives such a

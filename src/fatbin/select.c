@@ -24,6 +24,12 @@ static enum weir_err fail_select(const struct weir_fatbin *fb, uint32_t sm)
     char list[256] = "";
     size_t used = 0;
 
+    if (fb->unit_count > 1)
+        return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE,
+                         "not supported: device code of %u separately compiled units (-rdc=true), "
+                         "whose PTX is not linked; build it without -rdc=true",
+                         fb->unit_count);
+
     for (uint32_t i = 0; i < fb->entry_count && used + 32 < sizeof list; i++) {
         struct weir_fatbin_entry e;
         const char *kind;

@@ -149,8 +149,10 @@ static void test_wrapper(void **state)
         uint32_t magic, version;
         const void *data, *more;
     } w = {0x466243b1, 1, NULL, NULL};
+    static const unsigned char empty[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16};
     const void *units[3] = {NULL};
     struct weir_fatbin fb;
+    struct weir_fatbin_entry e;
     size_t n;
     unsigned char *c = build(WEIR_FATBIN_ZSTD, &n);
 
@@ -168,6 +170,16 @@ static void test_wrapper(void **state)
     assert_ptr_equal(fb.data, c);
     assert_int_equal(weir_fatbin_unit(&w, 2, &fb), WEIR_OK);
     assert_null(fb.data);
+    /* linked code that has no PTX, from one unit and from two */
+    w.data = empty;
+    assert_int_equal(weir_fatbin_from_wrapper(&w, &fb), WEIR_OK);
+    assert_int_equal(fb.unit_count, 2);
+    assert_int_equal(weir_fatbin_select(&fb, 89, &e), WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE);
+    assert_non_null(strstr(weir_err_message(), "-rdc=true"));
+    units[1] = NULL;
+    assert_int_equal(weir_fatbin_from_wrapper(&w, &fb), WEIR_OK);
+    assert_ptr_equal(fb.data, c);
+    assert_int_equal(weir_fatbin_select(&fb, 89, &e), WEIR_OK);
     w.version = 3;
     assert_int_equal(weir_fatbin_from_wrapper(&w, &fb), WEIR_ERR_INVALID_KERNEL_IMAGE);
     w.magic++;
