@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cc/cc_int.h"
@@ -247,6 +248,12 @@ bool cc_compile(struct cc *cc, const struct cc_input *in, size_t number, const c
 bool cc_link(struct cc *cc, char *const *objects, size_t count)
 {
     struct cc_args a = {0};
+    char runtime[PATH_MAX + 32];
+    snprintf(runtime, sizeof runtime, "%s/libcudart.so.13", cc->paths.libdir);
+    if (!cc->no_cudart && !cc->dry_run && access(runtime, R_OK)) {
+        cc_error("%s is missing: the installation is not complete", runtime);
+        return false;
+    }
     cc_args_add(&a, "%s", cc->paths.clang);
     cc_args_add(&a, "--driver-mode=g++"); /* .cu files are C++ */
     if (cc->shared)
@@ -255,7 +262,7 @@ bool cc_link(struct cc *cc, char *const *objects, size_t count)
         cc_args_add(&a, "%s", objects[i]);
     cc_args_copy(&a, &cc->link);
     if (!cc->no_cudart) {
-        cc_args_add(&a, "%s/libcudart.so.13", cc->paths.libdir);
+        cc_args_add(&a, "%s", runtime);
         cc_args_add(&a, "-Wl,-rpath,%s", cc->paths.libdir);
     }
     cc_args_add(&a, "-o");
