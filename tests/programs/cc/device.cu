@@ -363,7 +363,7 @@ __global__ void rounded(four<double> *out)
 /* A float that is out of an int's range becomes the nearest int. */
 static double to_int(float x)
 {
-    const double r = nearbyint((double)x);
+    const double r = nearbyint((double)x) + 0.0; /* an int has no -0 */
     return std::isnan(r) ? 0 : std::min(std::max(r, -2147483648.0), 2147483647.0);
 }
 
