@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -147,11 +148,17 @@ void weir_device_submit_helped(struct weir_device *dev, struct weir_work *work)
 
 bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _Atomic bool *stop)
 {
+    int saved = errno; /* the program's: it only called a CUDA function */
+    bool helped = false;
+
     weir_lock_check_none_held();
     if (!dev->help || weir_device_is_forked(dev))
         return false;
     if (work->engine == WEIR_ENGINE_COMPUTE)
-        return weir_compute_help(&dev->compute,
-                                 WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), stop);
-    return weir_serial_help(&dev->serial[work->engine], work);
+        helped = weir_compute_help(&dev->compute,
+                                   WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), stop);
+    else
+        helped = weir_serial_help(&dev->serial[work->engine], work);
+    errno = saved;
+    return helped;
 }

@@ -119,7 +119,7 @@ static void failing_block_ends_the_kernel_and_nothing_else(void **state)
             kernel_submit(dev, &bad);
             kernel_submit(dev, &good);
             check_failed(&bad, how);
-            assert_in_range(atomic_load(&ran), 1, 10000);
+            assert_in_range(atomic_load(&ran), 1, 500000); /* it stopped long before its end */
             assert_int_equal(wait_for(&good.wait), WEIR_OK);
             assert_int_equal(atomic_load(&ran_good), 50);
         }
