@@ -57,7 +57,7 @@ uint64_t to_int(double x, enum rounding r, unsigned bits, bool is_signed, bool w
 double to_integral(double x, enum rounding r);
 uint64_t int_to_f32(i128 x, enum rounding r);
 uint64_t int_to_f64(i128 x, enum rounding r);
-uint64_t f64_to_f32(double x, enum rounding r);
+uint64_t f64_to_f32(double x, enum rounding r, bool ftz);
 double f64_of_half(uint64_t bits);
 uint64_t half_of(double x, enum rounding r);
 

@@ -31,14 +31,6 @@ static double as_double32(uint64_t bits, bool ftz)
     return (double)f32_of(ftz ? flush32(bits) : bits);
 }
 
-/* cvt.ftz.f32.f64: what is subnormal before rounding becomes zero (seen on an H200). */
-static uint64_t flushed_f32(uint64_t bits, enum rounding r)
-{
-    double x = f64_of(bits);
-
-    return x > -0x1p-126 && x < 0x1p-126 ? bits >> 63 << 31 : flush32(f64_to_f32(x, r));
-}
-
 static uint64_t integral32(uint64_t bits, enum rounding r)
 {
     return bits_of_f32((float)to_integral((double)f32_of(bits), r));

@@ -3,6 +3,9 @@
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "ptx/ops.h"
 
@@ -70,6 +73,28 @@ static int c_mode(enum rounding r)
     return modes[r];
 }
 
+/* Rounding mode, and with ftz the processor's own flushing: a result is flushed when it is below
+ * the least normal number after rounding to 24 bits with any exponent, as on a GPU (seen on an
+ * H200); to flush what comes out of gradual underflow would be something else. */
+static void enter_mode(enum rounding r, bool ftz)
+{
+    fesetround(c_mode(r));
+#if defined(__x86_64__)
+    if (ftz)
+        _mm_setcsr(_mm_getcsr() | 0x8040);
+#else
+    (void)ftz;
+#endif
+}
+
+static void leave_mode(void)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(_mm_getcsr() & ~0x8040u);
+#endif
+    fesetround(FE_TONEAREST);
+}
+
 uint64_t arith32(enum arith op, enum rounding r, bool ftz, bool sat, uint64_t a, uint64_t b,
                  uint64_t c)
 {
@@ -77,7 +102,7 @@ uint64_t arith32(enum arith op, enum rounding r, bool ftz, bool sat, uint64_t a,
                    z = f32_of(ftz ? flush32(c) : c), d = 0;
     uint64_t bits;
 
-    fesetround(c_mode(r));
+    enter_mode(r, ftz);
     switch (op) {
     case ADD:
         d = x + y;
@@ -98,7 +123,7 @@ uint64_t arith32(enum arith op, enum rounding r, bool ftz, bool sat, uint64_t a,
         d = sqrtf(x);
         break;
     }
-    fesetround(FE_TONEAREST);
+    leave_mode();
     bits = bits_of_f32(d);
     if (ftz)
         bits = flush32(bits);
@@ -228,15 +253,15 @@ uint64_t int_to_f64(i128 x, enum rounding r)
     return bits_of_f64(x < 0 ? -d : d);
 }
 
-uint64_t f64_to_f32(double x, enum rounding r)
+uint64_t f64_to_f32(double x, enum rounding r, bool ftz)
 {
     volatile double in = x;
     volatile float d;
 
-    fesetround(c_mode(r));
+    enter_mode(r, ftz);
     d = (float)in;
-    fesetround(FE_TONEAREST);
-    return bits_of_f32(d);
+    leave_mode();
+    return ftz ? flush32(bits_of_f32(d)) : bits_of_f32(d);
 }
 
 double f64_of_half(uint64_t bits)
