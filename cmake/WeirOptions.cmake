@@ -23,6 +23,13 @@ if(WEIR_SANITIZE)
   # The sanitizer reaches libweir too: the tests preload its run time where the program itself is not instrumented.
   target_compile_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer -g)
   target_link_options(weir_flags INTERFACE -fsanitize=${WEIR_SANITIZE})
+  if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    # One shared run time for programs and libraries: clang's default, inside each program, leaves libraries without one.
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libclang_rt.asan-x86_64.so
+                    OUTPUT_VARIABLE WEIR_SANITIZER_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE)
+    get_filename_component(WEIR_SANITIZER_DIR "${WEIR_SANITIZER_RUNTIME}" DIRECTORY)
+    target_link_options(weir_flags INTERFACE -shared-libsan -Wl,-rpath,${WEIR_SANITIZER_DIR})
+  endif()
   if(WEIR_SANITIZE MATCHES "undefined")
     target_compile_options(weir_flags INTERFACE -fno-sanitize-recover=undefined)
   endif()

@@ -36,7 +36,7 @@ static bool grow_locked(struct weir_op **list, enum weir_op_size size)
         struct weir_op *op = (struct weir_op *)(chunk + bytes * (size_t)i);
 
         op->size = (uint8_t)size;
-        op->m.next = &(*list)->m;
+        op->m.next = *list ? &(*list)->m : NULL;
         *list = op;
     }
     return true;
@@ -66,7 +66,7 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
 
     if (--op->refs > 0)
         return;
-    op->m.next = &(*list)->m;
+    op->m.next = *list ? &(*list)->m : NULL;
     *list = op;
 }
 

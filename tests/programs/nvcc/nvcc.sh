@@ -2,6 +2,7 @@
 nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
 [ -f "$BUILD/lib/libweir.so" ] || { echo "skipped: this build has no libweir.so"; exit 77; }
 [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+case $SANITIZE in thread*) echo "skipped: ThreadSanitizer cannot be brought into a finished program"; exit 77 ;; esac
 out=$BUILD/tests/nvcc
 mkdir -p "$out" && cd "$out" || exit 1
 app=$SOURCE/tests/programs/nvcc/app.cu
@@ -18,7 +19,7 @@ build() {
 check() {
     name=$1 status=$2 want=$3
     shift 3
-    got=$("$WEIR" run "$@" 2>err)
+    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
     rc=$?
     if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || [ -s err ]; then
         printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
@@ -70,7 +71,7 @@ check exit 9 "$program
 exit: 0 bad" ./static exit 9
 check abort 134 "$program" sh -c './static abort 2>/dev/null; exit $?' 2>/dev/null
 check segv 139 "$program" ./static segv
-"$WEIR" run ./stripped >/dev/null 2>err
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run ./stripped >/dev/null 2>err
 [ $? = 125 ] && grep -q 'cudart shared' err || { echo "FAILED stripped"; cat err; failed=1; }
 rm -f err
 exit $failed
