@@ -28,7 +28,10 @@ if(WEIR_SANITIZE)
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libclang_rt.asan-x86_64.so
                     OUTPUT_VARIABLE WEIR_SANITIZER_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE)
     get_filename_component(WEIR_SANITIZER_DIR "${WEIR_SANITIZER_RUNTIME}" DIRECTORY)
-    target_link_options(weir_flags INTERFACE -shared-libsan -Wl,-rpath,${WEIR_SANITIZER_DIR})
+    # (Fuzzers, property WEIR_FUZZER, are programs alone: libFuzzer wants the other form.)
+    set(shared $<NOT:$<BOOL:$<TARGET_PROPERTY:WEIR_FUZZER>>>)
+    target_link_options(weir_flags INTERFACE
+      $<${shared}:-shared-libsan> $<${shared}:-Wl,-rpath,${WEIR_SANITIZER_DIR}>)
   endif()
   if(WEIR_SANITIZE MATCHES "undefined")
     target_compile_options(weir_flags INTERFACE -fno-sanitize-recover=undefined)
