@@ -7,7 +7,8 @@
 #include "codegen/codegen_int.h"
 
 #define REGISTERS_MAX  255
-#define REGISTERS_BASE 8 /* addresses, predicates and the ABI's own */
+#define REGISTERS_MIN  8 /* no kernel is said to use fewer */
+#define REGISTERS_BASE 2 /* addresses and temporaries of the instructions themselves */
 #define MEMORY_MAX     ((size_t)64 << 20)
 
 struct block {
@@ -227,14 +228,14 @@ int weir_cg_pressure(const struct weir_ptx_function *f)
     int most = REGISTERS_MAX;
 
     if (f->inst_count == 0 || f->reg_count == 0)
-        return REGISTERS_BASE;
+        return REGISTERS_MIN;
     if (make_blocks(&p) && p.block_count <= MEMORY_MAX / 8 / p.words) {
         p.live_in = weir_calloc(p.block_count * p.words, sizeof *p.live_in);
         p.live = weir_calloc(p.words, sizeof *p.live);
         if (p.live_in && p.live) {
             link_blocks(&p);
             solve(&p);
-            most = WEIR_MIN(REGISTERS_MAX, REGISTERS_BASE + widest(&p));
+            most = WEIR_MIN(REGISTERS_MAX, WEIR_MAX(REGISTERS_MIN, REGISTERS_BASE + widest(&p)));
         }
     }
     weir_free(p.blocks);
