@@ -612,11 +612,15 @@ fail_runner:
 
 void weir_compute_finish(struct compute *c)
 {
-    int started = atomic_load(&c->started);
+    int started;
 
     if (!c->workers)
         return;
+    weir_lock_acquire(
+        &c->start_lock); /* a worker may be starting another one: after this, none does */
     atomic_store(&c->stopping, true);
+    started = atomic_load(&c->started);
+    weir_lock_release(&c->start_lock);
     atomic_fetch_add(&c->calls, (uint32_t)c->worker_count);
     weir_futex_wake(&c->calls, c->worker_count);
     for (int i = 0; i < started; i++)

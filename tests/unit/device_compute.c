@@ -428,6 +428,13 @@ static void destroy_waits_for_pending_work(void **state)
     assert_int_equal(atomic_load(&ran), 100);
     for (int i = 0; i < 10; i++)
         assert_int_equal(wait_for(&k[i].wait), WEIR_OK);
+    for (int i = 0; i < 50; i++) { /* at once, while workers are still being started */
+        dev = device_make(3, true);
+        kernel_init(&k[0], set_flag_block, 1, &ran);
+        kernel_submit(dev, &k[0]);
+        weir_device_help(dev, &k[0].k.work, NULL);
+        weir_device_destroy(dev);
+    }
     weir_device_destroy(device_make(3, true)); /* never used: no thread was started */
     weir_device_destroy(NULL);
 }
