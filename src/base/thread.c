@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes, void *(*run)(void *),
-                                void *arg)
+enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
+                                void *(*run)(void *), void *arg)
 {
     sigset_t all, old;
     pthread_attr_t attr;
@@ -78,15 +78,33 @@ uint32_t weir_thread_id(void)
     return id;
 }
 
+/* CPUs' worth of time that the container allows, rounded up; INT_MAX without a limit. */
+static int cpu_quota(void)
+{
+    long quota = -1, period = 0;
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re"); /* "max 100000" or "150000 100000" */
+
+    if (f) {
+        if (fscanf(f, "%ld %ld", &quota, &period) != 2)
+            quota = -1;
+        fclose(f);
+    } else if ((f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re"))) { /* version 1; -1: none */
+        if (fscanf(f, "%ld", &quota) != 1)
+            quota = -1;
+        fclose(f);
+        period = 100000;
+    }
+    if (quota <= 0 || period <= 0)
+        return INT_MAX;
+    return (int)WEIR_MIN((quota + period - 1) / period, (long)INT_MAX);
+}
+
 int weir_cpu_count(void)
 {
     cpu_set_t set;
+    int n = 1;
 
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        int n = CPU_COUNT(&set);
-
-        if (n > 0)
-            return n;
-    }
-    return 1;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        n = WEIR_MAX(CPU_COUNT(&set), 1);
+    return WEIR_MIN(n, cpu_quota());
 }

@@ -10,19 +10,21 @@
 
 #include "base/err.h"
 
-/* Starts a joinable thread named "weir-NAME" (15 characters at most), all signals but the synchronous faults blocked,
- * so that the program's handlers never run on Weir's threads. stack_bytes 0 = the default.
- * Errors: MEMORY_ALLOCATION, OPERATING_SYSTEM. */
-enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes, void *(*run)(void *),
-                                void *arg) WEIR_MUST_CHECK;
+/* Starts a joinable thread named "weir-NAME" (15 characters at most), all signals but the
+ * synchronous faults blocked, so that the program's handlers never run on Weir's threads.
+ * stack_bytes 0 = the default. Errors: MEMORY_ALLOCATION, OPERATING_SYSTEM. */
+enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
+                                void *(*run)(void *), void *arg) WEIR_MUST_CHECK;
 
-/* Sleeps while *word == expected, until woken or timeout_ns (relative; UINT64_MAX = none) has passed. May wake early.
- * False on time-out. Thread: any, holding no lock that the waker needs. */
+/* Sleeps while *word == expected, until woken or timeout_ns (relative; UINT64_MAX = none) has
+ * passed. May wake early. False on time-out. Thread: any, holding no lock that the waker needs. */
 bool weir_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 void weir_futex_wake(_Atomic uint32_t *word, int count);
 
 /* The kernel's id of the calling thread, cached. */
 uint32_t weir_thread_id(void);
-int weir_cpu_count(void); /* usable by this process (affinity), at least 1 */
+/* Usable by this process: its affinity, and the container's limit of CPU time; at least 1. Reads
+ * files: not a fast path. */
+int weir_cpu_count(void);
 
 #endif
