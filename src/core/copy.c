@@ -145,20 +145,12 @@ static bool starts_now(struct weir_stream *s)
     return idle;
 }
 
-static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *c,
-                                 enum weir_engine engine, void *staging, size_t bytes,
-                                 struct weir_model_point *point)
+static void fill_copy(struct weir_copy_op *op, struct weir_stream *s, const struct weir_copy *c,
+                      enum weir_engine engine, void *staging, size_t bytes)
 {
-    struct weir_copy_op *op =
-        (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_LARGE);
-    struct weir_copy_work *w;
+    struct weir_copy_work *w = &op->work;
 
-    if (!op) {
-        weir_free(staging);
-        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy");
-    }
     init_copy_work(op, s, engine);
-    w = &op->work;
     w->src = staging ? staging : c->src;
     w->dst = c->dst;
     w->width = c->width;
@@ -170,7 +162,36 @@ static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *
     w->dst_slice = c->dst_slice;
     op->staging = staging;
     op->staging_bytes = staging ? bytes : 0;
+}
+
+static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *c,
+                                 enum weir_engine engine, void *staging, size_t bytes,
+                                 struct weir_model_point *point)
+{
+    struct weir_copy_op *op =
+        (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_LARGE);
+
+    if (!op) {
+        weir_free(staging);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy");
+    }
+    fill_copy(op, s, c, engine, staging, bytes);
     return weir_submit_end(s, &op->op, NULL, 0, point, NULL);
+}
+
+/* Between two devices, in s, which is a legacy stream: ordered with the legacy and blocking streams
+ * of both (ORD-012). */
+static enum weir_err submit_peer_copy(struct weir_stream *s, struct weir_context *other,
+                                      const struct weir_copy *c, struct weir_model_point *point)
+{
+    struct weir_op *markers[2];
+    struct weir_copy_op *op =
+        (struct weir_copy_op *)weir_submit_begin_peer(s, other->legacy, markers);
+
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy between devices");
+    fill_copy(op, s, c, WEIR_ENGINE_D2D, NULL, 0);
+    return weir_submit_end_peer(s, other->legacy, &op->op, markers, point);
 }
 
 static enum weir_implicit_sync cause_of(const struct weir_copy *c, struct place src,
@@ -204,6 +225,19 @@ static enum weir_mem_class rule_class(const struct weir_copy *c, struct place p)
                                                                                  : p.cls;
 }
 
+/* The other device that has a part in the copy, or NULL. */
+static struct weir_context *other_device(const struct weir_stream *s, struct place src,
+                                         struct place dst)
+{
+    int own = s->ctx->ordinal;
+
+    if (src.cls == WEIR_MEM_DEVICE && src.device != own)
+        return &weir_core.contexts[src.device];
+    if (dst.cls == WEIR_MEM_DEVICE && dst.device != own)
+        return &weir_core.contexts[dst.device];
+    return NULL;
+}
+
 static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, struct place src,
                               struct place dst, size_t bytes)
 {
@@ -212,6 +246,7 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     enum weir_engine engine = engine_of(c->kind, src, dst);
     enum weir_implicit_sync cause = cause_of(c, src, dst);
     struct weir_model_point point;
+    struct weir_context *other;
     void *staging = NULL;
     enum weir_err err;
 
@@ -228,7 +263,20 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
         if (!staging)
             cause = WEIR_SYNC_STAGING_FULL;
     }
-    err = submit_copy(s, c, engine, staging, bytes, &point);
+    other = other_device(s, src, dst);
+    if (other && src.cls == WEIR_MEM_DEVICE && dst.cls == WEIR_MEM_DEVICE &&
+        s->m.cls == WEIR_STREAM_LEGACY) {
+        struct weir_context *ctx;
+
+        err = weir_context_get(other->ordinal, &ctx);
+        if (err == WEIR_OK)
+            err = submit_peer_copy(s, ctx, c, &point);
+    } else {
+        /* A synchronous copy waits for the legacy stream of the memory's device, too. */
+        if (other && !c->async && rule.wait != WEIR_HOST_NO_WAIT && atomic_load(&other->active))
+            (void)!weir_wait_stream(other->legacy); /* an error there is every device's */
+        err = submit_copy(s, c, engine, staging, bytes, &point);
+    }
     if (err != WEIR_OK || staging || rule.wait == WEIR_HOST_NO_WAIT)
         return err;
     return wait_counted(s, &point, cause);

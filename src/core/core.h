@@ -23,6 +23,8 @@ struct weir_config {
     const char *stats_file;             /* WEIR_STATS_FILE: instead of stderr (tests) */
 };
 
+struct op_chunk;
+
 enum weir_core_state {
     WEIR_CORE_NEW,
     WEIR_CORE_READY,
@@ -41,8 +43,8 @@ struct weir_core {
     struct weir_model model;
     struct weir_slots streams, events;
     _Atomic uint64_t next_stream_id, next_grid_id;
-    _Atomic uint64_t fault_count; /* contexts failed so far: makes the common check one load */
     uint64_t start_ns;
+    _Atomic(struct op_chunk *) op_chunks; /* submit.c: memory of operations, never freed */
 };
 
 /* The one instance: everything else hangs below it. */

@@ -15,13 +15,17 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct
     e = weir_slots_take(&weir_core.events);
     if (!e)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many events");
-    weir_lock_init(&e->lock, WEIR_RANK_EVENT);
+    /* A record of the slot's last owner may still be on its way to stamp it. */
+    if (e->lock.rank != WEIR_RANK_EVENT)
+        weir_lock_init(&e->lock, WEIR_RANK_EVENT);
+    weir_lock_acquire(&e->lock);
     e->flags = flags;
     e->ctx = ctx;
     e->epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
     e->m = (struct weir_model_event){0};
     e->generation++;
     e->time_ns = 0;
+    weir_lock_release(&e->lock);
     weir_slot_publish(&e->slot);
     *out = e;
     return WEIR_OK;

@@ -11,9 +11,7 @@
 #include "core/submit.h"
 #include "memory/memory.h"
 
-/* --- checks
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
 #define GRID_X_MAX   2147483647u
 #define GRID_YZ_MAX  65535u
@@ -69,9 +67,7 @@ static enum weir_err check(const struct weir_function *f, const struct weir_cont
     return WEIR_UNLIKELY(c->cooperative) ? check_cooperative(ctx, image, c) : WEIR_OK;
 }
 
-/* --- kernels
- * -------------------------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 /* On a worker, before the first block. */
 static enum weir_err prepare(struct weir_kernel_work *work)
@@ -152,9 +148,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }
 
-/* --- host functions
- * ------------------------------------------------------------------------------------------------
- */
+/* --- host functions --------------------------------------------------------------------------- */
 
 static void run_host_func(struct weir_host_work *work)
 {
@@ -173,30 +167,25 @@ static void run_host_func(struct weir_host_work *work)
 static void run_callback(struct weir_host_work *work)
 {
     struct weir_host_op *op = work->work.owner;
-    union {
-        void *object;
-        weir_callback_fn fn;
-    } f = {.object = op->fn};
 
     weir_thread.host_func = true;
     atomic_fetch_add_explicit(&op->op.ctx->host_funcs, 1, memory_order_relaxed);
-    f.fn(op->stream, (int)weir_context_error(op->op.ctx), op->user);
+    op->invoke(op->fn, op->stream, weir_context_error(op->op.ctx), op->user);
     weir_thread.host_func = false;
 }
 
-static enum weir_err submit_host(struct weir_stream *s, enum weir_op_kind kind, void *fn,
-                                 void *user, void *handle, void (*run)(struct weir_host_work *))
+static struct weir_host_op *begin_host(struct weir_stream *s, enum weir_op_kind kind, void *fn,
+                                       void *user, void (*run)(struct weir_host_work *))
 {
     struct weir_host_op *op = (struct weir_host_op *)weir_submit_begin(s, kind, WEIR_OP_SMALL);
 
     if (!op)
-        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a host function");
+        return NULL;
     init_work(&op->work.work, s, WEIR_ENGINE_HOST, &op->op);
     op->work.run = run;
     op->fn = fn;
     op->user = user;
-    op->stream = handle;
-    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+    return op;
 }
 
 enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *), void *user)
@@ -205,24 +194,26 @@ enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *), v
         void (*fn)(void *);
         void *object;
     } f = {.fn = fn};
+    struct weir_host_op *op = begin_host(s, WEIR_OP_HOST_FUNC, f.object, user, run_host_func);
 
-    return submit_host(s, WEIR_OP_HOST_FUNC, f.object, user, NULL, run_host_func);
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a host function");
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }
 
-enum weir_err weir_launch_callback(struct weir_stream *s, void *handle, weir_callback_fn fn,
-                                   void *user)
+enum weir_err weir_launch_callback(struct weir_stream *s, void *handle,
+                                   weir_callback_invoker invoke, void *fn, void *user)
 {
-    union {
-        weir_callback_fn fn;
-        void *object;
-    } f = {.fn = fn};
+    struct weir_host_op *op = begin_host(s, WEIR_OP_CALLBACK, fn, user, run_callback);
 
-    return submit_host(s, WEIR_OP_CALLBACK, f.object, user, handle, run_callback);
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a callback");
+    op->stream = handle;
+    op->invoke = invoke;
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }
 
-/* --- occupancy
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- occupancy -------------------------------------------------------------------------------- */
 
 static int attribute(const struct weir_context *ctx, int id)
 {

@@ -24,10 +24,11 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
 enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *),
                                     void *user) WEIR_MUST_CHECK;
 
-/* cudaStreamAddCallback: fn(handle, status, user); called in a failed context as well. `handle` as
- * the program gave it. */
-typedef void (*weir_callback_fn)(void *stream, int status, void *user);
-enum weir_err weir_launch_callback(struct weir_stream *s, void *handle, weir_callback_fn fn,
+/* cudaStreamAddCallback: invoke(fn, handle, status, user); called in a failed context as well.
+ * `handle` as the program gave it. The invoker knows the callback's type. */
+typedef void (*weir_callback_invoker)(void *fn, void *handle, enum weir_err status, void *user);
+enum weir_err weir_launch_callback(struct weir_stream *s, void *handle,
+                                   weir_callback_invoker invoke, void *fn,
                                    void *user) WEIR_MUST_CHECK;
 
 /* How many blocks of this kernel fit on one SM of the profile at a time (cudaOccupancy*): the

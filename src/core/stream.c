@@ -27,6 +27,9 @@ static void sweep_locked(struct weir_context *ctx)
             link = &s->retired_next;
             continue;
         }
+        /* Who completed its last operation may not have let go yet (model INV-12). */
+        weir_lock_acquire(&s->lock);
+        weir_lock_release(&s->lock);
         *link = s->retired_next;
         s->retired_next = NULL;
         if (ctx->spare_last)
@@ -68,7 +71,10 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
         weir_lock_release(&ctx->streams_lock);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many streams");
     }
-    weir_lock_init(&s->lock, WEIR_RANK_STREAM);
+    /* Of a reused stream others may still take the lock: waiters for points that hold by now. */
+    if (s->lock.rank != WEIR_RANK_STREAM)
+        weir_lock_init(&s->lock, WEIR_RANK_STREAM);
+    weir_lock_acquire(&s->lock);
     s->ctx = ctx;
     s->id = cls == WEIR_STREAM_LEGACY ? ID_LEGACY : atomic_fetch_add(&weir_core.next_stream_id, 1);
     s->epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
@@ -80,6 +86,7 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     weir_model_stream_init(&weir_core.model, &s->m, ctx->ordinal, cls, priority);
     if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
+    weir_lock_release(&s->lock);
     weir_lock_release(&ctx->streams_lock);
     *out = s;
     return WEIR_OK;

@@ -49,9 +49,7 @@ struct weir_event {
 #define WEIR_EVENT_DISABLE_TIMING 2u
 #define WEIR_EVENT_INTERPROCESS   4u
 
-/* --- operations
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- operations ------------------------------------------------------------------------------- */
 
 enum weir_op_size { WEIR_OP_SMALL, WEIR_OP_LARGE };
 
@@ -72,9 +70,9 @@ struct weir_record_op {
 struct weir_host_op {
     struct weir_op op;
     struct weir_host_work work;
-    void *fn; /* cudaHostFn_t, or for CALLBACK cudaStreamCallback_t */
-    void *user;
+    void *fn, *user;
     void *stream; /* CALLBACK: the handle as given */
+    void (*invoke)(void *fn, void *handle, enum weir_err status, void *user); /* CALLBACK */
 };
 
 /* A free at its place in the stream (cudaFreeAsync). */
@@ -101,8 +99,7 @@ struct weir_copy_op {
     size_t staging_bytes;
 };
 
-/* --- streams (stream.c)
- * -------------------------------------------------------------------------------------------- */
+/* --- streams (stream.c) ----------------------------------------------------------------------- */
 
 /* Errors: MEMORY_ALLOCATION. Thread: any. */
 enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
@@ -117,8 +114,7 @@ void weir_stream_retire(struct weir_stream *s);
 enum weir_err weir_stream_get(void *handle, struct weir_stream **out) WEIR_MUST_CHECK;
 void weir_stream_retire_all(struct weir_context *ctx); /* reset */
 
-/* --- events (event.c)
- * ---------------------------------------------------------------------------------------------- */
+/* --- events (event.c) ------------------------------------------------------------------------- */
 
 enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags,
                                 struct weir_event **out) WEIR_MUST_CHECK;
@@ -132,8 +128,7 @@ enum weir_err weir_event_synchronize(struct weir_event *e) WEIR_MUST_CHECK;
 enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end,
                                  float *ms) WEIR_MUST_CHECK;
 
-/* --- submission (submit.c)
- * ----------------------------------------------------------------------------------------- */
+/* --- submission (submit.c) -------------------------------------------------------------------- */
 
 /* Locks what a submission into s needs and gives an operation to fill (kind and payload; m is the
  * model's), or NULL when out of memory (nothing stays locked). Exactly one of the three calls below
@@ -149,12 +144,20 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
 enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
                                      struct weir_event *e) WEIR_MUST_CHECK;
 
+/* A copy between devices in legacy streams (ORD-012): s is the one it is submitted to, other the
+ * second device's. markers are the model's; point gets the copy's. NULL and MEMORY_ALLOCATION as
+ * above. */
+struct weir_op *weir_submit_begin_peer(struct weir_stream *s, struct weir_stream *other,
+                                       struct weir_op *markers[2]);
+enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *other,
+                                   struct weir_op *op, struct weir_op *markers[2],
+                                   struct weir_model_point *point) WEIR_MUST_CHECK;
+
 /* Lock and unlock s, or for a legacy stream all streams of its device. */
 void weir_submit_lock(struct weir_stream *s);
 void weir_submit_unlock(struct weir_stream *s);
 
-/* --- host waits (wait.c)
- * ------------------------------------------------------------------------------------------- */
+/* --- host waits (wait.c) ---------------------------------------------------------------------- */
 
 /* Waits, helping, until the points hold. Holds no lock. Does not look at errors. */
 void weir_wait_points(const struct weir_model_point *points, size_t count);

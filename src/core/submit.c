@@ -21,22 +21,35 @@
 #define LARGE_BYTES WEIR_MAX(sizeof(struct weir_kernel_op), sizeof(struct weir_copy_op))
 #define OP_CHUNK    16 /* operations made at a time */
 
-/* --- memory of operations
- * ------------------------------------------------------------------------------------------ */
+/* --- memory of operations --------------------------------------------------------------------- */
+
+/* Streams live in mapped slots where a leak checker does not look, so the chunks hang together. */
+struct op_chunk {
+    struct op_chunk *next;
+};
+
+static void keep_chunk(struct op_chunk *chunk)
+{
+    chunk->next = atomic_load_explicit(&weir_core.op_chunks, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&weir_core.op_chunks, &chunk->next, chunk,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
 
 static bool grow_locked(struct weir_op **list, enum weir_op_size size)
 {
     size_t bytes = WEIR_ALIGN_UP(size == WEIR_OP_SMALL ? SMALL_BYTES : LARGE_BYTES, 64);
-    char *chunk = weir_alloc_aligned(64, bytes * OP_CHUNK);
+    char *chunk = weir_alloc_aligned(64, 64 + bytes * OP_CHUNK);
 
     if (!chunk)
         return false;
-    memset(chunk, 0, bytes * OP_CHUNK);
+    memset(chunk, 0, 64 + bytes * OP_CHUNK);
+    keep_chunk((struct op_chunk *)chunk);
     for (int i = 0; i < OP_CHUNK; i++) {
-        struct weir_op *op = (struct weir_op *)(chunk + bytes * (size_t)i);
+        struct weir_op *op = (struct weir_op *)(chunk + 64 + bytes * (size_t)i);
 
         op->size = (uint8_t)size;
-        op->m.next = *list ? &(*list)->m : NULL;
+        op->m.next = (struct weir_model_op *)*list;
         *list = op;
     }
     return true;
@@ -66,13 +79,31 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
 
     if (--op->refs > 0)
         return;
-    op->m.next = *list ? &(*list)->m : NULL;
+    op->m.next = (struct weir_model_op *)*list;
     *list = op;
 }
 
-/* --- locks
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- locks ------------------------------------------------------------------------------------ */
+
+static struct weir_model_stream *first_stream(const struct weir_context *ctx)
+{
+    return weir_core.model.devices[ctx->ordinal].streams;
+}
+
+/* All streams of the device, the legacy one last; the caller holds the list's lock. */
+static void lock_all_streams(struct weir_context *ctx)
+{
+    for (struct weir_model_stream *t = first_stream(ctx); t; t = t->device_next)
+        weir_lock_acquire(&weir_stream_of(t)->lock);
+    weir_lock_acquire(&ctx->legacy->lock);
+}
+
+static void unlock_all_streams(struct weir_context *ctx)
+{
+    weir_lock_release(&ctx->legacy->lock);
+    for (struct weir_model_stream *t = first_stream(ctx); t; t = t->device_next)
+        weir_lock_release(&weir_stream_of(t)->lock);
+}
 
 void weir_submit_lock(struct weir_stream *s)
 {
@@ -81,10 +112,7 @@ void weir_submit_lock(struct weir_stream *s)
         return;
     }
     weir_lock_acquire(&s->ctx->streams_lock);
-    for (struct weir_model_stream *t = weir_core.model.devices[s->ctx->ordinal].streams; t;
-         t = t->device_next)
-        weir_lock_acquire(&weir_stream_of(t)->lock);
-    weir_lock_acquire(&s->lock);
+    lock_all_streams(s->ctx);
 }
 
 void weir_submit_unlock(struct weir_stream *s)
@@ -93,16 +121,30 @@ void weir_submit_unlock(struct weir_stream *s)
         weir_lock_release(&s->lock);
         return;
     }
-    weir_lock_release(&s->lock);
-    for (struct weir_model_stream *t = weir_core.model.devices[s->ctx->ordinal].streams; t;
-         t = t->device_next)
-        weir_lock_release(&weir_stream_of(t)->lock);
+    unlock_all_streams(s->ctx);
     weir_lock_release(&s->ctx->streams_lock);
 }
 
-/* --- running
- * -------------------------------------------------------------------------------------------------------
- */
+/* Both devices, the lower one first. */
+static void lock_pair(struct weir_context *a, struct weir_context *b)
+{
+    struct weir_context *low = a->ordinal < b->ordinal ? a : b, *high = low == a ? b : a;
+
+    weir_lock_acquire(&low->streams_lock);
+    weir_lock_acquire(&high->streams_lock);
+    lock_all_streams(low);
+    lock_all_streams(high);
+}
+
+static void unlock_pair(struct weir_context *a, struct weir_context *b)
+{
+    unlock_all_streams(a);
+    unlock_all_streams(b);
+    weir_lock_release(&a->streams_lock);
+    weir_lock_release(&b->streams_lock);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
 
 static void free_payload(struct weir_op *op)
 {
@@ -284,9 +326,7 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
     pump(&out);
 }
 
-/* --- submission
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- submission ------------------------------------------------------------------------------- */
 
 /* A stream takes so many operations, then the enqueueing call waits (oracle queue_depth): bounds
  * memory as well. */
@@ -395,6 +435,55 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
     weir_submit_unlock(s);
     if (wake)
         weir_futex_wake(&s->wake, INT_MAX);
+    pump(&out);
+    return WEIR_OK;
+}
+
+struct weir_op *weir_submit_begin_peer(struct weir_stream *s, struct weir_stream *other,
+                                       struct weir_op *markers[2])
+{
+    struct weir_op *op;
+
+    wait_for_room(s);
+    lock_pair(s->ctx, other->ctx);
+    op = take_locked(s, WEIR_OP_LARGE);
+    markers[0] = take_locked(other, WEIR_OP_SMALL);
+    markers[1] = take_locked(other, WEIR_OP_SMALL);
+    if (op && markers[0] && markers[1]) {
+        op->m.kind = WEIR_OP_COPY;
+        markers[0]->m.kind = markers[1]->m.kind = WEIR_OP_MARKER;
+        return op;
+    }
+    if (op)
+        weir_op_unref_locked(s, op);
+    for (int i = 0; i < 2; i++) {
+        if (markers[i])
+            weir_op_unref_locked(other, markers[i]);
+    }
+    unlock_pair(s->ctx, other->ctx);
+    return NULL;
+}
+
+enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *other,
+                                   struct weir_op *op, struct weir_op *markers[2],
+                                   struct weir_model_point *point)
+{
+    struct weir_model_out out;
+    enum weir_model_result result;
+
+    weir_model_out_init(&out);
+    result = weir_model_submit_peer(&s->m, &op->m, &other->m, &markers[0]->m, &markers[1]->m, &out);
+    if (result != WEIR_MODEL_OK) {
+        free_payload(op);
+        weir_op_unref_locked(s, op);
+        weir_op_unref_locked(other, markers[0]);
+        weir_op_unref_locked(other, markers[1]);
+    } else {
+        *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
+    }
+    unlock_pair(s->ctx, other->ctx);
+    if (result != WEIR_MODEL_OK)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of a copy between devices");
     pump(&out);
     return WEIR_OK;
 }

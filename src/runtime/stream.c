@@ -78,24 +78,33 @@ enum weir_err weir_rt_StreamWaitEvent(cudaStream_t stream, cudaEvent_t event, un
     return weir_event_wait(e, s);
 }
 
+/* Function pointers pass through core as plain pointers. */
+union callback {
+    cudaStreamCallback_t fn;
+    void *object;
+};
+
+static void invoke_callback(void *fn, void *handle, enum weir_err status, void *user)
+{
+    union callback c = {.object = fn};
+
+    c.fn((cudaStream_t)handle, (cudaError_t)status, user);
+}
+
 enum weir_err weir_rt_StreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
                                         void *userData, unsigned int flags)
 {
-    union {
-        cudaStreamCallback_t program;
-        weir_callback_fn ours; /* the same to the processor: pointer, int-sized enum, pointer */
-    } fn = {.program = callback};
+    union callback c = {.fn = callback};
     struct weir_stream *s;
 
     RT_REQUIRE(callback);
     if (flags)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
     RT_TRY(weir_stream_get(stream, &s));
-    return weir_launch_callback(s, stream, fn.ours, userData);
+    return weir_launch_callback(s, stream, invoke_callback, c.object, userData);
 }
 
-/* --- what a stream says about itself
- * ------------------------------------------------------------------------------- */
+/* --- what a stream says about itself ---------------------------------------------------------- */
 
 enum weir_err weir_rt_StreamGetFlags(cudaStream_t hStream, unsigned int *flags)
 {
@@ -137,9 +146,7 @@ enum weir_err weir_rt_StreamGetDevice(cudaStream_t hStream, int *device)
     return WEIR_OK;
 }
 
-/* --- attributes
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 enum weir_err weir_rt_StreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                          cudaLaunchAttributeValue *value_out)
@@ -209,8 +216,7 @@ enum weir_err weir_rt_CtxResetPersistingL2Cache(void)
     return WEIR_OK; /* nothing persists in the host's caches by request */
 }
 
-/* --- capture: streams cannot capture yet, so none does
- * -------------------------------------------------------------- */
+/* --- capture: streams cannot capture yet, so none does ---------------------------------------- */
 
 enum weir_err weir_rt_StreamIsCapturing(cudaStream_t stream,
                                         enum cudaStreamCaptureStatus *pCaptureStatus)
@@ -236,9 +242,7 @@ enum weir_err weir_rt_StreamGetCaptureInfo(cudaStream_t stream,
     return weir_rt_StreamIsCapturing(stream, captureStatus_out);
 }
 
-/* --- managed memory
- * ------------------------------------------------------------------------------------------------
- */
+/* --- managed memory --------------------------------------------------------------------------- */
 
 /* Managed memory is always coherent here, whatever it is attached to: only the arguments are
  * checked. */

@@ -57,7 +57,7 @@ static inline void sleep_ms(int ms)
 /* --- holding a stream ------------------------------------------------------------------------- */
 
 struct hold {
-    _Atomic int release, entered;
+    _Atomic int release, entered, left;
 };
 
 static inline void hold_wait(void *arg)
@@ -67,12 +67,14 @@ static inline void hold_wait(void *arg)
     atomic_store(&h->entered, 1);
     for (int i = 0; i < 5000 && !atomic_load(&h->release); i++)
         sleep_ms(1);
+    atomic_store(&h->left, 1);
 }
 
 static inline void hold_stream(struct hold *h, cudaStream_t s)
 {
     atomic_store(&h->release, 0);
     atomic_store(&h->entered, 0);
+    atomic_store(&h->left, 0);
     OK(cudaLaunchHostFunc(s, hold_wait, h));
     for (int i = 0; i < 2000 && !atomic_load(&h->entered); i++)
         sleep_ms(1);
@@ -82,9 +84,11 @@ static inline void hold_stream(struct hold *h, cudaStream_t s)
 static inline void hold_release(struct hold *h)
 {
     atomic_store(&h->release, 1);
+    while (!atomic_load(&h->left)) /* it may be used again at once */
+        sleep_ms(1);
 }
 
-/* --- does a call come back while something is held? ------------------------------------------ */
+/* --- does a call come back while something is held? ------------------------------------------- */
 
 struct blocking_call {
     cudaError_t (*call)(void *arg);
@@ -124,7 +128,13 @@ static inline bool blocks_until_released(struct hold *h, cudaError_t (*call)(voi
 }
 
 /* A byte of pinned memory that a memset in some stream writes: has it run? */
-static inline bool wait_for_value(const volatile unsigned char *p, unsigned char v, int ms)
+#if defined(__has_attribute)
+#if __has_attribute(no_sanitize)
+__attribute__((no_sanitize("thread"))) /* looking on is the point */
+#endif
+#endif
+static inline bool
+wait_for_value(const volatile unsigned char *p, unsigned char v, int ms)
 {
     for (int i = 0; i < ms; i++) {
         if (*p == v)

@@ -26,13 +26,14 @@ static void *work(void *arg)
     EXPECT(cudaSetDevice(1000 + id), cudaErrorInvalidDevice);
     OK(cudaStreamCreateWithFlags(&s, id & 1 ? cudaStreamNonBlocking : cudaStreamDefault));
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
-    OK(cudaMallocHost((void **)&pinned, 64));
+    OK(cudaMallocHost((void **)&pinned, 256));
     for (int i = 0; i < ROUNDS; i++) {
         OK(cudaMemsetAsync(pinned, i, 64, s));
         OK(cudaEventRecord(e, s));
         OK(cudaStreamWaitEvent(shared_stream, e, 0));
         if (i % 16 == 0)
-            OK(cudaMemsetAsync(pinned + 1, i, 1, i % 32 ? cudaStreamLegacy : cudaStreamPerThread));
+            OK(cudaMemsetAsync(pinned + 128, i, 1,
+                               i % 32 ? cudaStreamLegacy : cudaStreamPerThread));
         if (i % 50 == 0)
             OK(cudaLaunchHostFunc(shared_stream, count_one, NULL));
         if (i % 100 == 99) {
