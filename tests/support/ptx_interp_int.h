@@ -1,6 +1,6 @@
-/* Inside the interpreter. ptx_interp.c  memory, control flow, calls, the scheduler
- * ptx_interp_warp.c   barriers, shuffles, votes ptx_interp_alu.c  integers, comparisons,
- * conversions           ptx_interp_float.c floating point on bits
+/* Inside the interpreter: ptx_interp.c has memory, control flow, calls and the scheduler;
+ * ptx_interp_warp.c barriers, shuffles and votes; ptx_interp_alu.c integers, comparisons and
+ * selections; ptx_interp_float.c floating point on bits, and conversions.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_SUPPORT_PTX_INTERP_INT_H
 #define WEIR_TESTS_SUPPORT_PTX_INTERP_INT_H
