@@ -19,12 +19,13 @@
 #include "device/kernel.h"
 #include "ptx/gpu.h"
 #include "ptx/ptx.h"
+#include "support/ptx_interp.h"
 
 #define WINDOW_BYTES ((size_t)1 << 30)
 #define ROUNDS_MAX   2000000u /* calls of parked blocks before a launch counts as hung */
 #define CODES_MAX    64
 
-const char *const target_names[TARGET_COUNT] = {"quick", "best", "gpu", "parse"};
+const char *const target_names[TARGET_COUNT] = {"quick", "best", "gpu", "parse", "interp"};
 
 struct code {
     const struct weir_ptx_function *function;
@@ -37,6 +38,7 @@ struct code {
 struct program {
     enum target target;
     struct gpu_program *gpu;
+    struct weir_interp *interp;
     struct weir_ptx_module *ptx;
     void **module_data;
     struct code codes[CODES_MAX];
@@ -115,7 +117,7 @@ bool target_open(enum target t, char *message, size_t bytes)
         }
         window = p;
     }
-    if (t != TARGET_PARSE && weir_cg_jit_open(&jit) != WEIR_OK) {
+    if (t != TARGET_PARSE && t != TARGET_INTERP && weir_cg_jit_open(&jit) != WEIR_OK) {
         snprintf(message, bytes, "%s", weir_err_message());
         return false;
     }
@@ -181,6 +183,13 @@ static bool place_variables(struct program *p)
     return true;
 }
 
+/* Functions have other addresses here, so the interpreter places the variables itself. */
+static bool interp_open(struct program *p)
+{
+    return weir_interp_create(p->ptx, NULL, &p->interp) == WEIR_OK &&
+           weir_interp_allow(p->interp, window, WINDOW_BYTES) == WEIR_OK;
+}
+
 struct program *program_create(enum target t, const char *ptx, char *message, size_t bytes)
 {
     struct program *p = calloc(1, sizeof *p);
@@ -202,7 +211,7 @@ struct program *program_create(enum target t, const char *ptx, char *message, si
         free(p);
         return NULL;
     }
-    if (!place_variables(p)) {
+    if (t == TARGET_INTERP ? !interp_open(p) : !place_variables(p)) {
         program_destroy(p);
         return NULL;
     }
@@ -214,6 +223,7 @@ void program_destroy(struct program *p)
     if (!p)
         return;
     gpu_program_destroy(p->gpu);
+    weir_interp_destroy(p->interp);
     for (size_t i = 0; i < p->code_count; i++)
         weir_image_unload(p->codes[i].image);
     if (p->ptx)
@@ -461,6 +471,39 @@ static enum outcome run_blocks(const struct code *c, const struct weir_launch *l
     return outcome;
 }
 
+static enum outcome interpret(struct program *p, const struct launch *l, char *message,
+                              size_t bytes)
+{
+    struct weir_interp_launch launch = {
+        .grid = {l->grid.x, l->grid.y, l->grid.z},
+        .block = {l->block.x, l->block.y, l->block.z},
+        .params = l->params,
+        .dynamic_shared_bytes = l->dynamic_shared,
+    };
+    const struct weir_ptx_function *f = weir_ptx_find_function(p->ptx, l->kernel);
+    enum weir_err err;
+
+    if (!f) {
+        snprintf(message, bytes, "no kernel %s", l->kernel);
+        return OUTCOME_ERROR;
+    }
+    err = weir_interp_launch(p->interp, f, &launch);
+    if (err)
+        snprintf(message, bytes, "%s", weir_err_message());
+    switch (err) {
+    case WEIR_OK:
+        return OUTCOME_OK;
+    case WEIR_ERR_NOT_SUPPORTED:
+        return OUTCOME_UNSUPPORTED;
+    case WEIR_ERR_ILLEGAL_ADDRESS:
+        return OUTCOME_FAULT;
+    case WEIR_ERR_LAUNCH_TIMEOUT:
+        return OUTCOME_HANG;
+    default:
+        return OUTCOME_TRAP;
+    }
+}
+
 enum outcome program_run(struct program *p, const struct launch *l, char *message, size_t bytes)
 {
     struct weir_launch launch = {
@@ -482,6 +525,8 @@ enum outcome program_run(struct program *p, const struct launch *l, char *messag
     message[0] = 0;
     if (p->gpu)
         return gpu_program_run(p->gpu, l, message, bytes);
+    if (p->interp)
+        return interpret(p, l, message, bytes);
     if (p->target == TARGET_PARSE) {
         snprintf(message, bytes, "parsed only");
         return OUTCOME_UNSUPPORTED;

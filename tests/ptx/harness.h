@@ -13,6 +13,7 @@ enum target {
     TARGET_BEST,
     TARGET_GPU,
     TARGET_PARSE /* no code is made */,
+    TARGET_INTERP /* tests/support/ptx_interp.h: the oracle */,
     TARGET_COUNT
 };
 extern const char *const target_names[TARGET_COUNT];

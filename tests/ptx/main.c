@@ -1,4 +1,4 @@
-/* t_ptx [-t quick|best|gpu|parse]... [-v] [-l] [-d] [FILTER]: opcode and kernel tests.
+/* t_ptx [-t quick|best|gpu|parse|interp]... [-v] [-l] [-d] [FILTER]: opcode and kernel tests.
  *   FILTER  runs only tests whose name contains it; -l lists the names; -v prints every result; -d
  * prints the PTX. Without -t both tiers run. Exit code 77 when there is no compiler library.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     uint64_t ns, instructions;
 
     if (!parse(&r, argc, argv)) {
-        fprintf(stderr, "usage: %s [-t quick|best|gpu|parse]... [-v] [-l] [-d] [FILTER]\n",
+        fprintf(stderr, "usage: %s [-t quick|best|gpu|parse|interp]... [-v] [-l] [-d] [FILTER]\n",
                 argv[0]);
         return 2;
     }

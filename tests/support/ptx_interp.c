@@ -13,17 +13,18 @@
 
 #define MAX_DEPTH      1000u
 #define TURN           256u
-#define LOCAL_RESERVE  ((uint64_t)128 << 10) /* for recursion; touched only when used */
+#define LOCAL_RESERVE  4096u /* and room for recursion: */
+#define LOCAL_COPIES   16u   /* of every function's frame */
 #define RESIDENT_LIMIT 4096u
 
 /* ---- errors ---- */
 
-const struct weir_ptx_inst *current_inst(const struct thread *t)
+const struct weir_ptx_inst *interp_current_inst(const struct thread *t)
 {
     return &t->top->fn->insts[t->top->pc];
 }
 
-bool run_fail(struct thread *t, enum weir_err err, const char *fmt, ...)
+bool interp_fail(struct thread *t, enum weir_err err, const char *fmt, ...)
 {
     struct run *r = t->block->run;
     char what[200], name[120] = "end of the function";
@@ -35,17 +36,17 @@ bool run_fail(struct thread *t, enum weir_err err, const char *fmt, ...)
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
     if (t->top && t->top->pc < t->top->fn->inst_count)
-        weir_ptx_inst_name(current_inst(t), name, sizeof name);
+        weir_ptx_inst_name(interp_current_inst(t), name, sizeof name);
     r->err = WEIR_FAIL(err, "%s: %s in %.100s, thread (%u,%u,%u) of block (%u,%u,%u)", what, name,
                        t->top ? t->top->fn->name : "", t->tid[0], t->tid[1], t->tid[2],
                        t->block->ctaid[0], t->block->ctaid[1], t->block->ctaid[2]);
     return false;
 }
 
-bool run_unsupported(struct thread *t, const struct weir_ptx_inst *i)
+bool interp_unsupported(struct thread *t, const struct weir_ptx_inst *i)
 {
     (void)i;
-    return run_fail(t, WEIR_ERR_NOT_SUPPORTED, "not in the interpreter");
+    return interp_fail(t, WEIR_ERR_NOT_SUPPORTED, "not in the interpreter");
 }
 
 static enum weir_err memory_error(void)
@@ -224,7 +225,7 @@ static struct bits cut(struct bits v, enum weir_ptx_type type)
 
     if (w < 128)
         v.hi = 0;
-    v.lo = mask_bits(v.lo, w);
+    v.lo = interp_mask_bits(v.lo, w);
     return v;
 }
 
@@ -276,9 +277,9 @@ static uint64_t special_register(struct thread *t, const struct weir_ptx_operand
     case WEIR_PTX_SREG_lanemask_le:
         return (one << lane) * 2 - 1;
     case WEIR_PTX_SREG_lanemask_gt:
-        return mask_bits(~((one << lane) * 2 - 1), 32);
+        return interp_mask_bits(~((one << lane) * 2 - 1), 32);
     case WEIR_PTX_SREG_lanemask_ge:
-        return mask_bits(~((one << lane) - 1), 32);
+        return interp_mask_bits(~((one << lane) - 1), 32);
     case WEIR_PTX_SREG_dynamic_smem_size:
         return l->dynamic_shared_bytes;
     case WEIR_PTX_SREG_total_smem_size:
@@ -288,8 +289,8 @@ static uint64_t special_register(struct thread *t, const struct weir_ptx_operand
     }
 }
 
-struct bits read_operand(struct thread *t, const struct weir_ptx_operand *o,
-                         enum weir_ptx_type type)
+struct bits interp_read_operand(struct thread *t, const struct weir_ptx_operand *o,
+                                enum weir_ptx_type type)
 {
     struct bits v = {0, 0};
 
@@ -317,39 +318,39 @@ struct bits read_operand(struct thread *t, const struct weir_ptx_operand *o,
         v.lo = (uint64_t)(uintptr_t)o->function;
         break;
     default:
-        run_fail(t, WEIR_ERR_NOT_SUPPORTED, "an operand that the interpreter cannot read");
+        interp_fail(t, WEIR_ERR_NOT_SUPPORTED, "an operand that the interpreter cannot read");
         break;
     }
     return cut(v, type);
 }
 
-bool read_predicate(struct thread *t, const struct weir_ptx_operand *o)
+bool interp_read_predicate(struct thread *t, const struct weir_ptx_operand *o)
 {
     if (o->kind == WEIR_PTX_OPERAND_INT)
         return o->imm != 0;
-    return read_operand(t, o, WEIR_PTX_PRED).lo != 0;
+    return interp_read_operand(t, o, WEIR_PTX_PRED).lo != 0;
 }
 
-void write_predicate(struct thread *t, int32_t reg, bool v)
+void interp_write_predicate(struct thread *t, int32_t reg, bool v)
 {
     *reg_slot(t, reg, 0) = (struct bits){v, 0};
 }
 
-void write_operand(struct thread *t, const struct weir_ptx_operand *o, struct bits v,
-                   enum weir_ptx_type type)
+void interp_write_operand(struct thread *t, const struct weir_ptx_operand *o, struct bits v,
+                          enum weir_ptx_type type)
 {
     unsigned w = weir_ptx_type_bits(type), rw;
 
     if (o->kind == WEIR_PTX_OPERAND_SINK)
         return;
     if (o->kind != WEIR_PTX_OPERAND_REG) {
-        run_fail(t, WEIR_ERR_NOT_SUPPORTED, "a destination that is no register");
+        interp_fail(t, WEIR_ERR_NOT_SUPPORTED, "a destination that is no register");
         return;
     }
     rw = weir_ptx_type_bits(reg_type(t, o->reg));
     v = cut(v, type);
     if (rw > w && w <= 64 && weir_ptx_type_is_signed(type) && !weir_ptx_type_is_float(type)) {
-        v.lo = (uint64_t)sign_extend(v.lo, w);
+        v.lo = (uint64_t)interp_sign_extend(v.lo, w);
         v.hi = v.lo >> 63 ? UINT64_MAX : 0;
     }
     *reg_slot(t, o->reg, o->count ? o->element : 0) = cut(v, reg_type(t, o->reg));
@@ -394,7 +395,7 @@ static bool is_allowed(struct thread *t, uint64_t a, unsigned bytes)
     return false;
 }
 
-bool is_shared_address(const struct thread *t, uint64_t a)
+bool interp_is_shared_address(const struct thread *t, uint64_t a)
 {
     return inside(a, 1, t->block->shared, t->block->run->shared_bytes);
 }
@@ -416,8 +417,8 @@ static bool to_host(struct thread *t, unsigned space, uint64_t a, unsigned bytes
     return is_allowed(t, a, bytes);
 }
 
-void *resolve_address(struct thread *t, const struct weir_ptx_inst *i,
-                      const struct weir_ptx_operand *o, unsigned bytes)
+void *interp_resolve_address(struct thread *t, const struct weir_ptx_inst *i,
+                             const struct weir_ptx_operand *o, unsigned bytes)
 {
     unsigned space = i->space;
     uint64_t a, host;
@@ -432,12 +433,13 @@ void *resolve_address(struct thread *t, const struct weir_ptx_inst *i,
     }
     a += (uint64_t)o->imm;
     if (!to_host(t, space, a, bytes, &host)) {
-        run_fail(t, WEIR_ERR_ILLEGAL_ADDRESS, "%u bytes at 0x%llx", bytes, (unsigned long long)a);
+        interp_fail(t, WEIR_ERR_ILLEGAL_ADDRESS, "%u bytes at 0x%llx", bytes,
+                    (unsigned long long)a);
         return NULL;
     }
     if (bytes && host % bytes != 0) {
-        run_fail(t, WEIR_ERR_MISALIGNED_ADDRESS, "%u bytes at 0x%llx", bytes,
-                 (unsigned long long)a);
+        interp_fail(t, WEIR_ERR_MISALIGNED_ADDRESS, "%u bytes at 0x%llx", bytes,
+                    (unsigned long long)a);
         return NULL;
     }
     return (void *)(uintptr_t)host;
@@ -448,7 +450,7 @@ static bool run_load(struct thread *t, const struct weir_ptx_inst *i)
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
     const struct weir_ptx_operand *d = &i->operands[0];
     unsigned each = weir_ptx_type_bits(type) / 8, n = i->vec ? i->vec : 1;
-    const char *p = resolve_address(t, i, &i->operands[1], each * n);
+    const char *p = interp_resolve_address(t, i, &i->operands[1], each * n);
 
     if (!p)
         return false;
@@ -458,13 +460,13 @@ static bool run_load(struct thread *t, const struct weir_ptx_inst *i)
 
         memcpy(&v, p + k * each, each);
         if (d->kind == WEIR_PTX_OPERAND_VECTOR) {
-            write_operand(t, &d->elements[k], v, type);
+            interp_write_operand(t, &d->elements[k], v, type);
         } else {
             if (n > 1) {
                 part.count = 1;
                 part.element = (uint8_t)k;
             }
-            write_operand(t, &part, v, type);
+            interp_write_operand(t, &part, v, type);
         }
     }
     return true;
@@ -475,7 +477,7 @@ static bool run_store(struct thread *t, const struct weir_ptx_inst *i)
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
     const struct weir_ptx_operand *s = &i->operands[1];
     unsigned each = weir_ptx_type_bits(type) / 8, n = i->vec ? i->vec : 1;
-    char *p = resolve_address(t, i, &i->operands[0], each * n);
+    char *p = interp_resolve_address(t, i, &i->operands[0], each * n);
 
     if (!p)
         return false;
@@ -487,7 +489,7 @@ static bool run_store(struct thread *t, const struct weir_ptx_inst *i)
             part = s->elements[k];
         else if (n > 1)
             part.count = 1, part.element = (uint8_t)k;
-        v = read_operand(t, &part, type);
+        v = interp_read_operand(t, &part, type);
         memcpy(p + k * each, &v, each);
     }
     return true;
@@ -503,18 +505,19 @@ static bool run_atomic(struct thread *t, const struct weir_ptx_inst *i)
     void *p;
 
     if (i->vec || bytes > 8 || o[0].kind != WEIR_PTX_OPERAND_ADDRESS)
-        return run_unsupported(t, i);
-    p = resolve_address(t, i, &o[0], bytes);
+        return interp_unsupported(t, i);
+    p = interp_resolve_address(t, i, &o[0], bytes);
     if (!p)
         return false;
     memcpy(&old, p, bytes);
-    b = read_operand(t, &o[1], type).lo;
-    c = cas ? read_operand(t, &o[2], type).lo : 0;
-    if (!alu_atomic(i, old, b, c, !is_shared_address(t, (uint64_t)(uintptr_t)p), &out))
-        return run_unsupported(t, i);
+    b = interp_read_operand(t, &o[1], type).lo;
+    c = cas ? interp_read_operand(t, &o[2], type).lo : 0;
+    if (!interp_alu_atomic(i, old, b, c, !interp_is_shared_address(t, (uint64_t)(uintptr_t)p),
+                           &out))
+        return interp_unsupported(t, i);
     memcpy(p, &out, bytes);
     if (!red)
-        write_operand(t, &i->operands[0], (struct bits){old, 0}, type);
+        interp_write_operand(t, &i->operands[0], (struct bits){old, 0}, type);
     return true;
 }
 
@@ -522,14 +525,14 @@ static bool run_atomic(struct thread *t, const struct weir_ptx_inst *i)
 static bool run_cvta(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
-    uint64_t a = read_operand(t, &i->operands[1], type).lo, base = 0;
+    uint64_t a = interp_read_operand(t, &i->operands[1], type).lo, base = 0;
 
     if (i->space == WEIR_PTX_SHARED || i->space == WEIR_PTX_SHARED_CLUSTER)
         base = (uint64_t)(uintptr_t)t->block->shared;
     else if (i->space == WEIR_PTX_LOCAL)
         base = (uint64_t)(uintptr_t)t->local;
     a = i->sub == WEIR_PTX_SUB_TO ? a - base : a + base;
-    write_operand(t, &i->operands[0], (struct bits){a, 0}, type);
+    interp_write_operand(t, &i->operands[0], (struct bits){a, 0}, type);
     return true;
 }
 
@@ -546,8 +549,8 @@ static bool in_const(const struct weir_interp *in, uint64_t a)
 static bool run_isspacep(struct thread *t, const struct weir_ptx_inst *i)
 {
     struct run *r = t->block->run;
-    uint64_t a = read_operand(t, &i->operands[1], WEIR_PTX_U64).lo;
-    bool shared = is_shared_address(t, a), local = inside(a, 1, t->local, r->local_bytes),
+    uint64_t a = interp_read_operand(t, &i->operands[1], WEIR_PTX_U64).lo;
+    bool shared = interp_is_shared_address(t, a), local = inside(a, 1, t->local, r->local_bytes),
          c = in_const(r->in, a), is;
     bool param = inside(a, 1, r->launch->params, r->kernel->param_bytes);
 
@@ -569,7 +572,7 @@ static bool run_isspacep(struct thread *t, const struct weir_ptx_inst *i)
         is = !shared && !local && !c && !param;
         break;
     }
-    write_predicate(t, i->operands[0].reg, is);
+    interp_write_predicate(t, i->operands[0].reg, is);
     return true;
 }
 
@@ -585,16 +588,17 @@ static bool run_cp(struct thread *t, const struct weir_ptx_inst *i)
         return true;
     if (strncmp(i->suffix, ".async.ca.shared", 16) != 0 &&
         strncmp(i->suffix, ".async.cg.shared", 16) != 0)
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     if (i->operand_count < 3 || i->operand_count > 4 || i->cache_hint)
-        return run_unsupported(t, i);
-    n = read_operand(t, &i->operands[2], WEIR_PTX_U32).lo;
-    filled =
-        i->operand_count == 4 ? WEIR_MIN(read_operand(t, &i->operands[3], WEIR_PTX_U32).lo, n) : n;
+        return interp_unsupported(t, i);
+    n = interp_read_operand(t, &i->operands[2], WEIR_PTX_U32).lo;
+    filled = i->operand_count == 4
+                 ? WEIR_MIN(interp_read_operand(t, &i->operands[3], WEIR_PTX_U32).lo, n)
+                 : n;
     to.space = WEIR_PTX_SHARED;
     from.space = WEIR_PTX_GLOBAL;
-    d = resolve_address(t, &to, &i->operands[0], (unsigned)n);
-    s = d ? resolve_address(t, &from, &i->operands[1], (unsigned)n) : NULL;
+    d = interp_resolve_address(t, &to, &i->operands[0], (unsigned)n);
+    s = d ? interp_resolve_address(t, &from, &i->operands[1], (unsigned)n) : NULL;
     if (!s)
         return false;
     memcpy(d, s, filled);
@@ -645,7 +649,7 @@ static struct bits call_value(struct thread *t, const struct weir_ptx_operand *o
                WEIR_MIN(o->var->bytes, (uint64_t)sizeof v));
         return v;
     }
-    return read_operand(t, o, type);
+    return interp_read_operand(t, o, type);
 }
 
 static void pass_argument(struct thread *t, struct frame *callee, const struct weir_ptx_var *v,
@@ -672,7 +676,7 @@ static bool enter(struct thread *t, const struct weir_ptx_inst *i,
     struct frame *f;
 
     if (t->depth >= MAX_DEPTH)
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "calls nested too deep");
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "calls nested too deep");
     t->local_used = t->top->local_base + t->top->fn->local_bytes;
     f = make_frame(t, fn);
     if (f) {
@@ -682,11 +686,11 @@ static bool enter(struct thread *t, const struct weir_ptx_inst *i,
     if (!f || !f->in) {
         if (f)
             free_frame(f);
-        return run_fail(t, WEIR_ERR_MEMORY_ALLOCATION, "out of memory");
+        return interp_fail(t, WEIR_ERR_MEMORY_ALLOCATION, "out of memory");
     }
     if (f->local_base + fn->local_bytes > r->local_bytes) {
         free_frame(f);
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "local memory is used up");
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "local memory is used up");
     }
     for (size_t n = 0; n < fn->param_count && n < i->call->arg_count; n++)
         pass_argument(t, f, fn->params[n], &i->call->args[n]);
@@ -715,7 +719,7 @@ static void leave(struct thread *t)
         else
             memcpy(&value, f->out + v->offset, WEIR_MIN(v->bytes, (uint64_t)sizeof value));
         if (o->kind != WEIR_PTX_OPERAND_VAR)
-            write_operand(t, o, value, v->type);
+            interp_write_operand(t, o, value, v->type);
         else if (v->space == WEIR_PTX_PARAM)
             memcpy((void *)(uintptr_t)address_of_var(t, o->var), f->out + v->offset,
                    WEIR_MIN(v->bytes, o->var->bytes));
@@ -814,8 +818,8 @@ static void give_result(struct thread *t, const struct weir_ptx_call *c, uint64_
     if (c->rets[0].kind == WEIR_PTX_OPERAND_VAR)
         memcpy((void *)(uintptr_t)address_of_var(t, c->rets[0].var), &v, bytes);
     else
-        write_operand(t, &c->rets[0], (struct bits){v, 0},
-                      bytes == 8 ? WEIR_PTX_B64 : WEIR_PTX_B32);
+        interp_write_operand(t, &c->rets[0], (struct bits){v, 0},
+                             bytes == 8 ? WEIR_PTX_B64 : WEIR_PTX_B32);
 }
 
 static bool call_service(struct thread *t, const struct weir_ptx_inst *i, const char *name)
@@ -835,10 +839,10 @@ static bool call_service(struct thread *t, const struct weir_ptx_inst *i, const 
     } else if (strcmp(name, "free") == 0) {
         weir_free((void *)(uintptr_t)argument(t, c, 0));
     } else if (strcmp(name, "__assertfail") == 0) {
-        return run_fail(t, WEIR_ERR_ASSERT, "assertion '%.80s' failed",
-                        (const char *)(uintptr_t)argument(t, c, 0));
+        return interp_fail(t, WEIR_ERR_ASSERT, "assertion '%.80s' failed",
+                           (const char *)(uintptr_t)argument(t, c, 0));
     } else {
-        return run_fail(t, WEIR_ERR_NOT_SUPPORTED, "'%.80s' is only declared", name);
+        return interp_fail(t, WEIR_ERR_NOT_SUPPORTED, "'%.80s' is only declared", name);
     }
     t->top->pc++;
     return true;
@@ -858,9 +862,10 @@ static bool run_call(struct thread *t, const struct weir_ptx_inst *i)
     const struct weir_ptx_function *fn = i->call->callee;
 
     if (!fn)
-        fn = function_at(t->block->run->in, read_operand(t, &i->call->target, WEIR_PTX_U64).lo);
+        fn = function_at(t->block->run->in,
+                         interp_read_operand(t, &i->call->target, WEIR_PTX_U64).lo);
     if (!fn)
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "the target is no function");
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "the target is no function");
     if (fn->is_extern)
         return call_service(t, i, fn->name);
     return enter(t, i, fn);
@@ -878,11 +883,11 @@ static bool next(struct thread *t, bool ok)
 static bool run_brx(struct thread *t, const struct weir_ptx_inst *i)
 {
     const struct weir_ptx_table *table = i->operands[1].table;
-    uint64_t n = read_operand(t, &i->operands[0], WEIR_PTX_U32).lo;
+    uint64_t n = interp_read_operand(t, &i->operands[0], WEIR_PTX_U32).lo;
 
     if (n >= table->count)
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "index %llu of %zu targets",
-                        (unsigned long long)n, table->count);
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "index %llu of %zu targets",
+                           (unsigned long long)n, table->count);
     t->top->pc = table->labels[n]->inst;
     return true;
 }
@@ -919,7 +924,7 @@ static bool step(struct thread *t)
         run_return(t);
         return true;
     }
-    i = current_inst(t);
+    i = interp_current_inst(t);
     if (i->guard >= 0 && (reg_slot(t, i->guard, 0)->lo != 0) == i->guard_negated) {
         t->top->pc++;
         return true;
@@ -931,9 +936,9 @@ static bool step(struct thread *t)
         i->opcode == WEIR_PTX_OP_discard)
         return next(t, true);
     if (i->sub == WEIR_PTX_SUB_OTHER)
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     if (is_warp_instruction(i))
-        return warp_begin(t, i);
+        return interp_warp_begin(t, i);
     switch (i->opcode) {
     case WEIR_PTX_OP_bra:
         t->top->pc = i->operands[0].label->inst;
@@ -949,10 +954,10 @@ static bool step(struct thread *t)
         end_thread(t);
         return true;
     case WEIR_PTX_OP_trap:
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "trap");
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "trap");
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
-        return barrier_begin(t, i);
+        return interp_barrier_begin(t, i);
     case WEIR_PTX_OP_membar:
     case WEIR_PTX_OP_nanosleep:
     case WEIR_PTX_OP_brkpt:
@@ -971,7 +976,7 @@ static bool step(struct thread *t)
     case WEIR_PTX_OP_isspacep:
         return next(t, run_isspacep(t, i));
     default:
-        return next(t, run_alu(t, i));
+        return next(t, interp_alu(t, i));
     }
 }
 
@@ -1053,8 +1058,8 @@ static void deadlock(struct block *b)
 {
     for (uint32_t n = 0; n < b->threads; n++) {
         if (b->thread[n].state != EXITED) {
-            run_fail(&b->thread[n], WEIR_ERR_LAUNCH_FAILURE,
-                     "deadlock: waits for threads that never come");
+            interp_fail(&b->thread[n], WEIR_ERR_LAUNCH_FAILURE,
+                        "deadlock: waits for threads that never come");
             return;
         }
     }
@@ -1078,7 +1083,7 @@ static void run_blocks(struct run *r, struct block *blocks, uint32_t count, uint
             if (!b->thread)
                 continue;
             any = block_turn(b);
-            if (r->err == WEIR_OK && b->live && !release_waiting(b, !any) && !any)
+            if (r->err == WEIR_OK && b->live && !interp_release_waiting(b, !any) && !any)
                 deadlock(b);
             if (r->err != WEIR_OK || b->live)
                 continue;
@@ -1106,7 +1111,7 @@ static void lay_out(struct run *r)
 
         if (m->functions[i]->shared_bytes)
             r->static_shared = WEIR_MAX(r->static_shared, end);
-        r->local_bytes += 4 * m->functions[i]->local_bytes;
+        r->local_bytes += LOCAL_COPIES * WEIR_ALIGN_UP(m->functions[i]->local_bytes, 128u);
     }
     r->static_shared = WEIR_ALIGN_UP(r->static_shared, (uint64_t)128);
     r->shared_bytes = r->static_shared + r->launch->dynamic_shared_bytes;

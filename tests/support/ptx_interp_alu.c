@@ -3,16 +3,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "support/ptx_interp_int.h"
 
-uint64_t mask_bits(uint64_t v, unsigned bits)
+uint64_t interp_mask_bits(uint64_t v, unsigned bits)
 {
     return bits >= 64 ? v : v & (((uint64_t)1 << bits) - 1);
 }
 
-int64_t sign_extend(uint64_t v, unsigned bits)
+int64_t interp_sign_extend(uint64_t v, unsigned bits)
 {
     if (bits >= 64)
         return (int64_t)v;
-    v = mask_bits(v, bits);
+    v = interp_mask_bits(v, bits);
     return v >> (bits - 1) & 1 ? (int64_t)(v | ~(((uint64_t)1 << bits) - 1)) : (int64_t)v;
 }
 
@@ -20,15 +20,15 @@ int64_t sign_extend(uint64_t v, unsigned bits)
 static void multiply(uint64_t a, uint64_t b, unsigned w, bool is_signed, uint64_t *lo, uint64_t *hi)
 {
     if (is_signed) {
-        __int128 p = (__int128)sign_extend(a, w) * sign_extend(b, w);
+        __int128 p = (__int128)interp_sign_extend(a, w) * interp_sign_extend(b, w);
 
-        *lo = mask_bits((uint64_t)p, w);
-        *hi = mask_bits((uint64_t)(p >> w), w);
+        *lo = interp_mask_bits((uint64_t)p, w);
+        *hi = interp_mask_bits((uint64_t)(p >> w), w);
     } else {
         unsigned __int128 p = (unsigned __int128)a * b;
 
-        *lo = mask_bits((uint64_t)p, w);
-        *hi = mask_bits((uint64_t)(p >> w), w);
+        *lo = interp_mask_bits((uint64_t)p, w);
+        *hi = interp_mask_bits((uint64_t)(p >> w), w);
     }
 }
 
@@ -51,7 +51,7 @@ struct operation {
 static uint64_t add_with_carry(struct operation *o, uint64_t a, uint64_t b, bool in, bool subtract)
 {
     unsigned __int128 x = a, y = (unsigned __int128)b + in;
-    uint64_t r = mask_bits(subtract ? (uint64_t)(x - y) : (uint64_t)(x + y), o->w);
+    uint64_t r = interp_mask_bits(subtract ? (uint64_t)(x - y) : (uint64_t)(x + y), o->w);
 
     if (o->i->cc)
         *o->carry = subtract ? x < y : (x + y) >> o->w != 0;
@@ -78,48 +78,49 @@ static uint64_t multiply_add(struct operation *o, bool carry_in)
     uint64_t p = multiply_part(o);
 
     if (o->i->sub == WEIR_PTX_WIDE)
-        return mask_bits(p + o->c, o->w * 2);
+        return interp_mask_bits(p + o->c, o->w * 2);
     if (o->i->sat && o->i->sub == WEIR_PTX_HI_)
-        return saturate_s32(sign_extend(p, 32) + sign_extend(o->c, 32));
+        return saturate_s32(interp_sign_extend(p, 32) + interp_sign_extend(o->c, 32));
     return add_with_carry(o, p, o->c, carry_in, false);
 }
 
 static uint64_t multiply_24(struct operation *o, bool add)
 {
-    int64_t a = o->s ? sign_extend(o->a, 24) : (int64_t)mask_bits(o->a, 24);
-    int64_t b = o->s ? sign_extend(o->b, 24) : (int64_t)mask_bits(o->b, 24);
+    int64_t a = o->s ? interp_sign_extend(o->a, 24) : (int64_t)interp_mask_bits(o->a, 24);
+    int64_t b = o->s ? interp_sign_extend(o->b, 24) : (int64_t)interp_mask_bits(o->b, 24);
     uint64_t p = (uint64_t)(a * b);
 
-    p = o->i->sub == WEIR_PTX_HI_ ? mask_bits(p >> 16, 32) : mask_bits(p, 32);
+    p = o->i->sub == WEIR_PTX_HI_ ? interp_mask_bits(p >> 16, 32) : interp_mask_bits(p, 32);
     if (!add)
         return p;
     if (o->i->sat)
-        return saturate_s32(sign_extend(p, 32) + sign_extend(o->c, 32));
-    return mask_bits(p + o->c, 32);
+        return saturate_s32(interp_sign_extend(p, 32) + interp_sign_extend(o->c, 32));
+    return interp_mask_bits(p + o->c, 32);
 }
 
 /* Division by zero is unspecified: all ones, and for rem the dividend. */
 static uint64_t divide(struct operation *o, bool remainder)
 {
-    int64_t x = sign_extend(o->a, o->w), y = sign_extend(o->b, o->w);
+    int64_t x = interp_sign_extend(o->a, o->w), y = interp_sign_extend(o->b, o->w);
 
     if (o->b == 0)
-        return remainder ? o->a : mask_bits(UINT64_MAX, o->w);
+        return remainder ? o->a : interp_mask_bits(UINT64_MAX, o->w);
     if (!o->s)
         return remainder ? o->a % o->b : o->a / o->b;
     if (y == -1)
-        return remainder ? 0 : mask_bits(0 - (uint64_t)x, o->w);
-    return mask_bits((uint64_t)(remainder ? x % y : x / y), o->w);
+        return remainder ? 0 : interp_mask_bits(0 - (uint64_t)x, o->w);
+    return interp_mask_bits((uint64_t)(remainder ? x % y : x / y), o->w);
 }
 
 static uint64_t shift(struct operation *o, bool left)
 {
-    uint64_t n = mask_bits(o->b, 32);
+    uint64_t n = interp_mask_bits(o->b, 32);
 
     if (left)
-        return n >= o->w ? 0 : mask_bits(o->a << n, o->w);
+        return n >= o->w ? 0 : interp_mask_bits(o->a << n, o->w);
     if (o->s)
-        return mask_bits((uint64_t)(sign_extend(o->a, o->w) >> (n >= o->w ? o->w - 1 : n)), o->w);
+        return interp_mask_bits(
+            (uint64_t)(interp_sign_extend(o->a, o->w) >> (n >= o->w ? o->w - 1 : n)), o->w);
     return n >= o->w ? 0 : o->a >> n;
 }
 
@@ -152,7 +153,7 @@ static uint64_t bfi(struct operation *o, uint64_t length)
 
 static uint64_t bfind(struct operation *o)
 {
-    uint64_t a = o->s && bit_at(o->a, o->w - 1) ? mask_bits(~o->a, o->w) : o->a;
+    uint64_t a = o->s && bit_at(o->a, o->w - 1) ? interp_mask_bits(~o->a, o->w) : o->a;
 
     for (int n = (int)o->w - 1; n >= 0; n--) {
         if (bit_at(a, (unsigned)n))
@@ -186,7 +187,7 @@ static uint64_t reverse(struct operation *o)
 
 static uint64_t fns(struct operation *o)
 {
-    int64_t pos = (int64_t)o->b, offset = sign_extend(o->c, 32), count;
+    int64_t pos = (int64_t)o->b, offset = interp_sign_extend(o->c, 32), count;
 
     if (offset == 0)
         return pos < 32 && bit_at(o->a, (uint64_t)pos) ? (uint64_t)pos : 0xffffffff;
@@ -257,8 +258,8 @@ static uint64_t funnel(struct operation *o, uint64_t amount)
     uint64_t n = o->i->clamp ? WEIR_MIN(amount, (uint64_t)32) : amount & 31, v = o->b << 32 | o->a;
 
     if (o->i->sub == WEIR_PTX_SUB_L)
-        return n == 32 ? o->a : mask_bits(v << n >> 32, 32);
-    return n == 32 ? o->b : mask_bits(v >> n, 32);
+        return n == 32 ? o->a : interp_mask_bits(v << n >> 32, 32);
+    return n == 32 ? o->b : interp_mask_bits(v >> n, 32);
 }
 
 /* dp4a: four bytes; dp2a: two halves of a, two bytes of b */
@@ -270,11 +271,13 @@ static uint64_t dot(struct operation *o, bool two)
     int64_t sum = 0;
 
     for (unsigned k = 0; k < (two ? 2u : 4u); k++) {
-        uint64_t x = mask_bits(o->a >> k * wa, wa), y = mask_bits(o->b >> (base + k) * 8, 8);
+        uint64_t x = interp_mask_bits(o->a >> k * wa, wa),
+                 y = interp_mask_bits(o->b >> (base + k) * 8, 8);
 
-        sum += (sa ? sign_extend(x, wa) : (int64_t)x) * (sb ? sign_extend(y, 8) : (int64_t)y);
+        sum += (sa ? interp_sign_extend(x, wa) : (int64_t)x) *
+               (sb ? interp_sign_extend(y, 8) : (int64_t)y);
     }
-    return mask_bits((uint64_t)sum + o->c, 32);
+    return interp_mask_bits((uint64_t)sum + o->c, 32);
 }
 
 static uint64_t bmsk(struct operation *o)
@@ -282,7 +285,7 @@ static uint64_t bmsk(struct operation *o)
     uint64_t a = o->i->clamp ? WEIR_MIN(o->a, (uint64_t)32) : o->a & 31;
     uint64_t b = o->i->clamp ? WEIR_MIN(o->b, (uint64_t)32) : o->b & 31;
 
-    return mask_bits((((uint64_t)1 << b) - 1) << a, 32);
+    return interp_mask_bits((((uint64_t)1 << b) - 1) << a, 32);
 }
 
 static uint64_t szext(struct operation *o)
@@ -291,13 +294,14 @@ static uint64_t szext(struct operation *o)
 
     if (n == 0)
         return 0;
-    return o->s ? mask_bits((uint64_t)sign_extend(o->a, (unsigned)n), 32)
-                : mask_bits(o->a, (unsigned)n);
+    return o->s ? interp_mask_bits((uint64_t)interp_sign_extend(o->a, (unsigned)n), 32)
+                : interp_mask_bits(o->a, (unsigned)n);
 }
 
 static uint64_t minmax(struct operation *o, bool max)
 {
-    bool less = o->s ? sign_extend(o->a, o->w) < sign_extend(o->b, o->w) : o->a < o->b;
+    bool less =
+        o->s ? interp_sign_extend(o->a, o->w) < interp_sign_extend(o->b, o->w) : o->a < o->b;
     uint64_t r = less == max ? o->b : o->a;
 
     return o->i->relu && bit_at(r, o->w - 1) ? 0 : r;
@@ -306,7 +310,7 @@ static uint64_t minmax(struct operation *o, bool max)
 static uint64_t add_sub(struct operation *o, bool subtract)
 {
     if (o->i->sat) {
-        int64_t x = sign_extend(o->a, 32), y = sign_extend(o->b, 32);
+        int64_t x = interp_sign_extend(o->a, 32), y = interp_sign_extend(o->b, 32);
 
         return saturate_s32(subtract ? x - y : x + y);
     }
@@ -315,14 +319,15 @@ static uint64_t add_sub(struct operation *o, bool subtract)
 
 static uint64_t sad(struct operation *o)
 {
-    bool less = o->s ? sign_extend(o->a, o->w) < sign_extend(o->b, o->w) : o->a < o->b;
+    bool less =
+        o->s ? interp_sign_extend(o->a, o->w) < interp_sign_extend(o->b, o->w) : o->a < o->b;
 
-    return mask_bits(o->c + (less ? o->b - o->a : o->a - o->b), o->w);
+    return interp_mask_bits(o->c + (less ? o->b - o->a : o->a - o->b), o->w);
 }
 
 static uint64_t absolute(struct operation *o)
 {
-    return bit_at(o->a, o->w - 1) ? mask_bits(0 - o->a, o->w) : o->a;
+    return bit_at(o->a, o->w - 1) ? interp_mask_bits(0 - o->a, o->w) : o->a;
 }
 
 /* dispatch */
@@ -356,7 +361,7 @@ static uint64_t compute(struct thread *t, struct operation *o)
     case WEIR_PTX_OP_abs:
         return absolute(o);
     case WEIR_PTX_OP_neg:
-        return mask_bits(0 - o->a, o->w);
+        return interp_mask_bits(0 - o->a, o->w);
     case WEIR_PTX_OP_min:
         return minmax(o, false);
     case WEIR_PTX_OP_max:
@@ -370,7 +375,7 @@ static uint64_t compute(struct thread *t, struct operation *o)
     case WEIR_PTX_OP_xor:
         return o->a ^ o->b;
     case WEIR_PTX_OP_not:
-        return mask_bits(~o->a, o->w);
+        return interp_mask_bits(~o->a, o->w);
     case WEIR_PTX_OP_cnot:
         return o->a == 0;
     case WEIR_PTX_OP_shl:
@@ -378,11 +383,11 @@ static uint64_t compute(struct thread *t, struct operation *o)
     case WEIR_PTX_OP_shr:
         return shift(o, false);
     case WEIR_PTX_OP_shf:
-        return funnel(o, read_operand(t, &i->operands[3], WEIR_PTX_U32).lo);
+        return funnel(o, interp_read_operand(t, &i->operands[3], WEIR_PTX_U32).lo);
     case WEIR_PTX_OP_bfe:
         return bfe(o);
     case WEIR_PTX_OP_bfi:
-        return bfi(o, read_operand(t, &i->operands[4], WEIR_PTX_U32).lo);
+        return bfi(o, interp_read_operand(t, &i->operands[4], WEIR_PTX_U32).lo);
     case WEIR_PTX_OP_bfind:
         return bfind(o);
     case WEIR_PTX_OP_brev:
@@ -449,14 +454,14 @@ static bool run_integer(struct thread *t, const struct weir_ptx_inst *i)
     uint64_t r;
 
     if (i->operand_count < 2)
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     o.w = weir_ptx_type_bits(o.type);
     o.s = weir_ptx_type_is_signed(o.type);
-    o.a = read_operand(t, &i->operands[1], operand_type(i, 1)).lo;
+    o.a = interp_read_operand(t, &i->operands[1], operand_type(i, 1)).lo;
     if (i->operand_count > 2)
-        o.b = read_operand(t, &i->operands[2], operand_type(i, 2)).lo;
+        o.b = interp_read_operand(t, &i->operands[2], operand_type(i, 2)).lo;
     if (i->operand_count > 3)
-        o.c = read_operand(t, &i->operands[3], operand_type(i, 3)).lo;
+        o.c = interp_read_operand(t, &i->operands[3], operand_type(i, 3)).lo;
     if (o.type == WEIR_PTX_U16X2 || o.type == WEIR_PTX_S16X2) {
         struct operation lo = o, hi = o;
 
@@ -465,14 +470,14 @@ static bool run_integer(struct thread *t, const struct weir_ptx_inst *i)
         lo.b &= 0xffff;
         hi.a >>= 16;
         hi.b >>= 16;
-        r = mask_bits(compute(t, &lo), 16) | mask_bits(compute(t, &hi), 16) << 16;
+        r = interp_mask_bits(compute(t, &lo), 16) | interp_mask_bits(compute(t, &hi), 16) << 16;
         o.unknown = lo.unknown;
     } else {
         r = compute(t, &o);
     }
     if (o.unknown)
-        return run_unsupported(t, i);
-    write_operand(t, &i->operands[0], (struct bits){r, 0}, operand_type(i, 0));
+        return interp_unsupported(t, i);
+    interp_write_operand(t, &i->operands[0], (struct bits){r, 0}, operand_type(i, 0));
     return true;
 }
 
@@ -516,19 +521,21 @@ static bool compare_floats(enum weir_ptx_cmp cmp, double x, double y)
     }
 }
 
-bool alu_compare(enum weir_ptx_cmp cmp, enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz)
+bool interp_alu_compare(enum weir_ptx_cmp cmp, enum weir_ptx_type type, uint64_t a, uint64_t b,
+                        bool ftz)
 {
     unsigned w = weir_ptx_type_bits(type);
     bool s = weir_ptx_type_is_signed(type), less, equal = a == b;
 
     if (weir_ptx_type_is_float(type)) {
         if (ftz) {
-            a = float_flush(a, type);
-            b = float_flush(b, type);
+            a = interp_float_flush(a, type);
+            b = interp_float_flush(b, type);
         }
-        return compare_floats(cmp, float_to_double(a, type), float_to_double(b, type));
+        return compare_floats(cmp, interp_float_to_double(a, type),
+                              interp_float_to_double(b, type));
     }
-    less = s ? sign_extend(a, w) < sign_extend(b, w) : a < b;
+    less = s ? interp_sign_extend(a, w) < interp_sign_extend(b, w) : a < b;
     switch (cmp) {
     case WEIR_PTX_EQ:
         return equal;
@@ -561,7 +568,7 @@ static bool combine(struct thread *t, const struct weir_ptx_inst *i, bool r, uns
 
     if (i->boolop == WEIR_PTX_BOOL_NONE)
         return r;
-    c = read_predicate(t, &i->operands[n]);
+    c = interp_read_predicate(t, &i->operands[n]);
     return i->boolop == WEIR_PTX_BOOL_AND  ? r && c
            : i->boolop == WEIR_PTX_BOOL_OR ? r || c
                                            : r != c;
@@ -576,50 +583,51 @@ static void run_setp(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
     enum weir_ptx_cmp cmp = (enum weir_ptx_cmp)i->cmp;
-    uint64_t a = read_operand(t, &i->operands[1], type).lo,
-             b = read_operand(t, &i->operands[2], type).lo;
+    uint64_t a = interp_read_operand(t, &i->operands[1], type).lo,
+             b = interp_read_operand(t, &i->operands[2], type).lo;
     bool p, q;
 
     if (type == WEIR_PTX_F16X2 || type == WEIR_PTX_BF16X2) { /* p: low halves, q: high halves */
-        p = combine(t, i, alu_compare(cmp, half_type(type), a & 0xffff, b & 0xffff, i->ftz), 3);
-        q = combine(t, i, alu_compare(cmp, half_type(type), a >> 16, b >> 16, i->ftz), 3);
+        p = combine(t, i, interp_alu_compare(cmp, half_type(type), a & 0xffff, b & 0xffff, i->ftz),
+                    3);
+        q = combine(t, i, interp_alu_compare(cmp, half_type(type), a >> 16, b >> 16, i->ftz), 3);
     } else {
-        bool r = alu_compare(cmp, type, a, b, i->ftz);
+        bool r = interp_alu_compare(cmp, type, a, b, i->ftz);
 
         p = combine(t, i, r, 3);
         q = combine(t, i, !r, 3);
     }
     if (i->operands[0].kind == WEIR_PTX_OPERAND_REG)
-        write_predicate(t, i->operands[0].reg, p);
+        interp_write_predicate(t, i->operands[0].reg, p);
     if (i->operands[0].pred_reg >= 0)
-        write_predicate(t, i->operands[0].pred_reg, q);
+        interp_write_predicate(t, i->operands[0].pred_reg, q);
 }
 
 static bool run_set(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type d = (enum weir_ptx_type)i->type[0], type = (enum weir_ptx_type)i->type[1];
-    uint64_t a = read_operand(t, &i->operands[1], type).lo,
-             b = read_operand(t, &i->operands[2], type).lo;
+    uint64_t a = interp_read_operand(t, &i->operands[1], type).lo,
+             b = interp_read_operand(t, &i->operands[2], type).lo;
     bool r;
 
     if (type == WEIR_PTX_F16X2 || type == WEIR_PTX_BF16X2)
-        return run_unsupported(t, i);
-    r = combine(t, i, alu_compare((enum weir_ptx_cmp)i->cmp, type, a, b, i->ftz), 3);
+        return interp_unsupported(t, i);
+    r = combine(t, i, interp_alu_compare((enum weir_ptx_cmp)i->cmp, type, a, b, i->ftz), 3);
     if (weir_ptx_type_is_float(d))
-        a = r ? float_from_double(1.0, d, WEIR_PTX_RN, false) : 0;
+        a = r ? interp_float_from_double(1.0, d, WEIR_PTX_RN, false) : 0;
     else
-        a = r ? mask_bits(UINT64_MAX, weir_ptx_type_bits(d)) : 0;
-    write_operand(t, &i->operands[0], (struct bits){a, 0}, d);
+        a = r ? interp_mask_bits(UINT64_MAX, weir_ptx_type_bits(d)) : 0;
+    interp_write_operand(t, &i->operands[0], (struct bits){a, 0}, d);
     return true;
 }
 
 static bool run_testp(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
-    uint64_t v = read_operand(t, &i->operands[1], type).lo;
+    uint64_t v = interp_read_operand(t, &i->operands[1], type).lo;
     unsigned mant = type == WEIR_PTX_F32 ? 23 : 52;
     uint64_t inf = type == WEIR_PTX_F32 ? 0x7f800000 : 0x7ff0000000000000,
-             m = mask_bits(v, type == WEIR_PTX_F32 ? 31 : 63);
+             m = interp_mask_bits(v, type == WEIR_PTX_F32 ? 31 : 63);
     bool r = false;
 
     switch (i->sub) {
@@ -636,28 +644,29 @@ static bool run_testp(struct thread *t, const struct weir_ptx_inst *i)
         r = m > inf;
         break;
     case WEIR_PTX_SUB_NORMAL:
-        r = m >> mant != 0 && m < inf;
+        r = m == 0 || (m >> mant != 0 && m < inf); /* zero too: measured */
         break;
     case WEIR_PTX_SUB_SUBNORMAL:
         r = m != 0 && m >> mant == 0;
         break;
     default:
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     }
-    write_predicate(t, i->operands[0].reg, r);
+    interp_write_predicate(t, i->operands[0].reg, r);
     return true;
 }
 
 static void run_lop3(struct thread *t, const struct weir_ptx_inst *i)
 {
     const struct weir_ptx_operand *o = i->operands;
-    uint64_t r =
-        lop3(read_operand(t, &o[1], WEIR_PTX_B32).lo, read_operand(t, &o[2], WEIR_PTX_B32).lo,
-             read_operand(t, &o[3], WEIR_PTX_B32).lo, read_operand(t, &o[4], WEIR_PTX_B32).lo);
+    uint64_t r = lop3(interp_read_operand(t, &o[1], WEIR_PTX_B32).lo,
+                      interp_read_operand(t, &o[2], WEIR_PTX_B32).lo,
+                      interp_read_operand(t, &o[3], WEIR_PTX_B32).lo,
+                      interp_read_operand(t, &o[4], WEIR_PTX_B32).lo);
 
     if (i->boolop && o[0].pred_reg >= 0)
-        write_predicate(t, o[0].pred_reg, combine(t, i, r != 0, 5));
-    write_operand(t, &o[0], (struct bits){r, 0}, WEIR_PTX_B32);
+        interp_write_predicate(t, o[0].pred_reg, combine(t, i, r != 0, 5));
+    interp_write_operand(t, &o[0], (struct bits){r, 0}, WEIR_PTX_B32);
 }
 
 static void run_select(struct thread *t, const struct weir_ptx_inst *i)
@@ -666,16 +675,18 @@ static void run_select(struct thread *t, const struct weir_ptx_inst *i)
     bool first;
 
     if (i->opcode == WEIR_PTX_OP_selp)
-        first = read_predicate(t, &i->operands[3]);
+        first = interp_read_predicate(t, &i->operands[3]);
     else /* slct: c >= 0, and -0 is; NaN is not */
-        first = alu_compare(WEIR_PTX_GE, by, read_operand(t, &i->operands[3], by).lo, 0, i->ftz);
-    write_operand(t, &i->operands[0], read_operand(t, &i->operands[first ? 1 : 2], type), type);
+        first = interp_alu_compare(WEIR_PTX_GE, by, interp_read_operand(t, &i->operands[3], by).lo,
+                                   0, i->ftz);
+    interp_write_operand(t, &i->operands[0],
+                         interp_read_operand(t, &i->operands[first ? 1 : 2], type), type);
 }
 
 static bool run_predicate_logic(struct thread *t, const struct weir_ptx_inst *i)
 {
-    bool a = read_predicate(t, &i->operands[1]),
-         b = i->operand_count > 2 && read_predicate(t, &i->operands[2]), r;
+    bool a = interp_read_predicate(t, &i->operands[1]),
+         b = i->operand_count > 2 && interp_read_predicate(t, &i->operands[2]), r;
 
     switch (i->opcode) {
     case WEIR_PTX_OP_and:
@@ -694,9 +705,9 @@ static bool run_predicate_logic(struct thread *t, const struct weir_ptx_inst *i)
         r = a;
         break;
     default:
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     }
-    write_predicate(t, i->operands[0].reg, r);
+    interp_write_predicate(t, i->operands[0].reg, r);
     return true;
 }
 
@@ -708,7 +719,7 @@ static bool run_mov(struct thread *t, const struct weir_ptx_inst *i)
     struct bits v = {0, 0};
 
     if (i->vec)
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     if (s->kind == WEIR_PTX_OPERAND_VECTOR) {
         unsigned part = w / s->count;
         static const enum weir_ptx_type types[] = {WEIR_PTX_B8, WEIR_PTX_B16, WEIR_PTX_B32,
@@ -716,7 +727,7 @@ static bool run_mov(struct thread *t, const struct weir_ptx_inst *i)
         enum weir_ptx_type pt = types[part == 8 ? 0 : part == 16 ? 1 : part == 32 ? 2 : 3];
 
         for (unsigned k = 0; k < s->count; k++) {
-            uint64_t e = read_operand(t, &s->elements[k], pt).lo;
+            uint64_t e = interp_read_operand(t, &s->elements[k], pt).lo;
 
             if (k * part < 64)
                 v.lo |= e << k * part;
@@ -724,26 +735,26 @@ static bool run_mov(struct thread *t, const struct weir_ptx_inst *i)
                 v.hi |= e << (k * part - 64);
         }
     } else {
-        v = read_operand(t, s, type);
+        v = interp_read_operand(t, s, type);
     }
     if (d->kind != WEIR_PTX_OPERAND_VECTOR) {
-        write_operand(t, d, v, type);
+        interp_write_operand(t, d, v, type);
         return true;
     }
     for (unsigned k = 0; k < d->count; k++) {
         unsigned part = w / d->count, at = k * part;
-        struct bits e = {mask_bits(at < 64 ? v.lo >> at : v.hi >> (at - 64), part), 0};
+        struct bits e = {interp_mask_bits(at < 64 ? v.lo >> at : v.hi >> (at - 64), part), 0};
 
-        write_operand(t, &d->elements[k], e,
-                      part == 64   ? WEIR_PTX_B64
-                      : part == 32 ? WEIR_PTX_B32
-                      : part == 16 ? WEIR_PTX_B16
-                                   : WEIR_PTX_B8);
+        interp_write_operand(t, &d->elements[k], e,
+                             part == 64   ? WEIR_PTX_B64
+                             : part == 32 ? WEIR_PTX_B32
+                             : part == 16 ? WEIR_PTX_B16
+                                          : WEIR_PTX_B8);
     }
     return true;
 }
 
-bool run_alu(struct thread *t, const struct weir_ptx_inst *i)
+bool interp_alu(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
 
@@ -753,7 +764,7 @@ bool run_alu(struct thread *t, const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_mov:
         return run_mov(t, i);
     case WEIR_PTX_OP_cvt:
-        return run_cvt(t, i);
+        return interp_cvt(t, i);
     case WEIR_PTX_OP_setp:
         run_setp(t, i);
         return true;
@@ -769,24 +780,24 @@ bool run_alu(struct thread *t, const struct weir_ptx_inst *i)
         run_lop3(t, i);
         return true;
     default:
-        return weir_ptx_type_is_float(type) ? run_float(t, i) : run_integer(t, i);
+        return weir_ptx_type_is_float(type) ? interp_float(t, i) : run_integer(t, i);
     }
 }
 
 /* ---- atomics ---- */
 
-bool alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_t c, bool flush,
-                uint64_t *out)
+bool interp_alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_t c,
+                       bool flush, uint64_t *out)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
     unsigned w = weir_ptx_type_bits(type);
     bool s = weir_ptx_type_is_signed(type),
-         less = s ? sign_extend(b, w) < sign_extend(old, w) : b < old;
+         less = s ? interp_sign_extend(b, w) < interp_sign_extend(old, w) : b < old;
 
     if (weir_ptx_type_is_float(type)) {
         if (i->sub != WEIR_PTX_SUB_ADD)
             return false;
-        *out = float_add(type, old, b, flush && type == WEIR_PTX_F32);
+        *out = interp_float_add(type, old, b, flush && type == WEIR_PTX_F32);
         return true;
     }
     switch (i->sub) {
@@ -800,7 +811,7 @@ bool alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_
         *out = old ^ b;
         return true;
     case WEIR_PTX_SUB_ADD:
-        *out = mask_bits(old + b, w);
+        *out = interp_mask_bits(old + b, w);
         return true;
     case WEIR_PTX_SUB_INC:
         *out = old >= b ? 0 : old + 1;

@@ -48,14 +48,14 @@ static uint64_t sign_of(uint64_t v, struct format f)
     return v & ((uint64_t)1 << (f.mant + f.exp));
 }
 
-bool float_is_nan(uint64_t v, enum weir_ptx_type type)
+bool interp_float_is_nan(uint64_t v, enum weir_ptx_type type)
 {
     struct format f = format_of(type);
 
     return magnitude(v, f) > infinity_bits(f);
 }
 
-uint64_t float_canonical(uint64_t v, enum weir_ptx_type type)
+uint64_t interp_float_canonical(uint64_t v, enum weir_ptx_type type)
 {
     struct format f = format_of(type);
 
@@ -64,14 +64,14 @@ uint64_t float_canonical(uint64_t v, enum weir_ptx_type type)
     return ((uint64_t)1 << (f.mant + f.exp)) - 1; /* 0x7fffffff, 0x7fff */
 }
 
-uint64_t float_flush(uint64_t v, enum weir_ptx_type type)
+uint64_t interp_float_flush(uint64_t v, enum weir_ptx_type type)
 {
     struct format f = format_of(type);
 
     return magnitude(v, f) >> f.mant == 0 ? sign_of(v, f) : v;
 }
 
-double float_to_double(uint64_t v, enum weir_ptx_type type)
+double interp_float_to_double(uint64_t v, enum weir_ptx_type type)
 {
     struct format f = format_of(type);
     uint64_t m = magnitude(v, f);
@@ -110,19 +110,13 @@ static bool rounds_up(uint64_t whole, double rest, bool negative, enum weir_ptx_
     }
 }
 
-uint64_t float_from_double(double x, enum weir_ptx_type type, enum weir_ptx_rounding r,
-                           bool satfinite)
+static uint64_t round_to(struct format f, double x, enum weir_ptx_rounding r, bool satfinite)
 {
-    struct format f = format_of(type);
     bool negative = signbit(x) != 0;
     uint64_t sign = negative ? (uint64_t)1 << (f.mant + f.exp) : 0, v, whole;
     int e, emin = 2 - (1 << (f.exp - 1)), unit;
     double scaled;
 
-    if (f.mant == 52) {
-        memcpy(&v, &x, sizeof v);
-        return v;
-    }
     if (isnan(x))
         return ((uint64_t)1 << (f.mant + f.exp)) - 1;
     if (isinf(x))
@@ -145,7 +139,19 @@ uint64_t float_from_double(double x, enum weir_ptx_type type, enum weir_ptx_roun
     return sign | v;
 }
 
-double float_to_odd(long double x)
+uint64_t interp_float_from_double(double x, enum weir_ptx_type type, enum weir_ptx_rounding r,
+                                  bool satfinite)
+{
+    struct format f = format_of(type);
+    uint64_t v;
+
+    if (f.mant != 52)
+        return round_to(f, x, r, satfinite);
+    memcpy(&v, &x, sizeof v);
+    return v;
+}
+
+double interp_float_to_odd(long double x)
 {
     volatile long double y = x;
     volatile double d;
@@ -268,12 +274,14 @@ static uint64_t op_f64(enum fop op, uint64_t x, uint64_t y, uint64_t z)
     return f64_bits(r);
 }
 
-/* f16 and bf16: exact operation, rounded to odd in double, rounded to the format. Products of two
- * such values are exact in double; fma and sums use the sticky bit of rounding toward zero. */
-static uint64_t op_small(enum fop op, enum weir_ptx_type type, uint64_t x, uint64_t y, uint64_t z)
+/* The operation rounded to odd in double: rounding that again to a smaller format is right.
+ * Products of two such values are exact in double; fma and sums use the sticky bit of rounding
+ * toward zero. */
+static double operate_to_odd(enum fop op, enum weir_ptx_type type, uint64_t x, uint64_t y,
+                             uint64_t z)
 {
-    volatile double a = float_to_double(x, type), b = float_to_double(y, type),
-                    c = float_to_double(z, type), r = 0;
+    volatile double a = interp_float_to_double(x, type), b = interp_float_to_double(y, type),
+                    c = interp_float_to_double(z, type), r = 0;
     double odd;
     int inexact;
 
@@ -316,23 +324,33 @@ static uint64_t op_small(enum fop op, enum weir_ptx_type type, uint64_t x, uint6
 
         odd = as_f64(v);
     }
-    return float_from_double(odd, type, WEIR_PTX_RN, false);
+    return odd;
 }
 
 static uint64_t saturate(uint64_t v, enum weir_ptx_type type)
 {
-    double x = float_to_double(v, type);
+    double x = interp_float_to_double(v, type);
 
     if (isnan(x) || x <= 0)
         return 0;
-    return x >= 1 ? float_from_double(1.0, type, WEIR_PTX_RN, false) : v;
+    return x >= 1 ? interp_float_from_double(1.0, type, WEIR_PTX_RN, false) : v;
 }
 
 static uint64_t relu(uint64_t v, enum weir_ptx_type type)
 {
     struct format f = format_of(type);
 
-    return !float_is_nan(v, type) && sign_of(v, f) ? 0 : v;
+    return !interp_float_is_nan(v, type) && sign_of(v, f) ? 0 : v;
+}
+
+/* Would x, rounded to f32's precision with an unbounded exponent, be below the least normal? GPUs
+ * flush exactly those (measured): a value that only rounding in the subnormal range makes normal is
+ * flushed, too. */
+static bool is_tiny(double x, enum weir_ptx_rounding r)
+{
+    struct format wide = {23, 11};
+
+    return magnitude(round_to(wide, x, r, false), wide) < (uint64_t)(1023 - 126) << 23;
 }
 
 /* One scalar operation with all its modifiers. */
@@ -340,22 +358,27 @@ static uint64_t operate(const struct weir_ptx_inst *i, enum fop op, enum weir_pt
                         const uint64_t *v)
 {
     uint64_t a = v[0], b = v[1], c = v[2], r;
+    bool tiny = false;
 
     if (i->ftz) {
-        a = float_flush(a, type);
-        b = float_flush(b, type);
-        c = float_flush(c, type);
+        a = interp_float_flush(a, type);
+        b = interp_float_flush(b, type);
+        c = interp_float_flush(c, type);
     }
     if (type == WEIR_PTX_F32 || type == WEIR_PTX_F64) {
+        tiny = i->ftz &&
+               is_tiny(operate_to_odd(op, type, a, b, c), (enum weir_ptx_rounding)i->rounding);
         fesetround(c_rounding((enum weir_ptx_rounding)i->rounding));
         r = type == WEIR_PTX_F32 ? op_f32(op, a, b, c) : op_f64(op, a, b, c);
         fesetround(FE_TONEAREST);
     } else {
-        r = op_small(op, type, a, b, c);
+        r = interp_float_from_double(operate_to_odd(op, type, a, b, c), type, WEIR_PTX_RN, false);
     }
-    r = float_canonical(r, type);
+    r = interp_float_canonical(r, type);
+    if (tiny)
+        r = sign_of(r, format_of(type));
     if (i->ftz)
-        r = float_flush(r, type);
+        r = interp_float_flush(r, type);
     if (i->sat)
         r = saturate(r, type);
     return i->relu ? relu(r, type) : r;
@@ -371,7 +394,7 @@ static bool is_pair(enum weir_ptx_type t)
     return t == WEIR_PTX_F16X2 || t == WEIR_PTX_BF16X2 || t == WEIR_PTX_F32X2;
 }
 
-uint64_t float_add(enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz)
+uint64_t interp_float_add(enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz)
 {
     struct weir_ptx_inst plain = {.ftz = ftz, .rounding = WEIR_PTX_RN};
     uint64_t v[3] = {a, b, 0};
@@ -379,14 +402,15 @@ uint64_t float_add(enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz)
     if (is_pair(type)) {
         unsigned w = weir_ptx_type_bits(type) / 2;
 
-        return float_add(part_of(type), mask_bits(a, w), mask_bits(b, w), ftz) |
-               float_add(part_of(type), a >> w, b >> w, ftz) << w;
+        return interp_float_add(part_of(type), interp_mask_bits(a, w), interp_mask_bits(b, w),
+                                ftz) |
+               interp_float_add(part_of(type), a >> w, b >> w, ftz) << w;
     }
     return operate(&plain, FOP_ADD, type, v);
 }
 
-uint64_t float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bool max, uint64_t a,
-                      uint64_t b)
+uint64_t interp_float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bool max,
+                             uint64_t a, uint64_t b)
 {
     struct format f = format_of(type);
     uint64_t nan = ((uint64_t)1 << (f.mant + f.exp)) - 1, sign = sign_of(a, f) ^ sign_of(b, f), r;
@@ -395,21 +419,21 @@ uint64_t float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bo
     if (type == WEIR_PTX_F64)
         nan = 0x7ff8000000000000;
     if (i->ftz) {
-        a = float_flush(a, type);
-        b = float_flush(b, type);
+        a = interp_float_flush(a, type);
+        b = interp_float_flush(b, type);
     }
     if (i->xorsign) {
         a = magnitude(a, f);
         b = magnitude(b, f);
     }
-    if (float_is_nan(a, type) || float_is_nan(b, type)) {
-        if (i->nan || (float_is_nan(a, type) && float_is_nan(b, type)))
+    if (interp_float_is_nan(a, type) || interp_float_is_nan(b, type)) {
+        if (i->nan || (interp_float_is_nan(a, type) && interp_float_is_nan(b, type)))
             return nan;
-        r = float_is_nan(a, type) ? b : a;
+        r = interp_float_is_nan(a, type) ? b : a;
         return i->xorsign ? r | sign : r;
     }
-    x = float_to_double(a, type);
-    y = float_to_double(b, type);
+    x = interp_float_to_double(a, type);
+    y = interp_float_to_double(b, type);
     if (x == y) /* -0 is less than +0 */
         r = (sign_of(a, f) != 0) == max ? b : a;
     else
@@ -424,7 +448,7 @@ uint64_t float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bo
 
 static uint64_t approximate(const struct weir_ptx_inst *i, enum weir_ptx_type type, uint64_t v)
 {
-    double x = float_to_double(i->ftz ? float_flush(v, type) : v, type), r;
+    double x = interp_float_to_double(i->ftz ? interp_float_flush(v, type) : v, type), r;
     uint64_t out;
 
     switch (i->opcode) {
@@ -453,11 +477,12 @@ static uint64_t approximate(const struct weir_ptx_inst *i, enum weir_ptx_type ty
         r = 1 / x;
         break; /* rcp */
     }
-    if (type ==
-        WEIR_PTX_F64) /* rcp.approx.ftz.f64, rsqrt.approx.f64: the upper half of the result */
+    if (type == WEIR_PTX_F64 && !i->ftz)
+        return f64_bits(r);
+    if (type == WEIR_PTX_F64) /* .ftz.f64: the upper half of the result */
         return f64_bits(r) & 0xffffffff00000000;
-    out = float_canonical(float_from_double(r, type, WEIR_PTX_RN, false), type);
-    return i->ftz ? float_flush(out, type) : out;
+    out = interp_float_canonical(interp_float_from_double(r, type, WEIR_PTX_RN, false), type);
+    return i->ftz ? interp_float_flush(out, type) : out;
 }
 
 static bool is_approximate(const struct weir_ptx_inst *i)
@@ -482,7 +507,8 @@ static uint64_t sign_operation(const struct weir_ptx_inst *i, enum weir_ptx_type
                                const uint64_t *v)
 {
     struct format f = format_of(type);
-    uint64_t a = i->ftz ? float_flush(v[0], type) : v[0], top = (uint64_t)1 << (f.mant + f.exp);
+    uint64_t a = i->ftz ? interp_float_flush(v[0], type) : v[0],
+             top = (uint64_t)1 << (f.mant + f.exp);
 
     switch (i->opcode) {
     case WEIR_PTX_OP_abs:
@@ -518,51 +544,51 @@ static uint64_t scalar(const struct weir_ptx_inst *i, enum weir_ptx_type type, u
         return operate(i, FOP_SQRT, type, v);
     case WEIR_PTX_OP_rcp:
         v[1] = v[0];
-        v[0] = float_from_double(1.0, type, WEIR_PTX_RN, false);
+        v[0] = interp_float_from_double(1.0, type, WEIR_PTX_RN, false);
         return operate(i, FOP_DIV, type, v);
     case WEIR_PTX_OP_min:
     case WEIR_PTX_OP_max: {
-        uint64_t r = float_minmax(i, type, i->opcode == WEIR_PTX_OP_max, v[0], v[1]);
+        uint64_t r = interp_float_minmax(i, type, i->opcode == WEIR_PTX_OP_max, v[0], v[1]);
 
         if (i->operand_count == 4)
-            r = float_minmax(i, type, i->opcode == WEIR_PTX_OP_max, r, v[2]);
+            r = interp_float_minmax(i, type, i->opcode == WEIR_PTX_OP_max, r, v[2]);
         return r;
     }
     case WEIR_PTX_OP_abs:
     case WEIR_PTX_OP_neg:
     case WEIR_PTX_OP_copysign:
-        return mask_bits(sign_operation(i, type, v), format_bits(f));
+        return interp_mask_bits(sign_operation(i, type, v), format_bits(f));
     default:
         *known = false;
         return 0;
     }
 }
 
-bool run_float(struct thread *t, const struct weir_ptx_inst *i)
+bool interp_float(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
     uint64_t v[3] = {0}, r;
     bool known = true;
 
     if (i->type[1] != WEIR_PTX_NONE || i->operand_count < 2 || i->operand_count > 4)
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     for (unsigned n = 1; n < i->operand_count; n++)
-        v[n - 1] = read_operand(t, &i->operands[n], type).lo;
+        v[n - 1] = interp_read_operand(t, &i->operands[n], type).lo;
     if (is_pair(type)) {
         unsigned w = weir_ptx_type_bits(type) / 2;
         uint64_t low[3], high[3];
 
         for (int k = 0; k < 3; k++) {
-            low[k] = mask_bits(v[k], w);
-            high[k] = mask_bits(v[k] >> w, w);
+            low[k] = interp_mask_bits(v[k], w);
+            high[k] = interp_mask_bits(v[k] >> w, w);
         }
         r = scalar(i, part_of(type), low, &known) | scalar(i, part_of(type), high, &known) << w;
     } else {
         r = scalar(i, type, v, &known);
     }
     if (!known)
-        return run_unsupported(t, i);
-    write_operand(t, &i->operands[0], (struct bits){r, 0}, type);
+        return interp_unsupported(t, i);
+    interp_write_operand(t, &i->operands[0], (struct bits){r, 0}, type);
     return true;
 }
 
@@ -597,16 +623,17 @@ static uint64_t clamp_to_int(double x, enum weir_ptx_type d)
     double high = ldexp(1.0, (int)w - s), low = s ? -ldexp(1.0, (int)w - 1) : 0;
 
     if (x >= high)
-        return mask_bits(s ? ((uint64_t)1 << (w - 1)) - 1 : UINT64_MAX, w);
+        return interp_mask_bits(s ? ((uint64_t)1 << (w - 1)) - 1 : UINT64_MAX, w);
     if (x <= low)
         return s ? (uint64_t)1 << (w - 1) : 0;
-    return mask_bits(s ? (uint64_t)(int64_t)x : (uint64_t)x, w);
+    return interp_mask_bits(s ? (uint64_t)(int64_t)x : (uint64_t)x, w);
 }
 
 static uint64_t float_to_int(const struct weir_ptx_inst *i, uint64_t v)
 {
     enum weir_ptx_type d = (enum weir_ptx_type)i->type[0], s = (enum weir_ptx_type)i->type[1];
-    double x = float_to_double(i->ftz && s == WEIR_PTX_F32 ? float_flush(v, s) : v, s);
+    double x =
+        interp_float_to_double(i->ftz && s == WEIR_PTX_F32 ? interp_float_flush(v, s) : v, s);
 
     if (isnan(x)) /* PTX ISA 9.0, cvt: 0, or the top bit when 64 bits are on either side */
         return s == WEIR_PTX_F64 || weir_ptx_type_bits(d) == 64
@@ -619,7 +646,8 @@ static uint64_t int_to_float(const struct weir_ptx_inst *i, uint64_t v)
 {
     enum weir_ptx_type d = (enum weir_ptx_type)i->type[0], s = (enum weir_ptx_type)i->type[1];
     bool is_signed = weir_ptx_type_is_signed(s);
-    long double x = is_signed ? (long double)sign_extend(v, weir_ptx_type_bits(s)) : (long double)v;
+    long double x =
+        is_signed ? (long double)interp_sign_extend(v, weir_ptx_type_bits(s)) : (long double)v;
 
     if (d == WEIR_PTX_F64) {
         volatile long double y = x;
@@ -630,7 +658,8 @@ static uint64_t int_to_float(const struct weir_ptx_inst *i, uint64_t v)
         fesetround(FE_TONEAREST);
         return f64_bits(r);
     }
-    v = float_from_double(float_to_odd(x), d, (enum weir_ptx_rounding)i->rounding, false);
+    v = interp_float_from_double(interp_float_to_odd(x), d, (enum weir_ptx_rounding)i->rounding,
+                                 false);
     return i->sat ? saturate(v, d) : v;
 }
 
@@ -641,16 +670,19 @@ static uint64_t float_to_float(const struct weir_ptx_inst *i, enum weir_ptx_type
     uint64_t out;
 
     if (i->ftz && s == WEIR_PTX_F32)
-        v = float_flush(v, s);
+        v = interp_float_flush(v, s);
     if (r >= WEIR_PTX_RNI)
-        out = float_from_double(round_integral(float_to_double(v, s), r), d, WEIR_PTX_RN,
-                                i->satfinite);
+        out = interp_float_from_double(round_integral(interp_float_to_double(v, s), r), d,
+                                       WEIR_PTX_RN, i->satfinite);
     else if (d == s)
-        out = float_canonical(v, d);
+        out = interp_float_canonical(v, d);
     else
-        out = float_from_double(float_to_double(v, s), d, r, i->satfinite);
+        out = interp_float_from_double(interp_float_to_double(v, s), d, r, i->satfinite);
+    if (i->ftz && d == WEIR_PTX_F32 && r < WEIR_PTX_RNI && d != s &&
+        is_tiny(interp_float_to_double(v, s), r))
+        out = sign_of(out, format_of(d));
     if (i->ftz && d == WEIR_PTX_F32)
-        out = float_flush(out, d);
+        out = interp_float_flush(out, d);
     if (i->sat)
         out = saturate(out, d);
     return i->relu ? relu(out, d) : out;
@@ -661,17 +693,17 @@ static uint64_t int_to_int(const struct weir_ptx_inst *i, uint64_t v)
     enum weir_ptx_type d = (enum weir_ptx_type)i->type[0], s = (enum weir_ptx_type)i->type[1];
     unsigned w = weir_ptx_type_bits(d);
     bool ss = weir_ptx_type_is_signed(s), ds = weir_ptx_type_is_signed(d);
-    int64_t x = ss ? sign_extend(v, weir_ptx_type_bits(s)) : (int64_t)v;
+    int64_t x = ss ? interp_sign_extend(v, weir_ptx_type_bits(s)) : (int64_t)v;
 
     if (!i->sat)
-        return mask_bits((uint64_t)x, w);
+        return interp_mask_bits((uint64_t)x, w);
     if (ss && x < 0) {
         if (!ds)
             return 0;
-        return x < sign_extend((uint64_t)1 << (w - 1), w) ? (uint64_t)1 << (w - 1)
-                                                          : mask_bits((uint64_t)x, w);
+        return x < interp_sign_extend((uint64_t)1 << (w - 1), w) ? (uint64_t)1 << (w - 1)
+                                                                 : interp_mask_bits((uint64_t)x, w);
     }
-    return WEIR_MIN((uint64_t)x, mask_bits(UINT64_MAX, w - ds));
+    return WEIR_MIN((uint64_t)x, interp_mask_bits(UINT64_MAX, w - ds));
 }
 
 /* tf32: f32 with 10 bits of fraction, kept in the upper bits */
@@ -691,18 +723,18 @@ static uint64_t to_tf32(const struct weir_ptx_inst *i, uint64_t v)
     return i->relu ? relu(v, WEIR_PTX_F32) : v;
 }
 
-bool run_cvt(struct thread *t, const struct weir_ptx_inst *i)
+bool interp_cvt(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type d = (enum weir_ptx_type)i->type[0], s = (enum weir_ptx_type)i->type[1];
-    uint64_t a = read_operand(t, &i->operands[1], s).lo, r;
+    uint64_t a = interp_read_operand(t, &i->operands[1], s).lo, r;
 
     if ((d == WEIR_PTX_F16X2 || d == WEIR_PTX_BF16X2) && s == WEIR_PTX_F32 &&
         i->operand_count == 3 && i->rounding != WEIR_PTX_RS) {
-        uint64_t b = read_operand(t, &i->operands[2], s).lo;
+        uint64_t b = interp_read_operand(t, &i->operands[2], s).lo;
 
         r = float_to_float(i, part_of(d), s, a) << 16 | float_to_float(i, part_of(d), s, b);
     } else if (i->operand_count != 2 || i->rounding == WEIR_PTX_RS) {
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     } else if (d == WEIR_PTX_TF32 && s == WEIR_PTX_F32) {
         r = to_tf32(i, a);
     } else if (is_floating(d) && is_floating(s)) {
@@ -714,8 +746,8 @@ bool run_cvt(struct thread *t, const struct weir_ptx_inst *i)
     } else if (!weir_ptx_type_is_float(d) && !weir_ptx_type_is_float(s)) {
         r = int_to_int(i, a);
     } else {
-        return run_unsupported(t, i);
+        return interp_unsupported(t, i);
     }
-    write_operand(t, &i->operands[0], (struct bits){r, 0}, d);
+    interp_write_operand(t, &i->operands[0], (struct bits){r, 0}, d);
     return true;
 }

@@ -82,50 +82,51 @@ struct run {
 };
 
 /* Notes the first error with the instruction's place; always false. */
-bool run_fail(struct thread *t, enum weir_err err, const char *fmt, ...) WEIR_PRINTF(3, 4);
-bool run_unsupported(struct thread *t, const struct weir_ptx_inst *i);
+bool interp_fail(struct thread *t, enum weir_err err, const char *fmt, ...) WEIR_PRINTF(3, 4);
+bool interp_unsupported(struct thread *t, const struct weir_ptx_inst *i);
 
 /* Reading and writing. Types decide the width; a wider register is extended by the type's
  * signedness. */
-struct bits read_operand(struct thread *t, const struct weir_ptx_operand *o,
-                         enum weir_ptx_type type);
-bool read_predicate(struct thread *t, const struct weir_ptx_operand *o);
-void write_operand(struct thread *t, const struct weir_ptx_operand *o, struct bits v,
-                   enum weir_ptx_type type);
-void write_predicate(struct thread *t, int32_t reg, bool v);
+struct bits interp_read_operand(struct thread *t, const struct weir_ptx_operand *o,
+                                enum weir_ptx_type type);
+bool interp_read_predicate(struct thread *t, const struct weir_ptx_operand *o);
+void interp_write_operand(struct thread *t, const struct weir_ptx_operand *o, struct bits v,
+                          enum weir_ptx_type type);
+void interp_write_predicate(struct thread *t, int32_t reg, bool v);
 /* Host address of an [address] operand, checked for `bytes` bytes; NULL after an error. */
-void *resolve_address(struct thread *t, const struct weir_ptx_inst *i,
-                      const struct weir_ptx_operand *o, unsigned bytes);
-bool is_shared_address(const struct thread *t, uint64_t a);
+void *interp_resolve_address(struct thread *t, const struct weir_ptx_inst *i,
+                             const struct weir_ptx_operand *o, unsigned bytes);
+bool interp_is_shared_address(const struct thread *t, uint64_t a);
 
-uint64_t mask_bits(uint64_t v, unsigned bits);
-int64_t sign_extend(uint64_t v, unsigned bits);
+uint64_t interp_mask_bits(uint64_t v, unsigned bits);
+int64_t interp_sign_extend(uint64_t v, unsigned bits);
 
 /* ptx_interp_alu.c: false after an error or when the instruction is unknown here. */
-bool run_alu(struct thread *t, const struct weir_ptx_inst *i);
-bool alu_compare(enum weir_ptx_cmp cmp, enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz);
+bool interp_alu(struct thread *t, const struct weir_ptx_inst *i);
+bool interp_alu_compare(enum weir_ptx_cmp cmp, enum weir_ptx_type type, uint64_t a, uint64_t b,
+                        bool ftz);
 /* New value of an atomic operation; false: not supported. */
-bool alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_t c, bool flush,
-                uint64_t *out);
+bool interp_alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_t c,
+                       bool flush, uint64_t *out);
 
 /* ptx_interp_float.c: values are bits of the type. */
-double float_to_double(uint64_t v, enum weir_ptx_type type); /* exact; f16, bf16, f32, f64 */
-uint64_t float_from_double(double x, enum weir_ptx_type type, enum weir_ptx_rounding r,
-                           bool satfinite);
-uint64_t float_canonical(uint64_t v, enum weir_ptx_type type); /* NaNs of f32 and smaller */
-uint64_t float_flush(uint64_t v, enum weir_ptx_type type);     /* subnormals to zeros */
-bool float_is_nan(uint64_t v, enum weir_ptx_type type);
-double float_to_odd(long double x); /* to double so that rounding again is right */
-bool run_float(struct thread *t, const struct weir_ptx_inst *i);
-bool run_cvt(struct thread *t, const struct weir_ptx_inst *i);
-uint64_t float_add(enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz);
-uint64_t float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bool max, uint64_t a,
-                      uint64_t b);
+double interp_float_to_double(uint64_t v, enum weir_ptx_type type); /* exact; f16, bf16, f32, f64 */
+uint64_t interp_float_from_double(double x, enum weir_ptx_type type, enum weir_ptx_rounding r,
+                                  bool satfinite);
+uint64_t interp_float_canonical(uint64_t v, enum weir_ptx_type type); /* NaNs of f32 and smaller */
+uint64_t interp_float_flush(uint64_t v, enum weir_ptx_type type);     /* subnormals to zeros */
+bool interp_float_is_nan(uint64_t v, enum weir_ptx_type type);
+double interp_float_to_odd(long double x); /* to double so that rounding again is right */
+bool interp_float(struct thread *t, const struct weir_ptx_inst *i);
+bool interp_cvt(struct thread *t, const struct weir_ptx_inst *i);
+uint64_t interp_float_add(enum weir_ptx_type type, uint64_t a, uint64_t b, bool ftz);
+uint64_t interp_float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bool max,
+                             uint64_t a, uint64_t b);
 
 /* ptx_interp_warp.c: begin notes what the thread waits for; try_release lets go on who can. */
-bool warp_begin(struct thread *t, const struct weir_ptx_inst *i);
-bool barrier_begin(struct thread *t, const struct weir_ptx_inst *i);
-bool release_waiting(struct block *b, bool soft); /* true when some thread goes on */
-const struct weir_ptx_inst *current_inst(const struct thread *t);
+bool interp_warp_begin(struct thread *t, const struct weir_ptx_inst *i);
+bool interp_barrier_begin(struct thread *t, const struct weir_ptx_inst *i);
+bool interp_release_waiting(struct block *b, bool soft); /* true when some thread goes on */
+const struct weir_ptx_inst *interp_current_inst(const struct thread *t);
 
 #endif

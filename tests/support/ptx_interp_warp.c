@@ -28,26 +28,27 @@ static unsigned mask_operand(const struct weir_ptx_inst *i)
     }
 }
 
-bool warp_begin(struct thread *t, const struct weir_ptx_inst *i)
+bool interp_warp_begin(struct thread *t, const struct weir_ptx_inst *i)
 {
     const struct weir_ptx_operand *o = i->operands;
     bool masked = needs_mask(i);
 
-    t->mask = masked ? (uint32_t)read_operand(t, &o[mask_operand(i)], WEIR_PTX_B32).lo : 0;
+    t->mask = masked ? (uint32_t)interp_read_operand(t, &o[mask_operand(i)], WEIR_PTX_B32).lo : 0;
     if (masked && !(t->mask >> t->lane & 1))
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "the lane is not in its own membership mask");
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE,
+                           "the lane is not in its own membership mask");
     switch (i->opcode) {
     case WEIR_PTX_OP_shfl:
-        t->value = read_operand(t, &o[1], WEIR_PTX_B32);
-        t->b = (uint32_t)read_operand(t, &o[2], WEIR_PTX_B32).lo;
-        t->c = (uint32_t)read_operand(t, &o[3], WEIR_PTX_B32).lo;
+        t->value = interp_read_operand(t, &o[1], WEIR_PTX_B32);
+        t->b = (uint32_t)interp_read_operand(t, &o[2], WEIR_PTX_B32).lo;
+        t->c = (uint32_t)interp_read_operand(t, &o[3], WEIR_PTX_B32).lo;
         break;
     case WEIR_PTX_OP_vote:
-        t->pred = read_predicate(t, &o[1]);
+        t->pred = interp_read_predicate(t, &o[1]);
         break;
     case WEIR_PTX_OP_match:
     case WEIR_PTX_OP_redux:
-        t->value = read_operand(t, &o[1], (enum weir_ptx_type)i->type[0]);
+        t->value = interp_read_operand(t, &o[1], (enum weir_ptx_type)i->type[0]);
         break;
     default:
         break;
@@ -56,22 +57,22 @@ bool warp_begin(struct thread *t, const struct weir_ptx_inst *i)
     return true;
 }
 
-bool barrier_begin(struct thread *t, const struct weir_ptx_inst *i)
+bool interp_barrier_begin(struct thread *t, const struct weir_ptx_inst *i)
 {
     unsigned red = i->sub == WEIR_PTX_SUB_RED, n = i->operand_count - red;
     const struct weir_ptx_operand *o = i->operands + red;
 
-    t->barrier = (uint32_t)read_operand(t, &o[0], WEIR_PTX_U32).lo;
+    t->barrier = (uint32_t)interp_read_operand(t, &o[0], WEIR_PTX_U32).lo;
     if (t->barrier >= 16)
-        return run_fail(t, WEIR_ERR_LAUNCH_FAILURE, "barrier %u", t->barrier);
-    t->count = n - red >= 2 ? (uint32_t)read_operand(t, &o[1], WEIR_PTX_U32).lo : 0;
+        return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "barrier %u", t->barrier);
+    t->count = n - red >= 2 ? (uint32_t)interp_read_operand(t, &o[1], WEIR_PTX_U32).lo : 0;
     if (i->sub == WEIR_PTX_SUB_ARRIVE) {
         t->block->arrived[t->barrier]++;
         t->top->pc++;
         return true;
     }
     if (red)
-        t->pred = read_predicate(t, &i->operands[i->operand_count - 1]);
+        t->pred = interp_read_predicate(t, &i->operands[i->operand_count - 1]);
     t->state = AT_BARRIER;
     return true;
 }
@@ -118,10 +119,11 @@ static void shuffle(struct thread *t, const struct weir_ptx_inst *i, uint32_t me
     }
     if (!p)
         j = (int)t->lane;
-    write_operand(t, &i->operands[0], members >> j & 1 ? lane_of(t, (unsigned)j)->value : t->value,
-                  WEIR_PTX_B32);
+    interp_write_operand(t, &i->operands[0],
+                         members >> j & 1 ? lane_of(t, (unsigned)j)->value : t->value,
+                         WEIR_PTX_B32);
     if (i->operands[0].pred_reg >= 0)
-        write_predicate(t, i->operands[0].pred_reg, p);
+        interp_write_predicate(t, i->operands[0].pred_reg, p);
 }
 
 static void vote(struct thread *t, const struct weir_ptx_inst *i, uint32_t members)
@@ -133,7 +135,7 @@ static void vote(struct thread *t, const struct weir_ptx_inst *i, uint32_t membe
         yes |= (uint32_t)(members >> k & 1 && lane_of(t, k)->pred) << k;
     switch (i->sub) {
     case WEIR_PTX_SUB_BALLOT:
-        write_operand(t, &i->operands[0], (struct bits){yes, 0}, WEIR_PTX_B32);
+        interp_write_operand(t, &i->operands[0], (struct bits){yes, 0}, WEIR_PTX_B32);
         return;
     case WEIR_PTX_SUB_ALL:
         r = yes == members;
@@ -145,7 +147,7 @@ static void vote(struct thread *t, const struct weir_ptx_inst *i, uint32_t membe
         r = yes == 0 || yes == members;
         break;
     }
-    write_predicate(t, i->operands[0].reg, r);
+    interp_write_predicate(t, i->operands[0].reg, r);
 }
 
 static void match(struct thread *t, const struct weir_ptx_inst *i, uint32_t members)
@@ -158,9 +160,9 @@ static void match(struct thread *t, const struct weir_ptx_inst *i, uint32_t memb
     all = same == members;
     if (i->sub == WEIR_PTX_SUB_ALL)
         same = all ? members : 0;
-    write_operand(t, &i->operands[0], (struct bits){same, 0}, WEIR_PTX_B32);
+    interp_write_operand(t, &i->operands[0], (struct bits){same, 0}, WEIR_PTX_B32);
     if (i->operands[0].pred_reg >= 0)
-        write_predicate(t, i->operands[0].pred_reg, all);
+        interp_write_predicate(t, i->operands[0].pred_reg, all);
 }
 
 static bool reduce(struct thread *t, const struct weir_ptx_inst *i, uint32_t members)
@@ -178,11 +180,11 @@ static bool reduce(struct thread *t, const struct weir_ptx_inst *i, uint32_t mem
         if (first)
             r = v;
         else if (weir_ptx_type_is_float((enum weir_ptx_type)i->type[0]) ||
-                 !alu_atomic(&plain, r, v, 0, false, &r))
-            return run_unsupported(t, i);
+                 !interp_alu_atomic(&plain, r, v, 0, false, &r))
+            return interp_unsupported(t, i);
         first = false;
     }
-    write_operand(t, &i->operands[0], (struct bits){r, 0}, (enum weir_ptx_type)i->type[0]);
+    interp_write_operand(t, &i->operands[0], (struct bits){r, 0}, (enum weir_ptx_type)i->type[0]);
     return true;
 }
 
@@ -203,12 +205,12 @@ static bool finish_lane(struct thread *t, const struct weir_ptx_inst *i, uint32_
     case WEIR_PTX_OP_redux:
         return reduce(t, i, members);
     case WEIR_PTX_OP_activemask:
-        write_operand(t, &i->operands[0], (struct bits){members, 0}, WEIR_PTX_B32);
+        interp_write_operand(t, &i->operands[0], (struct bits){members, 0}, WEIR_PTX_B32);
         return true;
     case WEIR_PTX_OP_elect:
-        write_operand(t, &i->operands[0], (struct bits){leader, 0}, WEIR_PTX_B32);
+        interp_write_operand(t, &i->operands[0], (struct bits){leader, 0}, WEIR_PTX_B32);
         if (i->operands[0].pred_reg >= 0)
-            write_predicate(t, i->operands[0].pred_reg, t->lane == leader);
+            interp_write_predicate(t, i->operands[0].pred_reg, t->lane == leader);
         return true;
     default:
         return true; /* bar.warp.sync */
@@ -219,7 +221,8 @@ static void finish_warp(struct thread *t, uint32_t members)
 {
     /* First all results, then all go on: a lane's source register may be its destination. */
     for (unsigned k = 0; k < 32; k++) {
-        if (members >> k & 1 && !finish_lane(lane_of(t, k), current_inst(lane_of(t, k)), members))
+        if (members >> k & 1 &&
+            !finish_lane(lane_of(t, k), interp_current_inst(lane_of(t, k)), members))
             return;
     }
     for (unsigned k = 0; k < 32; k++) {
@@ -244,7 +247,7 @@ static uint32_t gathered(struct thread *t)
         if (!(t->mask >> k & 1) || !o || o->state == EXITED)
             continue;
         if (o->state != AT_WARP || o->mask != t->mask ||
-            !same_kind(current_inst(o), current_inst(t)))
+            !same_kind(interp_current_inst(o), interp_current_inst(t)))
             return 0;
         members |= 1u << k;
     }
@@ -259,7 +262,8 @@ static uint32_t converged(struct thread *t)
     for (unsigned k = 0; k < 32; k++) {
         struct thread *o = lane_of(t, k);
 
-        if (o && o->state == AT_SOFT && current_inst(o) == current_inst(t) && o->depth == t->depth)
+        if (o && o->state == AT_SOFT && interp_current_inst(o) == interp_current_inst(t) &&
+            o->depth == t->depth)
             members |= 1u << k;
     }
     return members;
@@ -308,20 +312,20 @@ static bool release_barrier(struct block *b, uint32_t id)
 
         if (t->state != AT_BARRIER || t->barrier != id)
             continue;
-        i = current_inst(t);
+        i = interp_current_inst(t);
         if (i->sub == WEIR_PTX_SUB_RED) {
             if (i->sub2 == WEIR_PTX_SUB_POPC)
-                write_operand(t, &i->operands[0], (struct bits){yes, 0}, WEIR_PTX_U32);
+                interp_write_operand(t, &i->operands[0], (struct bits){yes, 0}, WEIR_PTX_U32);
             else
-                write_predicate(t, i->operands[0].reg,
-                                i->sub2 == WEIR_PTX_SUB_AND ? yes == waiting : yes != 0);
+                interp_write_predicate(t, i->operands[0].reg,
+                                       i->sub2 == WEIR_PTX_SUB_AND ? yes == waiting : yes != 0);
         }
         go_on(t);
     }
     return true;
 }
 
-bool release_waiting(struct block *b, bool soft)
+bool interp_release_waiting(struct block *b, bool soft)
 {
     bool any = release_warps(b, false);
 
