@@ -1,0 +1,937 @@
+/* Blocks, branches, warps, regions: the frame around the instructions.
+ *
+ * A kernel without barriers is one loop over warps, each run from start to end. Barriers cut it into regions: code from the
+ * start, or from behind a barrier, to the next barriers. Each region is a loop over the warps that stand at its start; a
+ * warp's live registers and its next region are kept in block->state. When every warp has come to a barrier or ended, the
+ * next regions run. Where warps stand at different barriers, each region runs for its own.
+ *
+ * Inside a region, lanes of a warp that have gone another way wait: wait_slot[block] holds them. After a block, the first
+ * block in order with waiting lanes runs (continue_at). Where analysis shows that nobody can wait, that is a plain jump.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/lower/lower.h"
+
+#define STATE_HEADER 256u
+#define RED_OFFSET   128u /* two pairs: lanes with a true predicate, lanes */
+#define MAX_REGIONS  62u
+
+struct chain {
+    struct chain *next;
+    uint32_t count;
+    uint32_t known; /* UINT32_MAX: none */
+    LLVMBasicBlockRef bb;
+    uint32_t list[];
+};
+
+struct region {
+    uint32_t id, entry;
+    uint64_t *blocks;
+    struct chain *chains;
+    LLVMBasicBlockRef next_bb; /* to the next warp */
+};
+
+struct control {
+    struct low *l;
+    struct region r;
+    LLVMBasicBlockRef *region_head; /* by region */
+    LLVMBasicBlockRef dispatch, finish;
+    LLVMValueRef current, pending, pass; /* allocas */
+    LLVMValueRef tag;                    /* of warps that stand at the region being run */
+    LLVMValueRef warp_state;
+    LLVMBasicBlockRef cur_pre; /* where the region's invariants are */
+};
+
+/* --- masks ------------------------------------------------------------------------------------------------------------------ */
+
+static void load_masks(struct low *l, LLVMValueRef *slot, LLVMValueRef *out)
+{
+    for (unsigned g = 0; g < l->groups; g++)
+        out[g] = LLVMBuildLoad2(l->b, l->t.mask, slot[g], "");
+}
+
+static void store_masks(struct low *l, LLVMValueRef *slot, LLVMValueRef *m)
+{
+    for (unsigned g = 0; g < l->groups; g++)
+        LLVMBuildStore(l->b, m[g], slot[g]);
+}
+
+static LLVMValueRef *wait_slots(struct low *l, uint32_t block) { return l->wait_slot + (size_t)block * l->groups; }
+
+/* Adds lanes to those that wait at block `to`, coming from block `from`. */
+static void send(struct low *l, uint32_t from, uint32_t to, LLVMValueRef *lanes)
+{
+    const struct low_block *b = &l->blocks.items[to];
+    if (!b->needs_mask)
+        return;
+    LLVMValueRef m[LOW_MAX_GROUPS];
+    bool others = low_bit(l->blocks.items[from].wait, to);
+    if (others)
+        load_masks(l, wait_slots(l, to), m);
+    for (unsigned g = 0; g < l->groups; g++)
+        m[g] = others ? LLVMBuildOr(l->b, m[g], lanes[g], "") : lanes[g];
+    store_masks(l, wait_slots(l, to), m);
+}
+
+/* --- what runs next ----------------------------------------------------------------------------------------------------------- */
+
+/* Position of block w on the way from block p: later blocks in order, and the headers of p's loops behind the loops' ends. */
+static uint64_t way(struct low *l, uint32_t p, uint32_t w)
+{
+    if (w > p)
+        return (uint64_t)w << 16;
+    for (int32_t k = l->blocks.items[p].loop; k >= 0; k = l->loops.items[k].parent)
+        if (l->loops.items[k].header == w)
+            return ((uint64_t)l->loops.items[k].last << 16) + (65535u - WEIR_MIN(l->loops.items[k].depth, 60000u));
+    low_refuse(l, NULL, "irreducible control flow");
+}
+
+static void sort_by_way(struct low *l, uint32_t p, uint32_t *list, uint32_t n)
+{
+    for (uint32_t k = 1; k < n; k++)
+        for (uint32_t j = k; j > 0 && way(l, p, list[j]) < way(l, p, list[j - 1]); j--) {
+            uint32_t t = list[j];
+            list[j] = list[j - 1];
+            list[j - 1] = t;
+        }
+}
+
+/* Code that goes to the first of list[] in which lanes wait, else to `known`, else the warp is finished. */
+static LLVMBasicBlockRef chain_block(struct control *c, const uint32_t *list, uint32_t n, uint32_t known)
+{
+    struct low *l = c->l;
+    if (n == 0)
+        return known == UINT32_MAX ? l->done_bb : l->bb[known];
+    for (struct chain *k = c->r.chains; k; k = k->next)
+        if (k->count == n && k->known == known && memcmp(k->list, list, n * sizeof *list) == 0)
+            return k->bb;
+    struct chain *k = low_alloc(l, sizeof *k + n * sizeof *list);
+    k->count = n;
+    k->known = known;
+    memcpy(k->list, list, n * sizeof *list);
+    LLVMBasicBlockRef rest = chain_block(c, list + 1, n - 1, known);
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(l->b);
+    k->bb = low_bb(l, "waiting");
+    LLVMPositionBuilderAtEnd(l->b, k->bb);
+    LLVMValueRef m[LOW_MAX_GROUPS];
+    load_masks(l, wait_slots(l, list[0]), m);
+    LLVMBuildCondBr(l->b, low_any(l, m), l->bb[list[0]], rest);
+    LLVMPositionBuilderAtEnd(l->b, back);
+    k->next = c->r.chains;
+    c->r.chains = k;
+    return k->bb;
+}
+
+/* Ends the current LLVM block: after block p, with lanes certainly at `known` (or none), and perhaps at extra[]. */
+static void continue_at(struct control *c, uint32_t p, uint32_t known, const uint32_t *extra, uint32_t extras)
+{
+    struct low *l = c->l;
+    const struct low_block *b = &l->blocks.items[p];
+    uint32_t *list = low_alloc(l, (l->blocks.count + extras + 1) * sizeof *list), n = 0;
+    for (uint32_t w = 0; w < l->blocks.count && b->partial; w++)
+        if (low_bit(b->wait, w) && low_bit(c->r.blocks, w))
+            list[n++] = w;
+    for (uint32_t k = 0; k < extras; k++)
+        if (!low_bit(b->wait, extra[k]) || !b->partial)
+            list[n++] = extra[k];
+    sort_by_way(l, p, list, n);
+    if (known != UINT32_MAX)
+        for (uint32_t k = 0; k < n; k++)
+            if (list[k] == known || way(l, p, list[k]) >= way(l, p, known)) {
+                n = k;
+                break;
+            }
+    if (known == UINT32_MAX && extras && n) { /* someone is somewhere: the last needs no test */
+        known = list[n - 1];
+        n--;
+    }
+    LLVMBuildBr(l->b, chain_block(c, list, n, known));
+}
+
+static void jump(struct control *c, uint32_t p, uint32_t to)
+{
+    send(c->l, p, to, c->l->mask);
+    continue_at(c, p, to, NULL, 0);
+}
+
+/* --- ends of blocks -------------------------------------------------------------------------------------------------------------- */
+
+static void end_lanes(struct low *l, LLVMValueRef *gone)
+{
+    LLVMValueRef live[LOW_MAX_GROUPS];
+    load_masks(l, l->live_slot, live);
+    for (unsigned g = 0; g < l->groups; g++)
+        live[g] = LLVMBuildAnd(l->b, live[g], low_mask_not(l, gone[g]), "");
+    store_masks(l, l->live_slot, live);
+}
+
+static void split(struct low *l, const struct low_block *b, const struct low_val *p, LLVMValueRef *yes, LLVMValueRef *no)
+{
+    (void)b;
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef m = low_vector(l, p, g);
+        yes[g] = LLVMBuildAnd(l->b, l->mask[g], m, "");
+        no[g] = LLVMBuildAnd(l->b, l->mask[g], low_mask_not(l, m), "");
+    }
+}
+
+static void end_cond(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    const struct low_block *b = &l->blocks.items[at];
+    uint32_t s0 = b->succ[0], s1 = b->succ[1];
+    struct low_val p = low_read_pred(l, b->pred, b->pred_negated);
+    if (s0 == s1) {
+        jump(c, at, s0);
+        return;
+    }
+    if (p.shape == LOW_UNIFORM) {
+        LLVMBasicBlockRef yes = low_bb(l, "yes"), no = low_bb(l, "no");
+        LLVMBuildCondBr(l->b, p.v[0], yes, no);
+        LLVMPositionBuilderAtEnd(l->b, yes);
+        jump(c, at, s0);
+        LLVMPositionBuilderAtEnd(l->b, no);
+        jump(c, at, s1);
+        return;
+    }
+    LLVMValueRef m[2][LOW_MAX_GROUPS];
+    split(l, b, &p, m[0], m[1]);
+    /* `first` comes first in order; when no lane goes to the other one, nothing has to be split */
+    unsigned f = way(l, at, s0) <= way(l, at, s1) ? 0 : 1;
+    uint32_t first = b->succ[f], second = b->succ[1 - f];
+    LLVMBasicBlockRef all = low_bb(l, "together"), part = low_bb(l, "split");
+    LLVMBuildCondBr(l->b, low_any(l, m[1 - f]), part, all);
+    LLVMPositionBuilderAtEnd(l->b, all);
+    jump(c, at, first);
+    LLVMPositionBuilderAtEnd(l->b, part);
+    send(l, at, second, m[1 - f]);
+    send(l, at, first, m[f]);
+    continue_at(c, at, second, &first, 1);
+}
+
+static void end_exit(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    end_lanes(l, l->mask);
+    continue_at(c, at, UINT32_MAX, NULL, 0);
+}
+
+static void end_cond_exit(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    const struct low_block *b = &l->blocks.items[at];
+    struct low_val p = low_read_pred(l, b->pred, b->pred_negated);
+    LLVMBasicBlockRef out = low_bb(l, "exit"), stay = low_bb(l, "stay");
+    if (p.shape == LOW_UNIFORM) {
+        LLVMBuildCondBr(l->b, p.v[0], out, stay);
+        LLVMPositionBuilderAtEnd(l->b, stay);
+        jump(c, at, b->succ[0]);
+        LLVMPositionBuilderAtEnd(l->b, out);
+        end_exit(c, at);
+        return;
+    }
+    LLVMValueRef gone[LOW_MAX_GROUPS], rest[LOW_MAX_GROUPS];
+    split(l, b, &p, gone, rest);
+    end_lanes(l, gone);
+    LLVMBuildCondBr(l->b, low_any(l, rest), stay, out);
+    LLVMPositionBuilderAtEnd(l->b, out);
+    continue_at(c, at, UINT32_MAX, NULL, 0);
+    LLVMPositionBuilderAtEnd(l->b, stay);
+    memcpy(l->mask, rest, sizeof rest);
+    jump(c, at, b->succ[0]);
+}
+
+static const struct weir_ptx_operand *brx_index(const struct weir_ptx_inst *p)
+{
+    for (unsigned k = 0; k < p->operand_count; k++)
+        if (p->operands[k].kind != WEIR_PTX_OPERAND_VECTOR)
+            return &p->operands[k];
+    return &p->operands[0];
+}
+
+static void end_brx(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    const struct low_block *b = &l->blocks.items[at];
+    const struct low_inst *i = &l->insts.items[b->end - 1];
+    l->inst = i;
+    struct low_val v = low_read(l, i, brx_index(i->p), WEIR_PTX_U32);
+    if (v.shape == LOW_UNIFORM) {
+        LLVMBasicBlockRef bad = low_bb(l, "no_target");
+        LLVMValueRef sw = LLVMBuildSwitch(l->b, v.v[0], bad, b->succ_count);
+        for (uint32_t k = 0; k < b->succ_count; k++) {
+            LLVMBasicBlockRef bb = low_bb(l, "target");
+            LLVMAddCase(sw, LLVMConstInt(l->t.i32, k, 0), bb);
+            LLVMPositionBuilderAtEnd(l->b, bb);
+            jump(c, at, b->succ[k]);
+        }
+        LLVMPositionBuilderAtEnd(l->b, bad);
+        LLVMBuildUnreachable(l->b);
+        return;
+    }
+    for (uint32_t k = 0; k < b->succ_count; k++) {
+        LLVMValueRef m[LOW_MAX_GROUPS];
+        for (unsigned g = 0; g < l->groups; g++) {
+            LLVMValueRef x = low_vector(l, &v, g);
+            LLVMValueRef eq = LLVMBuildICmp(l->b, LLVMIntEQ, x, low_const(l, LLVMTypeOf(x), k), "");
+            m[g] = LLVMBuildAnd(l->b, l->mask[g], eq, "");
+        }
+        bool again = false; /* a target that stands in the table twice collects both */
+        for (uint32_t j = 0; j < k; j++)
+            again |= b->succ[j] == b->succ[k];
+        if (again) {
+            LLVMValueRef have[LOW_MAX_GROUPS];
+            load_masks(l, wait_slots(l, b->succ[k]), have);
+            for (unsigned g = 0; g < l->groups; g++)
+                m[g] = LLVMBuildOr(l->b, m[g], have[g], "");
+            store_masks(l, wait_slots(l, b->succ[k]), m);
+        } else {
+            send(l, at, b->succ[k], m);
+        }
+    }
+    uint32_t *extra = low_alloc(l, (b->succ_count + 1) * sizeof *extra), n = 0;
+    for (uint32_t k = 0; k < b->succ_count; k++) {
+        bool seen = false;
+        for (uint32_t j = 0; j < n; j++)
+            seen |= extra[j] == b->succ[k];
+        if (!seen)
+            extra[n++] = b->succ[k];
+    }
+    continue_at(c, at, UINT32_MAX, extra, n);
+}
+
+static void end_trap(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    const struct low_inst *i = &l->insts.items[l->blocks.items[at].end - 1];
+    LLVMTypeRef types[3] = {l->t.ptr, l->t.i32, l->t.i32};
+    LLVMValueRef args[3] = {l->block_ptr, LLVMConstInt(l->t.i32, WEIR_ERR_LAUNCH_FAILURE, 0),
+                            LLVMConstInt(l->t.i32, (unsigned)i->p->line, 0)};
+    LLVMValueRef off = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, fail), 0);
+    LLVMValueRef f = LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &off, 1, ""), "");
+    LLVMBuildCall2(l->b, LLVMFunctionType(l->t.v, types, 3, 0), f, args, 3, "");
+    LLVMBuildUnreachable(l->b);
+}
+
+/* --- state across barriers ----------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef at_offset(struct low *l, LLVMValueRef p, uint64_t offset)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, offset, 0);
+    return LLVMBuildGEP2(l->b, l->t.i8, p, &at, 1, "");
+}
+
+static LLVMValueRef state_load(struct low *l, LLVMTypeRef t, LLVMValueRef p)
+{
+    LLVMValueRef v = LLVMBuildLoad2(l->b, t, p, "");
+    LLVMSetMetadata(v, l->md_scope, l->md_state);
+    LLVMSetMetadata(v, l->md_noalias, l->md_not_state);
+    return v;
+}
+
+static void state_store(struct low *l, LLVMValueRef v, LLVMValueRef p)
+{
+    LLVMValueRef s = LLVMBuildStore(l->b, v, p);
+    LLVMSetMetadata(s, l->md_scope, l->md_state);
+    LLVMSetMetadata(s, l->md_noalias, l->md_not_state);
+}
+
+static bool is_saved(const struct low *l, size_t reg)
+{
+    const struct low_reg *r = &l->regs.items[reg];
+    return !r->is_virtual && !(r->fact.invariant && r->def_count == 1) && (r->def_count || r->use_count);
+}
+
+static uint32_t elem_bytes(const struct low_reg *r) { return r->bits == 1 ? 4 : r->bits / 8; }
+
+static void place_state(struct low *l)
+{
+    uint32_t at = 64; /* the mask of live lanes first */
+    for (size_t k = 0; k < l->blocks.count; k++) {
+        const struct low_block *b = &l->blocks.items[k];
+        if (b->term != LOW_TERM_BARRIER)
+            continue;
+        for (size_t r = 0; r < l->regs.count; r++) {
+            struct low_reg *reg = &l->regs.items[r];
+            if (!low_bit(b->live_out, (uint32_t)r) || !is_saved(l, r) || reg->state_offset >= 0)
+                continue;
+            uint32_t bytes = elem_bytes(reg), n = 1;
+            if (reg->guarded)
+                n = l->groups * (l->width + 1) + 1;
+            else if (reg->fact.shape == LOW_AFFINE)
+                n = l->groups;
+            else if (reg->fact.shape == LOW_VARYING && reg->bits > 1)
+                n = LOW_LANES;
+            uint32_t align = reg->fact.shape == LOW_VARYING && reg->bits > 1 ? 64 : bytes;
+            at = WEIR_ALIGN_UP(at, align);
+            reg->state_offset = (int32_t)at;
+            at += bytes * n;
+        }
+    }
+    l->state_bytes = WEIR_ALIGN_UP(at, 64u);
+}
+
+static LLVMTypeRef slot_type(const struct low *l, const struct low_reg *r)
+{
+    return r->bits == 1 ? l->t.i1 : low_type(l, r->type);
+}
+
+static void copy_slow(struct low *l, const struct low_reg *r, LLVMValueRef base, bool save)
+{
+    LLVMTypeRef vt = low_vec_type(l, slot_type(l, r)), at = LLVMArrayType2(vt, l->groups);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef idx[2] = {LLVMConstInt(l->t.i32, 0, 0), LLVMConstInt(l->t.i32, g, 0)};
+        LLVMValueRef slow = LLVMBuildGEP2(l->b, at, r->slow_slot, idx, 2, "");
+        LLVMValueRef st = at_offset(l, base, (uint64_t)g * l->width * (r->bits / 8));
+        LLVMValueRef v = LLVMBuildLoad2(l->b, vt, save ? slow : st, "");
+        LLVMSetAlignment(v, save ? 64 : 8);
+        LLVMSetVolatile(v, save);
+        v = LLVMBuildStore(l->b, v, save ? st : slow);
+        LLVMSetAlignment(v, save ? 8 : 64);
+        LLVMSetVolatile(v, !save);
+    }
+}
+
+static void guarded_state(struct low *l, const struct low_reg *r, LLVMValueRef p, bool save)
+{
+    uint32_t bytes = r->bits / 8;
+    LLVMTypeRef t = slot_type(l, r);
+    LLVMValueRef okp = at_offset(l, p, (uint64_t)l->groups * l->width * bytes), ok;
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef bp = at_offset(l, okp, bytes * (g + 1u));
+        if (save)
+            state_store(l, LLVMBuildLoad2(l->b, t, r->slot[g], ""), bp);
+        else
+            LLVMBuildStore(l->b, state_load(l, t, bp), r->slot[g]);
+    }
+    if (save) {
+        ok = LLVMBuildLoad2(l->b, l->t.i1, r->ok_slot, "");
+        state_store(l, LLVMBuildZExt(l->b, ok, l->t.i8, ""), okp);
+    } else {
+        ok = LLVMBuildTrunc(l->b, state_load(l, l->t.i8, okp), l->t.i1, "");
+        LLVMBuildStore(l->b, ok, r->ok_slot);
+    }
+    LLVMBasicBlockRef slow = low_bb(l, "slow"), next = low_bb(l, "next");
+    low_cond_unlikely(l, ok, next, slow);
+    LLVMPositionBuilderAtEnd(l->b, slow);
+    copy_slow(l, r, p, save);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
+}
+
+static void reg_state(struct control *c, struct low_reg *r, bool save)
+{
+    struct low *l = c->l;
+    LLVMValueRef p = at_offset(l, c->warp_state, (uint64_t)r->state_offset);
+    LLVMTypeRef t = slot_type(l, r);
+    if (r->guarded) {
+        guarded_state(l, r, p, save);
+        return;
+    }
+    if (r->bits == 1 && r->fact.shape == LOW_VARYING) {
+        LLVMValueRef m[LOW_MAX_GROUPS];
+        if (save) {
+            load_masks(l, r->slot, m);
+            state_store(l, low_mask_bits(l, m), p);
+        } else {
+            low_mask_from_bits(l, state_load(l, l->t.i32, p), m);
+            store_masks(l, r->slot, m);
+        }
+        return;
+    }
+    bool vec = r->fact.shape == LOW_VARYING;
+    unsigned n = r->fact.shape == LOW_UNIFORM ? 1 : l->groups;
+    uint32_t step = elem_bytes(r) * (vec ? l->width : 1);
+    for (unsigned g = 0; g < n; g++) {
+        LLVMValueRef q = at_offset(l, p, (uint64_t)g * step);
+        LLVMTypeRef vt = vec ? low_vec_type(l, t) : r->bits == 1 ? l->t.i8 : t;
+        if (save) {
+            LLVMValueRef v = LLVMBuildLoad2(l->b, vec ? vt : t, r->slot[g], "");
+            if (r->bits == 1)
+                v = LLVMBuildZExt(l->b, v, l->t.i8, "");
+            state_store(l, v, q);
+        } else {
+            LLVMValueRef v = state_load(l, vt, q);
+            if (r->bits == 1)
+                v = LLVMBuildTrunc(l->b, v, l->t.i1, "");
+            LLVMBuildStore(l->b, v, r->slot[g]);
+        }
+    }
+}
+
+static void live_state(struct control *c, const struct low_block *barrier, bool save)
+{
+    struct low *l = c->l;
+    for (size_t r = 0; r < l->regs.count; r++)
+        if (low_bit(barrier->live_out, (uint32_t)r) && is_saved(l, r) && l->regs.items[r].slot[0])
+            reg_state(c, &l->regs.items[r], save);
+    if (!l->any_exit_partial)
+        return;
+    LLVMValueRef m[LOW_MAX_GROUPS];
+    if (save) {
+        load_masks(l, l->live_slot, m);
+        state_store(l, low_mask_bits(l, m), c->warp_state);
+    } else {
+        low_mask_from_bits(l, state_load(l, l->t.i32, c->warp_state), m);
+        store_masks(l, l->live_slot, m);
+    }
+}
+
+/* bar.red: counts of this pass, and the result of the one before. */
+static const struct weir_ptx_inst *reduction(struct low *l, const struct low_block *b)
+{
+    const struct weir_ptx_inst *p = l->insts.items[b->end - 1].p;
+    return p->dest_count || p->sub == WEIR_PTX_SUB_RED || p->sub == WEIR_PTX_SUB_POPC ? p : NULL;
+}
+
+static LLVMValueRef red_pointer(struct control *c, bool previous, unsigned which)
+{
+    struct low *l = c->l;
+    LLVMValueRef parity = LLVMBuildAnd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""), LLVMConstInt(l->t.i32, 1, 0), "");
+    if (previous)
+        parity = LLVMBuildXor(l->b, parity, LLVMConstInt(l->t.i32, 1, 0), "");
+    LLVMValueRef off = LLVMBuildMul(l->b, parity, LLVMConstInt(l->t.i32, 8, 0), "");
+    off = LLVMBuildAdd(l->b, off, LLVMConstInt(l->t.i32, RED_OFFSET + 4 * which, 0), "");
+    return LLVMBuildGEP2(l->b, l->t.i8, l->state, &off, 1, "");
+}
+
+static void count_votes(struct control *c, const struct low_inst *i)
+{
+    struct low *l = c->l;
+    const struct weir_ptx_inst *p = i->p;
+    const struct weir_ptx_operand *o = &p->operands[p->operand_count - 1];
+    struct low_val v = low_read(l, i, o, WEIR_PTX_PRED);
+    LLVMValueRef m[LOW_MAX_GROUPS], n[2];
+    for (unsigned g = 0; g < l->groups; g++)
+        m[g] = LLVMBuildAnd(l->b, l->mask[g], low_vector(l, &v, g), "");
+    n[0] = low_unary(l, "llvm.ctpop", low_mask_bits(l, m));
+    n[1] = low_unary(l, "llvm.ctpop", low_mask_bits(l, l->mask));
+    for (unsigned k = 0; k < 2; k++) {
+        LLVMValueRef q = red_pointer(c, false, k);
+        LLVMBuildStore(l->b, LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, q, ""), n[k], ""), q);
+    }
+}
+
+static void vote_result(struct control *c, const struct low_inst *i)
+{
+    struct low *l = c->l;
+    const struct weir_ptx_inst *p = i->p;
+    LLVMValueRef yes = LLVMBuildLoad2(l->b, l->t.i32, red_pointer(c, true, 0), "");
+    LLVMValueRef all = LLVMBuildLoad2(l->b, l->t.i32, red_pointer(c, true, 1), ""), r = yes;
+    bool is_and = p->sub == WEIR_PTX_SUB_AND || strstr(p->suffix, ".and"), is_or = strstr(p->suffix, ".or") != NULL;
+    if (is_and)
+        r = LLVMBuildICmp(l->b, LLVMIntEQ, yes, all, "");
+    else if (is_or)
+        r = LLVMBuildICmp(l->b, LLVMIntNE, yes, LLVMConstInt(l->t.i32, 0, 0), "");
+    struct low_val v = {.shape = LOW_UNIFORM};
+    v.v[0] = r;
+    l->inst = i;
+    if (p->operands[0].kind == WEIR_PTX_OPERAND_REG)
+        low_write(l, low_reg_of(l, i, p->operands[0].reg), &v);
+}
+
+/* Only barrier 0 with all threads: others need warps that run ahead of each other. */
+static void check_barrier(struct low *l, const struct low_inst *i)
+{
+    const struct weir_ptx_inst *p = i->p;
+    unsigned at = p->dest_count, n = p->operand_count - at;
+    if (reduction(l, &l->blocks.items[l->block]))
+        n--;
+    if (n >= 1) {
+        struct low_fact f = low_operand_fact(l, i, &p->operands[at], WEIR_PTX_U32);
+        if (!f.is_const || f.value < 0 || f.value > 15)
+            low_refuse(l, p, "barrier that is not known at compile time");
+        l->named_barriers |= 1u << f.value;
+    }
+    if (n >= 2) {
+        struct low_fact f = low_operand_fact(l, i, &p->operands[at + 1], WEIR_PTX_U32);
+        if (!f.is_const || f.value < (int64_t)l->threads)
+            low_refuse(l, p, "barrier of a part of the block");
+    }
+}
+
+static void end_barrier(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    const struct low_block *b = &l->blocks.items[at];
+    const struct low_inst *i = &l->insts.items[b->end - 1];
+    l->inst = i;
+    check_barrier(l, i);
+    if (b->partial)
+        low_refuse(l, i->p, "barrier where the warp's lanes are apart");
+    if (reduction(l, b))
+        count_votes(c, i);
+    live_state(c, b, true);
+    uint32_t region = (uint32_t)b->barrier + 1;
+    LLVMValueRef pass = LLVMBuildLoad2(l->b, l->t.i32, c->pass, "");
+    LLVMValueRef tag = LLVMBuildShl(l->b, LLVMBuildAdd(l->b, pass, LLVMConstInt(l->t.i32, 1, 0), ""),
+                                    LLVMConstInt(l->t.i32, 8, 0), "");
+    tag = LLVMBuildOr(l->b, tag, LLVMConstInt(l->t.i32, region, 0), "");
+    state_store(l, tag, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
+    LLVMValueRef set = LLVMBuildLoad2(l->b, l->t.i64, c->pending, "");
+    set = LLVMBuildOr(l->b, set, LLVMConstInt(l->t.i64, 1ull << region, 0), "");
+    LLVMBuildStore(l->b, set, c->pending);
+    LLVMBuildBr(l->b, c->r.next_bb);
+}
+
+static void end_block(struct control *c, uint32_t at)
+{
+    switch (c->l->blocks.items[at].term) {
+    case LOW_TERM_FALL: jump(c, at, c->l->blocks.items[at].succ[0]); break;
+    case LOW_TERM_COND: end_cond(c, at); break;
+    case LOW_TERM_EXIT: end_exit(c, at); break;
+    case LOW_TERM_COND_EXIT: end_cond_exit(c, at); break;
+    case LOW_TERM_BRX: end_brx(c, at); break;
+    case LOW_TERM_BARRIER: end_barrier(c, at); break;
+    default: end_trap(c, at); break;
+    }
+}
+
+/* --- blocks ---------------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_terminator(const struct low_block *b, uint32_t n)
+{
+    return n + 1 == b->end && b->term != LOW_TERM_FALL;
+}
+
+static void emit_block(struct control *c, uint32_t at)
+{
+    struct low *l = c->l;
+    const struct low_block *b = &l->blocks.items[at];
+    LLVMPositionBuilderAtEnd(l->b, l->bb[at]);
+    l->block = at;
+    l->mask_full = !b->partial && !b->lost_lanes && l->tail_lanes == 0;
+    if (l->mask_full) {
+        for (unsigned g = 0; g < l->groups; g++)
+            l->mask[g] = LLVMConstAllOnes(l->t.mask);
+    } else {
+        load_masks(l, b->needs_mask ? wait_slots(l, at) : l->live_slot, l->mask);
+    }
+    if (b->needs_mask) {
+        LLVMValueRef none[LOW_MAX_GROUPS];
+        for (unsigned g = 0; g < l->groups; g++)
+            none[g] = LLVMConstNull(l->t.mask);
+        store_masks(l, wait_slots(l, at), none);
+    }
+    for (uint32_t n = b->first; n < b->end; n++) {
+        const struct low_inst *i = &l->insts.items[n];
+        if (is_terminator(b, n) || i->kind == LOW_JUMP || i->kind == LOW_SKIP ||
+            (i->kind == LOW_PTX && i->p->opcode == WEIR_PTX_OP_bra))
+            continue;
+        low_emit_inst(l, i);
+    }
+    l->inst = &l->insts.items[b->end - 1];
+    end_block(c, at);
+}
+
+/* --- regions ------------------------------------------------------------------------------------------------------------------------------ */
+
+static void reach(struct low *l, uint32_t from, uint64_t *set)
+{
+    uint32_t *work = low_alloc(l, (l->blocks.count + 1) * sizeof *work), n = 0;
+    work[n++] = from;
+    low_bit_set(set, from);
+    while (n) {
+        const struct low_block *b = &l->blocks.items[work[--n]];
+        if (b->term == LOW_TERM_BARRIER)
+            continue;
+        for (uint32_t s = 0; s < b->succ_count; s++)
+            if (!low_bit(set, b->succ[s])) {
+                low_bit_set(set, b->succ[s]);
+                work[n++] = b->succ[s];
+            }
+    }
+}
+
+struct invariants {
+    struct control *c;
+    uint8_t *done;
+};
+
+static void emit_invariant(struct invariants *x, int32_t reg);
+
+static void need_operand(void *ctx, int32_t reg, enum low_visit what)
+{
+    if (what != LOW_DEF)
+        emit_invariant(ctx, reg);
+}
+
+static void emit_invariant(struct invariants *x, int32_t reg)
+{
+    struct low *l = x->c->l;
+    struct low_reg *r = &l->regs.items[reg];
+    if (x->done[reg] || !r->fact.invariant || r->def_count != 1)
+        return;
+    x->done[reg] = 1;
+    const struct low_inst *i = &l->insts.items[r->def_inst];
+    low_inst_visit(l, i, need_operand, x);
+    if (!r->is_virtual)
+        low_emit_inst(l, i);
+}
+
+/* Registers that a region can compute again from the thread's index and the launch. */
+static void emit_invariants(struct control *c, const struct low_block *barrier)
+{
+    struct low *l = c->l;
+    struct invariants x = {c, low_alloc(l, l->regs.count + 1)};
+    for (size_t r = 0; r < l->regs.count; r++)
+        if (low_bit(barrier->live_out, (uint32_t)r))
+            emit_invariant(&x, (int32_t)r);
+}
+
+static void clear_slots(struct low *l)
+{
+    for (size_t k = 0; k < l->regs.count; k++) {
+        struct low_reg *r = &l->regs.items[k];
+        if (!r->slot[0] || (r->def_count == 1 && !r->blended && !low_bit(l->blocks.items[0].live_in, (uint32_t)k)))
+            continue;
+        unsigned n = r->fact.shape == LOW_UNIFORM ? 1 : l->groups;
+        LLVMTypeRef t = slot_type(l, r);
+        if (r->fact.shape == LOW_VARYING && !r->guarded)
+            t = low_vec_type(l, t);
+        for (unsigned g = 0; g < n; g++)
+            LLVMBuildStore(l->b, LLVMConstNull(t), r->slot[g]);
+        if (r->guarded)
+            LLVMBuildStore(l->b, LLVMConstInt(l->t.i1, 1, 0), r->ok_slot);
+    }
+    LLVMValueRef none[LOW_MAX_GROUPS];
+    for (unsigned g = 0; g < l->groups; g++)
+        none[g] = LLVMConstNull(l->t.mask);
+    for (size_t k = 0; k < l->blocks.count; k++)
+        if (l->blocks.items[k].needs_mask)
+            store_masks(l, wait_slots(l, (uint32_t)k), none);
+}
+
+static void start_mask(struct low *l)
+{
+    LLVMValueRef m[LOW_MAX_GROUPS], bits = LLVMConstInt(l->t.i32, 0xffffffff, 0);
+    if (l->tail_lanes) {
+        LLVMValueRef last = LLVMBuildICmp(l->b, LLVMIntEQ, l->warp, LLVMConstInt(l->t.i32, l->warps - 1, 0), "");
+        bits = LLVMBuildSelect(l->b, last, LLVMConstInt(l->t.i32, (1u << l->tail_lanes) - 1, 0), bits, "");
+    }
+    low_mask_from_bits(l, bits, m);
+    for (unsigned g = 0; g < l->groups && !l->tail_lanes; g++)
+        m[g] = LLVMConstAllOnes(l->t.mask);
+    store_masks(l, l->live_slot, m);
+}
+
+/* One warp: its state, then the blocks of the region. */
+static void emit_warp_body(struct control *c, const struct low_block *barrier)
+{
+    struct low *l = c->l;
+    uint32_t entry = c->r.entry;
+    l->block = barrier ? (uint32_t)(barrier - l->blocks.items) : entry;
+    l->mask_full = l->tail_lanes == 0;
+    for (unsigned g = 0; g < l->groups; g++)
+        l->mask[g] = LLVMConstAllOnes(l->t.mask);
+    clear_slots(l);
+    start_mask(l);
+    if (l->barriers) {
+        LLVMValueRef off = LLVMBuildMul(l->b, l->warp, LLVMConstInt(l->t.i32, l->state_bytes, 0), "");
+        off = LLVMBuildAdd(l->b, off, LLVMConstInt(l->t.i32, STATE_HEADER, 0), "");
+        off = LLVMBuildZExt(l->b, off, l->t.i64, "");
+        c->warp_state = LLVMBuildGEP2(l->b, l->t.i8, l->state, &off, 1, "");
+    }
+    if (barrier) {
+        emit_invariants(c, barrier);
+        live_state(c, barrier, false);
+        if (reduction(l, barrier))
+            vote_result(c, &l->insts.items[barrier->end - 1]);
+    }
+    memset(l->bb, 0, l->blocks.count * sizeof *l->bb);
+    c->r.chains = NULL;
+    l->done_bb = low_bb(l, "done");
+    for (uint32_t k = 0; k < l->blocks.count; k++)
+        if (low_bit(c->r.blocks, k))
+            l->bb[k] = low_bb(l, "block");
+    const struct low_block *eb = &l->blocks.items[entry];
+    if (eb->needs_mask) {
+        LLVMValueRef live[LOW_MAX_GROUPS];
+        load_masks(l, l->live_slot, live);
+        store_masks(l, wait_slots(l, entry), live);
+    }
+    LLVMBuildBr(l->b, l->bb[entry]);
+    for (uint32_t k = 0; k < l->blocks.count; k++)
+        if (low_bit(c->r.blocks, k))
+            emit_block(c, k);
+    LLVMPositionBuilderAtEnd(l->b, l->done_bb);
+    if (l->barriers)
+        state_store(l, LLVMConstInt(l->t.i32, 0xffffffff, 0), LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
+    LLVMBuildBr(l->b, c->r.next_bb);
+}
+
+/* Loop over the block's warps; those that do not stand at this region are passed over. */
+static void emit_region(struct control *c, uint32_t id, const struct low_block *barrier, LLVMBasicBlockRef head,
+                        LLVMBasicBlockRef after)
+{
+    struct low *l = c->l;
+    c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0};
+    c->r.blocks = low_alloc(l, l->block_words * sizeof(uint64_t));
+    reach(l, c->r.entry, c->r.blocks);
+    LLVMBasicBlockRef loop = low_bb(l, "warp"), body = loop;
+    c->r.next_bb = low_bb(l, "next_warp");
+    LLVMPositionBuilderAtEnd(l->b, head);
+    LLVMBuildBr(l->b, loop);
+    LLVMPositionBuilderAtEnd(l->b, loop);
+    LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0);
+    l->warp = l->warps == 1 ? zero : LLVMBuildPhi(l->b, l->t.i32, "warp");
+    if (barrier) {
+        body = low_bb(l, "run");
+        LLVMValueRef resume = state_load(l, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
+        LLVMValueRef pass = LLVMBuildShl(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""), LLVMConstInt(l->t.i32, 8, 0), "");
+        LLVMValueRef tag = LLVMBuildOr(l->b, pass, LLVMConstInt(l->t.i32, id, 0), "");
+        LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, resume, tag, ""), body, c->r.next_bb);
+        LLVMPositionBuilderAtEnd(l->b, body);
+    }
+    emit_warp_body(c, barrier);
+    LLVMPositionBuilderAtEnd(l->b, c->r.next_bb);
+    if (l->warps == 1) {
+        LLVMBuildBr(l->b, after);
+        return;
+    }
+    LLVMValueRef next = LLVMBuildAdd(l->b, l->warp, LLVMConstInt(l->t.i32, 1, 0), "");
+    LLVMValueRef in[2] = {zero, next};
+    LLVMBasicBlockRef from[2] = {head, c->r.next_bb};
+    LLVMAddIncoming(l->warp, in, from, 2);
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, next, LLVMConstInt(l->t.i32, l->warps, 0), ""), loop, after);
+}
+
+/* Between regions: the next one of this pass, or the next pass, or the end. */
+static void emit_dispatch(struct control *c)
+{
+    struct low *l = c->l;
+    LLVMBasicBlockRef pick = low_bb(l, "pick"), pass = low_bb(l, "pass"), more = low_bb(l, "more"), none = low_bb(l, "none");
+    LLVMValueRef zero = LLVMConstInt(l->t.i64, 0, 0);
+    LLVMPositionBuilderAtEnd(l->b, c->dispatch);
+    LLVMValueRef cur = LLVMBuildLoad2(l->b, l->t.i64, c->current, "");
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, cur, zero, ""), pass, pick);
+    LLVMPositionBuilderAtEnd(l->b, pass);
+    LLVMValueRef set = LLVMBuildLoad2(l->b, l->t.i64, c->pending, "");
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, set, zero, ""), c->finish, more);
+    LLVMPositionBuilderAtEnd(l->b, more);
+    LLVMBuildStore(l->b, set, c->current);
+    LLVMBuildStore(l->b, zero, c->pending);
+    LLVMValueRef n = LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""), LLVMConstInt(l->t.i32, 1, 0), "");
+    n = LLVMBuildAnd(l->b, n, LLVMConstInt(l->t.i32, 0x7fffff, 0), "");
+    LLVMBuildStore(l->b, n, c->pass);
+    for (unsigned k = 0; k < 2; k++)
+        LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, 0, 0), red_pointer(c, false, k));
+    LLVMBuildBr(l->b, pick);
+    LLVMPositionBuilderAtEnd(l->b, pick);
+    cur = LLVMBuildLoad2(l->b, l->t.i64, c->current, "");
+    LLVMValueRef id = low_binary(l, "llvm.cttz", cur, LLVMConstInt(l->t.i1, 1, 0));
+    LLVMBuildStore(l->b, LLVMBuildAnd(l->b, cur, LLVMBuildSub(l->b, cur, LLVMConstInt(l->t.i64, 1, 0), ""), ""), c->current);
+    LLVMValueRef sw = LLVMBuildSwitch(l->b, id, none, l->barriers);
+    for (uint32_t k = 1; k <= l->barriers; k++)
+        LLVMAddCase(sw, LLVMConstInt(l->t.i64, k, 0), c->region_head[k]);
+    LLVMPositionBuilderAtEnd(l->b, none);
+    LLVMBuildUnreachable(l->b);
+}
+
+/* --- the function ---------------------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef invariant_load(struct low *l, LLVMValueRef p, size_t offset, LLVMTypeRef t)
+{
+    LLVMValueRef v = LLVMBuildLoad2(l->b, t, at_offset(l, p, offset), "");
+    LLVMSetMetadata(v, l->md_invariant, l->md_empty);
+    return v;
+}
+
+static void pointer_facts(struct low *l, LLVMValueRef v, uint64_t bytes, uint64_t align)
+{
+    LLVMMetadataRef n[1];
+    n[0] = LLVMValueAsMetadata(LLVMConstInt(l->t.i64, align, 0));
+    LLVMSetMetadata(v, LLVMGetMDKindIDInContext(l->ctx, "align", 5),
+                    LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, n, 1)));
+    if (!bytes)
+        return;
+    n[0] = LLVMValueAsMetadata(LLVMConstInt(l->t.i64, bytes, 0));
+    LLVMSetMetadata(v, LLVMGetMDKindIDInContext(l->ctx, "dereferenceable", 15),
+                    LLVMMetadataAsValue(l->ctx, LLVMMDNodeInContext2(l->ctx, n, 1)));
+}
+
+static void load_context(struct low *l)
+{
+    LLVMValueRef b = l->block_ptr = LLVMGetParam(l->fn, 0);
+    l->launch_ptr = invariant_load(l, b, offsetof(struct weir_block, launch), l->t.ptr);
+    l->services = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, services), l->t.ptr);
+    l->params = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, params), l->t.ptr);
+    if (l->kernel->param_bytes)
+        pointer_facts(l, l->params, l->kernel->param_bytes, 8);
+    l->module_data = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, module_data), l->t.ptr);
+    l->window_base = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_base), l->t.i64);
+    l->window_bytes = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_bytes), l->t.i64);
+    l->shared = invariant_load(l, b, offsetof(struct weir_block, shared), l->t.ptr);
+    if (low_static_shared(l))
+        pointer_facts(l, l->shared, low_static_shared(l), 128);
+    l->shared_bytes = invariant_load(l, b, offsetof(struct weir_block, shared_bytes), l->t.i32);
+    l->local = invariant_load(l, b, offsetof(struct weir_block, local), l->t.ptr);
+    l->state = invariant_load(l, b, offsetof(struct weir_block, state), l->t.ptr);
+    if (l->barriers)
+        pointer_facts(l, l->state, STATE_HEADER + (uint64_t)l->state_bytes * l->warps, 64);
+    for (unsigned k = 0; k < 3; k++) {
+        l->ctaid[k] = invariant_load(l, b, offsetof(struct weir_block, ctaid) + 4 * k, l->t.i32);
+        l->nctaid[k] = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, grid) + 4 * k, l->t.i32);
+    }
+}
+
+static void make_slots(struct low *l)
+{
+    low_registers_make(l);
+    for (unsigned g = 0; g < l->groups; g++)
+        l->live_slot[g] = low_alloca(l, l->t.mask, "live");
+    l->wait_slot = low_alloc(l, l->blocks.count * l->groups * sizeof *l->wait_slot);
+    for (size_t k = 0; k < l->blocks.count; k++)
+        for (unsigned g = 0; g < l->groups && l->blocks.items[k].needs_mask; g++)
+            wait_slots(l, (uint32_t)k)[g] = low_alloca(l, l->t.mask, "wait");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, 256 + 8 * 256), "scratch");
+    LLVMSetAlignment(l->scratch, 64);
+}
+
+void low_emit_kernel(struct low *l)
+{
+    struct control c = {.l = l};
+    LLVMTypeRef ft = LLVMFunctionType(l->t.i32, &l->t.ptr, 1, 0);
+    l->fn = LLVMAddFunction(l->module, "weir_kernel", ft);
+    if (l->barriers > MAX_REGIONS)
+        low_refuse(l, NULL, "more than 62 barriers");
+    place_state(l);
+    l->entry_bb = low_bb(l, "entry");
+    LLVMBasicBlockRef start = low_bb(l, "start");
+    LLVMPositionBuilderAtEnd(l->b, l->entry_bb);
+    load_context(l);
+    make_slots(l);
+    l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
+    c.finish = low_bb(l, "finish");
+    if (!l->barriers) {
+        LLVMBuildBr(l->b, start);
+        emit_region(&c, 0, NULL, start, c.finish);
+    } else {
+        c.current = low_alloca(l, l->t.i64, "current");
+        c.pending = low_alloca(l, l->t.i64, "pending");
+        c.pass = low_alloca(l, l->t.i32, "pass");
+        LLVMBuildStore(l->b, LLVMConstInt(l->t.i64, 0, 0), c.current);
+        LLVMBuildStore(l->b, LLVMConstInt(l->t.i64, 0, 0), c.pending);
+        LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, 0, 0), c.pass);
+        for (unsigned k = 0; k < 2; k++)
+            LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, 0, 0), red_pointer(&c, false, k));
+        LLVMBuildBr(l->b, start);
+        c.dispatch = low_bb(l, "dispatch");
+        c.region_head = low_alloc(l, (l->barriers + 1) * sizeof *c.region_head);
+        emit_region(&c, 0, NULL, start, c.dispatch);
+        for (uint32_t k = 1; k <= l->barriers; k++)
+            c.region_head[k] = low_bb(l, "region");
+        for (size_t k = 0; k < l->blocks.count; k++)
+            if (l->blocks.items[k].term == LOW_TERM_BARRIER) {
+                uint32_t id = (uint32_t)l->blocks.items[k].barrier + 1;
+                emit_region(&c, id, &l->blocks.items[k], c.region_head[id], c.dispatch);
+            }
+        emit_dispatch(&c);
+    }
+    if (l->named_barriers & (l->named_barriers - 1))
+        low_refuse(l, NULL, "several named barriers");
+    LLVMPositionBuilderAtEnd(l->b, c.finish);
+    LLVMBuildRet(l->b, LLVMConstInt(l->t.i32, WEIR_BLOCK_DONE, 0));
+    l->result->meta.state_bytes = l->barriers ? STATE_HEADER + l->state_bytes * l->warps : 0;
+}

@@ -1,0 +1,224 @@
+/* Atomics and fences. Lanes go one after the other, in order. Shared memory belongs to one worker while the block runs, so
+ * its atomics are plain read-modify-writes; those on global memory are real ones. When all lanes add to one address and
+ * nobody reads the old value, the warp reduces first.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "codegen/lower/lower.h"
+
+struct atomic {
+    const struct low_inst *i;
+    const struct weir_ptx_inst *p;
+    struct low_address a;
+    LLVMTypeRef elem, integer;
+    uint32_t size;
+    struct low_val v, swap; /* operands */
+    bool wants_old, plain;
+};
+
+static LLVMAtomicOrdering ordering(const struct weir_ptx_inst *p)
+{
+    switch (p->sem) {
+    case WEIR_PTX_ACQUIRE: return LLVMAtomicOrderingAcquire;
+    case WEIR_PTX_RELEASE: return LLVMAtomicOrderingRelease;
+    case WEIR_PTX_ACQ_REL: return LLVMAtomicOrderingAcquireRelease;
+    case WEIR_PTX_SC: return LLVMAtomicOrderingSequentiallyConsistent;
+    default: return LLVMAtomicOrderingMonotonic;
+    }
+}
+
+static LLVMAtomicRMWBinOp operation(struct low *l, const struct weir_ptx_inst *p)
+{
+    bool sign = weir_ptx_type_is_signed(p->type[0]), fp = weir_ptx_type_is_float(p->type[0]);
+    switch (p->sub) {
+    case WEIR_PTX_SUB_ADD: return fp ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    case WEIR_PTX_SUB_AND: return LLVMAtomicRMWBinOpAnd;
+    case WEIR_PTX_SUB_OR: return LLVMAtomicRMWBinOpOr;
+    case WEIR_PTX_SUB_XOR: return LLVMAtomicRMWBinOpXor;
+    case WEIR_PTX_SUB_EXCH: return LLVMAtomicRMWBinOpXchg;
+    case WEIR_PTX_SUB_MIN: return fp ? LLVMAtomicRMWBinOpFMin : sign ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case WEIR_PTX_SUB_MAX: return fp ? LLVMAtomicRMWBinOpFMax : sign ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    case WEIR_PTX_SUB_INC: return LLVMAtomicRMWBinOpUIncWrap;
+    case WEIR_PTX_SUB_DEC: return LLVMAtomicRMWBinOpUDecWrap;
+    default: low_refuse(l, p, "operation");
+    }
+}
+
+/* The new value from the old one, for memory that nobody else touches. */
+static LLVMValueRef modify(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v, LLVMValueRef swap)
+{
+    const struct weir_ptx_inst *p = x->p;
+    bool sign = weir_ptx_type_is_signed(p->type[0]), fp = weir_ptx_type_is_float(p->type[0]);
+    LLVMValueRef zero = LLVMConstNull(x->elem), one;
+    switch (p->sub) { /* dispatch */
+    case WEIR_PTX_SUB_ADD: return fp ? LLVMBuildFAdd(l->b, old, v, "") : LLVMBuildAdd(l->b, old, v, "");
+    case WEIR_PTX_SUB_AND: return LLVMBuildAnd(l->b, old, v, "");
+    case WEIR_PTX_SUB_OR: return LLVMBuildOr(l->b, old, v, "");
+    case WEIR_PTX_SUB_XOR: return LLVMBuildXor(l->b, old, v, "");
+    case WEIR_PTX_SUB_EXCH: return v;
+    case WEIR_PTX_SUB_MIN: return low_binary(l, fp ? "llvm.minnum" : sign ? "llvm.smin" : "llvm.umin", old, v);
+    case WEIR_PTX_SUB_MAX: return low_binary(l, fp ? "llvm.maxnum" : sign ? "llvm.smax" : "llvm.umax", old, v);
+    case WEIR_PTX_SUB_CAS: return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, v, ""), swap, old, "");
+    case WEIR_PTX_SUB_INC:
+        one = LLVMBuildAdd(l->b, old, LLVMConstInt(x->elem, 1, 0), "");
+        return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntUGE, old, v, ""), zero, one, "");
+    case WEIR_PTX_SUB_DEC: {
+        LLVMValueRef wrap = LLVMBuildOr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, zero, ""),
+                                        LLVMBuildICmp(l->b, LLVMIntUGT, old, v, ""), "");
+        return LLVMBuildSelect(l->b, wrap, v, LLVMBuildSub(l->b, old, LLVMConstInt(x->elem, 1, 0), ""), "");
+    }
+    default: low_refuse(l, p, "operation");
+    }
+}
+
+static LLVMValueRef one_lane(struct low *l, struct atomic *x, LLVMValueRef ptr, LLVMValueRef v, LLVMValueRef swap)
+{
+    if (x->plain) {
+        LLVMValueRef old = LLVMBuildLoad2(l->b, x->elem, ptr, "");
+        LLVMSetAlignment(old, x->size);
+        low_scope(l, old, x->a.space);
+        LLVMValueRef st = LLVMBuildStore(l->b, modify(l, x, old, v, swap), ptr);
+        LLVMSetAlignment(st, x->size);
+        low_scope(l, st, x->a.space);
+        return old;
+    }
+    if (x->p->sub == WEIR_PTX_SUB_CAS) {
+        LLVMAtomicOrdering o = ordering(x->p), f = o;
+        if (o == LLVMAtomicOrderingRelease)
+            f = LLVMAtomicOrderingMonotonic;
+        if (o == LLVMAtomicOrderingAcquireRelease)
+            f = LLVMAtomicOrderingAcquire;
+        LLVMValueRef r = LLVMBuildAtomicCmpXchg(l->b, ptr, v, swap, o, f, 0);
+        return LLVMBuildExtractValue(l->b, r, 0, "");
+    }
+    return LLVMBuildAtomicRMW(l->b, operation(l, x->p), ptr, v, ordering(x->p), 0);
+}
+
+/* --- lane loops ----------------------------------------------------------------------------------------------------------------
+ * Scratch: addresses, operand, second operand, old values (256 bytes each). */
+
+static LLVMValueRef area(struct low *l, LLVMTypeRef t, unsigned n, LLVMValueRef lane)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 * (uint64_t)n, 0);
+    LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+    return LLVMBuildGEP2(l->b, t, p, &lane, 1, "");
+}
+
+static void put(struct low *l, LLVMTypeRef t, unsigned n, unsigned g, LLVMValueRef v)
+{
+    LLVMBuildStore(l->b, v, area(l, t, n, LLVMConstInt(l->t.i64, g * l->width, 0)));
+}
+
+static void lane_step(struct low *l, struct atomic *x, LLVMValueRef lane)
+{
+    LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, 0, lane), ""), v, swap = NULL;
+    if (x->v.shape == LOW_UNIFORM)
+        v = x->v.v[0];
+    else
+        v = LLVMBuildLoad2(l->b, x->elem, area(l, x->elem, 1, lane), "");
+    if (x->p->sub == WEIR_PTX_SUB_CAS)
+        swap = x->swap.shape == LOW_UNIFORM ? x->swap.v[0]
+                                            : LLVMBuildLoad2(l->b, x->elem, area(l, x->elem, 2, lane), "");
+    LLVMValueRef old = one_lane(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v, swap);
+    if (x->wants_old)
+        LLVMBuildStore(l->b, old, area(l, x->elem, 3, lane));
+}
+
+static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
+{
+    LLVMValueRef addr[LOW_MAX_GROUPS];
+    low_address_vectors(l, &x->a, x->size, 2, addr);
+    for (unsigned g = 0; g < l->groups; g++) {
+        put(l, l->t.i64, 0, g, addr[g]);
+        if (x->v.shape != LOW_UNIFORM)
+            put(l, x->elem, 1, g, low_vector(l, &x->v, g));
+        if (x->p->sub == WEIR_PTX_SUB_CAS && x->swap.shape != LOW_UNIFORM)
+            put(l, x->elem, 2, g, low_vector(l, &x->swap, g));
+    }
+    LLVMValueRef bits = l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
+    LLVMBasicBlockRef all = NULL, some = NULL, next = NULL;
+    if (x->plain && !x->wants_old && !l->mask_full) {
+        all = low_bb(l, "all");
+        some = low_bb(l, "some");
+        next = low_bb(l, "next");
+        LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, bits, LLVMConstInt(l->t.i32, 0xffffffff, 0), ""), all, some);
+        LLVMPositionBuilderAtEnd(l->b, all);
+    }
+    if (x->plain && !x->wants_old)
+        for (unsigned k = 0; k < LOW_LANES; k++)
+            lane_step(l, x, LLVMConstInt(l->t.i64, k, 0));
+    if (all) {
+        LLVMBuildBr(l->b, next);
+        LLVMPositionBuilderAtEnd(l->b, some);
+    }
+    if (!(x->plain && !x->wants_old && l->mask_full)) {
+        struct low_lane_loop loop;
+        low_lane_loop_begin(l, &loop, bits);
+        lane_step(l, x, LLVMBuildZExt(l->b, loop.lane, l->t.i64, ""));
+        low_lane_loop_end(l, &loop);
+    }
+    if (next) {
+        LLVMBuildBr(l->b, next);
+        LLVMPositionBuilderAtEnd(l->b, next);
+    }
+    old->shape = LOW_VARYING;
+    for (unsigned g = 0; g < l->groups && x->wants_old; g++)
+        old->v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem),
+                                   area(l, x->elem, 3, LLVMConstInt(l->t.i64, g * l->width, 0)), "");
+}
+
+static bool reducible(const struct atomic *x)
+{
+    if (x->wants_old || x->a.base.shape != LOW_UNIFORM || weir_ptx_type_is_float(x->p->type[0]))
+        return false;
+    switch (x->p->sub) {
+    case WEIR_PTX_SUB_ADD: case WEIR_PTX_SUB_AND: case WEIR_PTX_SUB_OR: case WEIR_PTX_SUB_XOR:
+    case WEIR_PTX_SUB_MIN: case WEIR_PTX_SUB_MAX:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void reduced(struct low *l, struct atomic *x)
+{
+    LLVMValueRef addr[LOW_MAX_GROUPS];
+    low_address_vectors(l, &x->a, x->size, 2, addr);
+    LLVMValueRef p = LLVMBuildExtractElement(l->b, addr[0], LLVMConstInt(l->t.i32, 0, 0), "");
+    one_lane(l, x, LLVMBuildIntToPtr(l->b, p, l->t.ptr, ""), low_reduce(l, x->p, &x->v), NULL);
+}
+
+void low_emit_atomic(struct low *l, const struct low_inst *i)
+{
+    const struct weir_ptx_inst *p = i->p;
+    struct atomic x = {.i = i, .p = p};
+    unsigned at = p->opcode == WEIR_PTX_OP_red ? 0 : 1;
+    if (p->operand_count < at + 2 || p->operands[at].kind != WEIR_PTX_OPERAND_ADDRESS || p->vec)
+        low_refuse(l, p, "form");
+    x.size = weir_ptx_type_bits(p->type[0]) / 8;
+    x.elem = low_type(l, p->type[0]);
+    if (x.size > 8 || x.size < 2 || (weir_ptx_type_is_float(p->type[0]) && p->type[0] != WEIR_PTX_F32 &&
+                                     p->type[0] != WEIR_PTX_F64))
+        low_refuse(l, p, "type");
+    x.v = low_read(l, i, &p->operands[at + 1], p->type[0]);
+    if (p->sub == WEIR_PTX_SUB_CAS)
+        x.swap = low_read(l, i, &p->operands[at + 2], p->type[0]);
+    low_address(l, i, &p->operands[at], p->space, x.size + 1, &x.a); /* no stride of size + 1: exact addresses */
+    x.a.proven = false;
+    x.plain = x.a.space == WEIR_PTX_SHARED || x.a.space == WEIR_PTX_LOCAL;
+    if (at == 1 && p->operands[0].kind == WEIR_PTX_OPERAND_REG)
+        x.wants_old = l->regs.items[low_reg_of(l, i, p->operands[0].reg)].use_count > 0;
+    struct low_val old = {0};
+    if (reducible(&x))
+        reduced(l, &x);
+    else
+        by_lanes(l, &x, &old);
+    if (x.wants_old)
+        low_write(l, low_reg_of(l, i, p->operands[0].reg), &old);
+}
+
+void low_emit_fence(struct low *l, const struct low_inst *i)
+{
+    (void)i;
+    LLVMBuildFence(l->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
+}

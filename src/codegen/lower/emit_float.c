@@ -1,0 +1,620 @@
+/* f32 and f64 arithmetic, comparisons, and f16/bf16 through f32. Results are PTX's: rounding as written, no contraction,
+ * flushing of subnormals either by MXCSR for the whole kernel (low.all_ftz) or here.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "codegen/lower/lower.h"
+
+static LLVMValueRef sel(struct low *l, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(l->b, c, a, b, "");
+}
+
+LLVMValueRef low_flush(struct low *l, LLVMValueRef v)
+{
+    if (low_bits_of(v) != 32)
+        return v;
+    LLVMTypeRef t = LLVMTypeOf(v);
+    LLVMValueRef tiny = LLVMBuildFCmp(l->b, LLVMRealOLT, low_unary(l, "llvm.fabs", v), low_fbits(l, t, 0x00800000), "");
+    LLVMValueRef sign = low_bitcast(l, v, l->t.i32);
+    sign = LLVMBuildAnd(l->b, sign, low_const(l, LLVMTypeOf(sign), INT32_MIN), "");
+    return sel(l, tiny, low_bitcast(l, sign, l->t.f32), v);
+}
+
+static bool explicit_ftz(struct low *l, const struct weir_ptx_inst *p)
+{
+    return p->ftz && !l->all_ftz;
+}
+
+static LLVMValueRef saturate(struct low *l, LLVMValueRef v)
+{
+    /* NaN becomes 0: maxnum with 0 first */
+    LLVMTypeRef t = LLVMTypeOf(v);
+    v = low_binary(l, "llvm.maxnum", v, low_fconst(l, t, 0.0));
+    return low_binary(l, "llvm.minnum", v, low_fconst(l, t, 1.0));
+}
+
+/* --- rounding other than to nearest: AVX-512's embedded rounding ------------------------------------------------------- */
+
+static LLVMValueRef widen16(struct low *l, LLVMValueRef v, unsigned lanes)
+{
+    LLVMTypeRef t = low_scalar_type(LLVMTypeOf(v)), vt = LLVMVectorType(t, lanes);
+    LLVMValueRef r = LLVMGetPoison(vt);
+    return LLVMBuildInsertElement(l->b, r, v, LLVMConstInt(l->t.i32, 0, 0), "");
+}
+
+static LLVMValueRef part(struct low *l, LLVMValueRef v, unsigned first, unsigned n)
+{
+    LLVMValueRef idx[16];
+    for (unsigned k = 0; k < n; k++)
+        idx[k] = LLVMConstInt(l->t.i32, first + k, 0);
+    return LLVMBuildShuffleVector(l->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(idx, n), "");
+}
+
+static LLVMValueRef join_halves(struct low *l, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef idx[32];
+    unsigned n = LLVMGetVectorSize(LLVMTypeOf(a));
+    for (unsigned k = 0; k < 2 * n; k++)
+        idx[k] = LLVMConstInt(l->t.i32, k, 0);
+    return LLVMBuildShuffleVector(l->b, a, b, LLVMConstVector(idx, 2 * n), "");
+}
+
+/* The intrinsic on as many operands as given; op: "add", "mul", "div", "sqrt", "vfmadd". */
+static LLVMValueRef rounded_native(struct low *l, const char *op, LLVMValueRef *a, unsigned n, unsigned mode)
+{
+    char name[64];
+    bool dbl = low_bits_of(a[0]) == 64;
+    LLVMValueRef args[4];
+    memcpy(args, a, n * sizeof *a);
+    args[n] = LLVMConstInt(l->t.i32, mode, 0);
+    const char *suffix = dbl ? "pd.512" : "ps.512";
+    strcpy(name, "llvm.x86.avx512.");
+    strcat(name, op);
+    strcat(name, ".");
+    strcat(name, suffix);
+    return low_intrinsic(l, name, NULL, 0, args, n + 1);
+}
+
+static LLVMValueRef rounded(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n)
+{
+    unsigned mode = p->rounding == WEIR_PTX_RZ ? 11 : p->rounding == WEIR_PTX_RM ? 9 : 10;
+    unsigned native = low_bits_of(a[0]) == 64 ? 8 : 16;
+    LLVMValueRef w[3], w2[3];
+    if (!l->avx512)
+        low_refuse(l, p, "directed rounding without AVX-512");
+    if (!low_is_vec(a[0])) {
+        for (unsigned k = 0; k < n; k++)
+            w[k] = widen16(l, a[k], native);
+        return LLVMBuildExtractElement(l->b, rounded_native(l, op, w, n, mode), LLVMConstInt(l->t.i32, 0, 0), "");
+    }
+    if (LLVMGetVectorSize(LLVMTypeOf(a[0])) == native)
+        return rounded_native(l, op, a, n, mode);
+    for (unsigned k = 0; k < n; k++) {
+        w[k] = part(l, a[k], 0, native);
+        w2[k] = part(l, a[k], native, native);
+    }
+    return join_halves(l, rounded_native(l, op, w, n, mode), rounded_native(l, op, w2, n, mode));
+}
+
+static bool directed(const struct weir_ptx_inst *p)
+{
+    return p->rounding == WEIR_PTX_RZ || p->rounding == WEIR_PTX_RM || p->rounding == WEIR_PTX_RP;
+}
+
+/* --- arithmetic ------------------------------------------------------------------------------------------------------------ */
+
+static LLVMValueRef negate(struct low *l, LLVMValueRef v) { return LLVMBuildFNeg(l->b, v, ""); }
+
+static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+{
+    bool min = p->opcode == WEIR_PTX_OP_min;
+    if (p->xorsign || p->abs)
+        low_refuse(l, p, "xorsign");
+    if (p->nan)
+        return low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
+    /* a NaN operand gives the other one; -0 is less than +0 */
+    LLVMValueRef r = low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
+    LLVMValueRef na = LLVMBuildFCmp(l->b, LLVMRealUNO, a, a, ""), nb = LLVMBuildFCmp(l->b, LLVMRealUNO, b, b, "");
+    return sel(l, na, b, sel(l, nb, a, r));
+}
+
+static LLVMValueRef three_way(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMValueRef v[3] = {a, b, c};
+    return directed(p) ? rounded(l, p, "vfmadd", v, 3) : low_ternary(l, "llvm.fma", a, b, c);
+}
+
+static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef v[2] = {a, b};
+    switch (p->opcode) {
+    case WEIR_PTX_OP_add:
+        return directed(p) ? rounded(l, p, "add", v, 2) : LLVMBuildFAdd(l->b, a, b, "");
+    case WEIR_PTX_OP_sub:
+        return directed(p) ? rounded(l, p, "sub", v, 2) : LLVMBuildFSub(l->b, a, b, "");
+    case WEIR_PTX_OP_mul:
+        return directed(p) ? rounded(l, p, "mul", v, 2) : LLVMBuildFMul(l->b, a, b, "");
+    default:
+        return directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, a, b, "");
+    }
+}
+
+static LLVMValueRef copy_sign(struct low *l, LLVMValueRef sign, LLVMValueRef value)
+{
+    return low_binary(l, "llvm.copysign", value, sign);
+}
+
+static LLVMValueRef test_class(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a)
+{
+    static const struct {
+        uint8_t sub;
+        uint16_t mask;
+    } rows[] = {{WEIR_PTX_SUB_FINITE, 0x1f8},      {WEIR_PTX_SUB_INFINITE, 0x204}, {WEIR_PTX_SUB_NUMBER, 0x3fc},
+                {WEIR_PTX_SUB_NOTANUMBER, 0x003},  {WEIR_PTX_SUB_NORMAL, 0x108},   {WEIR_PTX_SUB_SUBNORMAL, 0x090}};
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
+        if (rows[k].sub == p->sub) {
+            LLVMTypeRef t = LLVMTypeOf(a);
+            LLVMValueRef args[2] = {a, LLVMConstInt(l->t.i32, rows[k].mask, 0)};
+            return low_intrinsic(l, "llvm.is.fpclass", &t, 1, args, 2);
+        }
+    low_refuse(l, p, "class");
+}
+
+static LLVMValueRef arithmetic(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a)
+{
+    switch (p->opcode) { /* dispatch */
+    case WEIR_PTX_OP_add:
+    case WEIR_PTX_OP_sub:
+    case WEIR_PTX_OP_mul:
+        return binary(l, p, a[0], a[1]);
+    case WEIR_PTX_OP_div:
+        return binary(l, p, a[0], a[1]);
+    case WEIR_PTX_OP_fma:
+    case WEIR_PTX_OP_mad:
+        return three_way(l, p, a[0], a[1], a[2]);
+    case WEIR_PTX_OP_neg:
+        return negate(l, a[0]);
+    case WEIR_PTX_OP_abs:
+        return low_unary(l, "llvm.fabs", a[0]);
+    case WEIR_PTX_OP_min:
+    case WEIR_PTX_OP_max:
+        return min_max(l, p, a[0], a[1]);
+    case WEIR_PTX_OP_sqrt:
+        return directed(p) ? rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
+    case WEIR_PTX_OP_rcp: {
+        LLVMValueRef v[2] = {low_fconst(l, LLVMTypeOf(a[0]), 1.0), a[0]};
+        return directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, v[0], v[1], "");
+    }
+    default:
+        return NULL;
+    }
+}
+
+/* --- f16, bf16: through f32, which rounds once for +, -, * (24 >= 2 * 11 + 2) --------------------------------------------- */
+
+static LLVMValueRef from_half(struct low *l, LLVMValueRef v, bool bf)
+{
+    if (bf) {
+        LLVMValueRef w = low_resize(l, v, 32, false);
+        return low_bitcast(l, LLVMBuildShl(l->b, w, low_const(l, LLVMTypeOf(w), 16), ""), l->t.f32);
+    }
+    return LLVMBuildFPExt(l->b, low_bitcast(l, v, l->t.f16), low_like(l, l->t.f32, v), "");
+}
+
+static LLVMValueRef to_half(struct low *l, LLVMValueRef v, bool bf)
+{
+    if (!bf)
+        return low_bitcast(l, LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), ""), l->t.i16);
+    LLVMValueRef w = low_bitcast(l, v, l->t.i32);
+    LLVMTypeRef t = LLVMTypeOf(w);
+    LLVMValueRef odd = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, w, low_const(l, t, 16), ""), low_const(l, t, 1), "");
+    LLVMValueRef r = LLVMBuildAdd(l->b, LLVMBuildAdd(l->b, w, odd, ""), low_const(l, t, 0x7fff), "");
+    LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
+    r = LLVMBuildLShr(l->b, r, low_const(l, t, 16), "");
+    return low_resize(l, sel(l, nan, low_const(l, t, 0x7fff), r), 16, false);
+}
+
+static bool half_kind(enum weir_ptx_type t, bool *bf, unsigned *parts)
+{
+    *bf = t == WEIR_PTX_BF16 || t == WEIR_PTX_BF16X2;
+    *parts = t == WEIR_PTX_F16X2 || t == WEIR_PTX_BF16X2 ? 2 : 1;
+    return t == WEIR_PTX_F16 || t == WEIR_PTX_F16X2 || *bf;
+}
+
+static LLVMValueRef half_part(struct low *l, LLVMValueRef v, unsigned k)
+{
+    v = k ? LLVMBuildLShr(l->b, v, low_const(l, LLVMTypeOf(v), 16), "") : v;
+    return low_resize(l, v, 16, false);
+}
+
+/* a * b + c of halves, rounded once: the product is exact in f64; the sum is rounded to odd there. */
+static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
+{
+    LLVMTypeRef t = low_like(l, l->t.f64, a[0]), ti = low_like(l, l->t.i64, a[0]);
+    LLVMValueRef x = LLVMBuildFPExt(l->b, a[0], t, ""), y = LLVMBuildFPExt(l->b, a[1], t, "");
+    LLVMValueRef c = LLVMBuildFPExt(l->b, a[2], t, ""), m = LLVMBuildFMul(l->b, x, y, "");
+    LLVMValueRef s = LLVMBuildFAdd(l->b, m, c, "");
+    LLVMValueRef bb = LLVMBuildFSub(l->b, s, m, "");
+    LLVMValueRef err = LLVMBuildFAdd(l->b, LLVMBuildFSub(l->b, m, LLVMBuildFSub(l->b, s, bb, ""), ""),
+                                     LLVMBuildFSub(l->b, c, bb, ""), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(l->b, LLVMRealONE, err, low_fconst(l, t, 0.0), "");
+    LLVMValueRef bits = LLVMBuildBitCast(l->b, s, ti, "");
+    LLVMValueRef even = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildAnd(l->b, bits, low_const(l, ti, 1), ""),
+                                      low_const(l, ti, 0), "");
+    LLVMValueRef down = LLVMBuildXor(l->b, LLVMBuildFCmp(l->b, LLVMRealOLT, err, low_fconst(l, t, 0.0), ""),
+                                     LLVMBuildFCmp(l->b, LLVMRealOLT, s, low_fconst(l, t, 0.0), ""), "");
+    LLVMValueRef odd = sel(l, down, LLVMBuildSub(l->b, bits, low_const(l, ti, 1), ""),
+                           LLVMBuildAdd(l->b, bits, low_const(l, ti, 1), ""));
+    bits = sel(l, LLVMBuildAnd(l->b, inexact, even, ""), odd, bits);
+    s = LLVMBuildBitCast(l->b, bits, t, "");
+    if (!bf)
+        return low_bitcast(l, LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f16, s), ""), l->t.i16);
+    /* to f32 by rounding to odd once more, then to bf16 */
+    LLVMValueRef f = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f32, s), "");
+    return to_half(l, f, true);
+}
+
+static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *raw, unsigned n, bool bf)
+{
+    LLVMValueRef a[3] = {0}, r;
+    if (p->opcode == WEIR_PTX_OP_neg || p->opcode == WEIR_PTX_OP_abs) {
+        LLVMTypeRef t = LLVMTypeOf(raw[0]);
+        return p->opcode == WEIR_PTX_OP_neg ? LLVMBuildXor(l->b, raw[0], low_const(l, t, -32768), "")
+                                            : LLVMBuildAnd(l->b, raw[0], low_const(l, t, 32767), "");
+    }
+    for (unsigned k = 0; k < n; k++)
+        a[k] = from_half(l, raw[k], bf);
+    if (p->opcode == WEIR_PTX_OP_fma) {
+        r = half_fma(l, a, bf);
+        if (p->relu || p->sat) {
+            LLVMValueRef f = from_half(l, r, bf);
+            f = p->sat ? saturate(l, f) : low_binary(l, "llvm.maxnum", f, low_fconst(l, LLVMTypeOf(f), 0.0));
+            r = to_half(l, f, bf);
+        }
+        return r;
+    }
+    r = arithmetic(l, p, a);
+    if (!r)
+        low_refuse(l, p, "half precision");
+    if (p->sat)
+        r = saturate(l, r);
+    return to_half(l, r, bf);
+}
+
+static LLVMValueRef half(struct low *l, struct low_args *x, bool bf, unsigned parts)
+{
+    const struct weir_ptx_inst *p = x->p;
+    switch (p->opcode) {
+    case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma:
+    case WEIR_PTX_OP_neg: case WEIR_PTX_OP_abs: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max:
+        break;
+    default:
+        return NULL;
+    }
+    if (parts == 1)
+        return half_one(l, p, x->a, x->count, bf);
+    LLVMValueRef r[2];
+    for (unsigned k = 0; k < 2; k++) {
+        LLVMValueRef h[3] = {0};
+        for (unsigned n = 0; n < x->count && n < 3; n++)
+            h[n] = half_part(l, x->a[n], k);
+        r[k] = low_resize(l, half_one(l, p, h, x->count, bf), 32, false);
+    }
+    return LLVMBuildOr(l->b, r[0], LLVMBuildShl(l->b, r[1], low_const(l, LLVMTypeOf(r[1]), 16), ""), "");
+}
+
+LLVMValueRef low_float(struct low *l, struct low_args *x)
+{
+    const struct weir_ptx_inst *p = x->p;
+    bool bf;
+    unsigned parts;
+    if (half_kind(p->type[0], &bf, &parts))
+        return half(l, x, bf, parts);
+    if (p->type[0] != WEIR_PTX_F32 && p->type[0] != WEIR_PTX_F64)
+        return NULL;
+    if (p->opcode == WEIR_PTX_OP_copysign)
+        return copy_sign(l, x->a[0], x->a[1]);
+    if (p->opcode == WEIR_PTX_OP_testp)
+        return test_class(l, p, x->a[0]);
+    if ((p->opcode == WEIR_PTX_OP_sqrt || p->opcode == WEIR_PTX_OP_rcp || p->opcode == WEIR_PTX_OP_div) &&
+        (p->approx || p->sub == WEIR_PTX_SUB_APPROX))
+        return NULL; /* low_math */
+    bool ftz = explicit_ftz(l, p);
+    LLVMValueRef a[3] = {x->a[0], x->a[1], x->a[2]};
+    for (unsigned k = 0; k < x->count && k < 3 && ftz; k++)
+        a[k] = low_flush(l, a[k]);
+    LLVMValueRef r = arithmetic(l, p, a);
+    if (!r)
+        return NULL;
+    if (ftz)
+        r = low_flush(l, r);
+    return p->sat ? saturate(l, r) : r;
+}
+
+/* --- comparisons -------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef compare_ints(struct low *l, const struct weir_ptx_inst *p, bool sign, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMIntPredicate k;
+    switch (p->cmp) {
+    case WEIR_PTX_EQ: k = LLVMIntEQ; break;
+    case WEIR_PTX_NE: k = LLVMIntNE; break;
+    case WEIR_PTX_LT: k = sign ? LLVMIntSLT : LLVMIntULT; break;
+    case WEIR_PTX_LE: k = sign ? LLVMIntSLE : LLVMIntULE; break;
+    case WEIR_PTX_GT: k = sign ? LLVMIntSGT : LLVMIntUGT; break;
+    case WEIR_PTX_GE: k = sign ? LLVMIntSGE : LLVMIntUGE; break;
+    case WEIR_PTX_LO: k = LLVMIntULT; break;
+    case WEIR_PTX_LS: k = LLVMIntULE; break;
+    case WEIR_PTX_HI: k = LLVMIntUGT; break;
+    case WEIR_PTX_HS: k = LLVMIntUGE; break;
+    default: low_refuse(l, p, "comparison");
+    }
+    return LLVMBuildICmp(l->b, k, a, b, "");
+}
+
+static LLVMValueRef compare_floats(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMRealPredicate k;
+    switch (p->cmp) {
+    case WEIR_PTX_EQ: k = LLVMRealOEQ; break;
+    case WEIR_PTX_NE: k = LLVMRealONE; break;
+    case WEIR_PTX_LT: k = LLVMRealOLT; break;
+    case WEIR_PTX_LE: k = LLVMRealOLE; break;
+    case WEIR_PTX_GT: k = LLVMRealOGT; break;
+    case WEIR_PTX_GE: k = LLVMRealOGE; break;
+    case WEIR_PTX_EQU: k = LLVMRealUEQ; break;
+    case WEIR_PTX_NEU: k = LLVMRealUNE; break;
+    case WEIR_PTX_LTU: k = LLVMRealULT; break;
+    case WEIR_PTX_LEU: k = LLVMRealULE; break;
+    case WEIR_PTX_GTU: k = LLVMRealUGT; break;
+    case WEIR_PTX_GEU: k = LLVMRealUGE; break;
+    case WEIR_PTX_NUM: k = LLVMRealORD; break;
+    case WEIR_PTX_NAN: k = LLVMRealUNO; break;
+    default: low_refuse(l, p, "comparison");
+    }
+    if (explicit_ftz(l, p)) {
+        a = low_flush(l, a);
+        b = low_flush(l, b);
+    }
+    return LLVMBuildFCmp(l->b, k, a, b, "");
+}
+
+static LLVMValueRef compare(struct low *l, const struct weir_ptx_inst *p, enum weir_ptx_type t, LLVMValueRef a,
+                            LLVMValueRef b)
+{
+    bool bf;
+    unsigned parts;
+    if (half_kind(t, &bf, &parts)) {
+        if (parts == 2)
+            low_refuse(l, p, "packed comparison");
+        return compare_floats(l, p, from_half(l, a, bf), from_half(l, b, bf));
+    }
+    if (weir_ptx_type_is_float(t))
+        return compare_floats(l, p, a, b);
+    return compare_ints(l, p, weir_ptx_type_is_signed(t), a, b);
+}
+
+static LLVMValueRef combine(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef r, LLVMValueRef c)
+{
+    switch (p->boolop) {
+    case WEIR_PTX_BOOL_AND: return LLVMBuildAnd(l->b, r, c, "");
+    case WEIR_PTX_BOOL_OR: return LLVMBuildOr(l->b, r, c, "");
+    case WEIR_PTX_BOOL_XOR: return LLVMBuildXor(l->b, r, c, "");
+    default: return r;
+    }
+}
+
+LLVMValueRef low_compare(struct low *l, struct low_args *x)
+{
+    const struct weir_ptx_inst *p = x->p;
+    if (p->opcode == WEIR_PTX_OP_setp) {
+        LLVMValueRef r = compare(l, p, p->type[0], x->a[0], x->a[1]);
+        if (x->dest == 1)
+            r = LLVMBuildNot(l->b, r, "");
+        return combine(l, p, r, x->a[2]);
+    }
+    if (p->opcode == WEIR_PTX_OP_set) {
+        LLVMValueRef r = combine(l, p, compare(l, p, p->type[1], x->a[0], x->a[1]), x->a[2]);
+        if (p->type[0] == WEIR_PTX_F32)
+            return LLVMBuildUIToFP(l->b, r, low_like(l, l->t.f32, r), "");
+        return low_resize(l, r, weir_ptx_type_bits(p->type[0]), true);
+    }
+    if (p->opcode == WEIR_PTX_OP_slct) {
+        LLVMValueRef c = x->a[2], ge;
+        if (p->type[1] == WEIR_PTX_F32)
+            ge = LLVMBuildFCmp(l->b, LLVMRealOGE, p->ftz ? low_flush(l, c) : c, low_fconst(l, LLVMTypeOf(c), 0.0), "");
+        else
+            ge = LLVMBuildICmp(l->b, LLVMIntSGE, c, low_const(l, LLVMTypeOf(c), 0), "");
+        return sel(l, ge, x->a[0], x->a[1]);
+    }
+    return NULL;
+}
+
+/* --- conversions ---------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef round_to_integral(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    switch (p->rounding) {
+    case WEIR_PTX_RNI: case WEIR_PTX_RN: return low_unary(l, "llvm.roundeven", v);
+    case WEIR_PTX_RZI: case WEIR_PTX_RZ: return low_unary(l, "llvm.trunc", v);
+    case WEIR_PTX_RMI: case WEIR_PTX_RM: return low_unary(l, "llvm.floor", v);
+    case WEIR_PTX_RPI: case WEIR_PTX_RP: return low_unary(l, "llvm.ceil", v);
+    default: return v;
+    }
+}
+
+static LLVMValueRef float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    bool sign = weir_ptx_type_is_signed(p->type[0]);
+    unsigned bits = weir_ptx_type_bits(p->type[0]);
+    if (p->ftz && p->type[1] == WEIR_PTX_F32 && !l->all_ftz)
+        v = low_flush(l, v);
+    v = round_to_integral(l, p, v);
+    LLVMTypeRef over[2] = {low_like(l, low_int(l, bits), v), LLVMTypeOf(v)};
+    return low_intrinsic(l, sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", over, 2, &v, 1);
+}
+
+/* Directed rounding of a conversion to f32: convert to nearest, then step one value where that went the wrong way. */
+static LLVMValueRef step_toward(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef r, LLVMValueRef back_minus)
+{
+    /* back_minus: sign of (r - exact) as i32 -1, 0, 1 in r's lanes */
+    LLVMTypeRef ti = low_like(l, l->t.i32, r);
+    LLVMValueRef bits = low_bitcast(l, r, l->t.i32), zero = low_const(l, ti, 0), one = low_const(l, ti, 1);
+    LLVMValueRef above = LLVMBuildICmp(l->b, LLVMIntSGT, back_minus, zero, "");
+    LLVMValueRef below = LLVMBuildICmp(l->b, LLVMIntSLT, back_minus, zero, "");
+    LLVMValueRef neg = LLVMBuildICmp(l->b, LLVMIntSLT, bits, zero, "");
+    LLVMValueRef isz = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildShl(l->b, bits, one, ""), zero, "");
+    LLVMValueRef larger = LLVMBuildAdd(l->b, bits, one, ""), smaller = LLVMBuildSub(l->b, bits, one, "");
+    LLVMValueRef up = sel(l, isz, one, sel(l, neg, smaller, larger));
+    LLVMValueRef down = sel(l, isz, low_const(l, ti, INT32_MIN + 1), sel(l, neg, larger, smaller));
+    LLVMValueRef fixed = bits;
+    if (p->rounding == WEIR_PTX_RM)
+        fixed = sel(l, above, down, bits);
+    else if (p->rounding == WEIR_PTX_RP)
+        fixed = sel(l, below, up, bits);
+    else
+        fixed = sel(l, LLVMBuildAnd(l->b, above, LLVMBuildNot(l->b, neg, ""), ""), smaller,
+                    sel(l, LLVMBuildAnd(l->b, below, neg, ""), smaller, bits));
+    return low_bitcast(l, fixed, l->t.f32);
+}
+
+static LLVMValueRef order_of(struct low *l, LLVMValueRef gt, LLVMValueRef lt)
+{
+    LLVMTypeRef ti = low_like(l, l->t.i32, gt);
+    return sel(l, gt, low_const(l, ti, 1), sel(l, lt, low_const(l, ti, -1), low_const(l, ti, 0)));
+}
+
+static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    LLVMValueRef r = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f32, v), "");
+    if (!directed(p))
+        return r;
+    LLVMValueRef back = LLVMBuildFPExt(l->b, r, LLVMTypeOf(v), "");
+    return step_toward(l, p, r, order_of(l, LLVMBuildFCmp(l->b, LLVMRealOGT, back, v, ""),
+                                         LLVMBuildFCmp(l->b, LLVMRealOLT, back, v, "")));
+}
+
+static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    bool sign = weir_ptx_type_is_signed(p->type[1]);
+    LLVMTypeRef t = low_like(l, p->type[0] == WEIR_PTX_F64 ? l->t.f64 : l->t.f32, v);
+    LLVMValueRef r = sign ? LLVMBuildSIToFP(l->b, v, t, "") : LLVMBuildUIToFP(l->b, v, t, "");
+    unsigned bits = low_bits_of(v);
+    if (!directed(p) || bits < (p->type[0] == WEIR_PTX_F64 ? 64u : 32u))
+        return r;
+    if (p->type[0] == WEIR_PTX_F64 || bits == 64)
+        low_refuse(l, p, "directed rounding of a 64-bit integer");
+    LLVMTypeRef d = low_like(l, l->t.f64, v);
+    LLVMValueRef exact = sign ? LLVMBuildSIToFP(l->b, v, d, "") : LLVMBuildUIToFP(l->b, v, d, "");
+    return narrow(l, p, exact);
+}
+
+static LLVMValueRef clamp_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    bool from = weir_ptx_type_is_signed(p->type[1]), to = weir_ptx_type_is_signed(p->type[0]);
+    unsigned bits = weir_ptx_type_bits(p->type[0]), have = low_bits_of(v);
+    if (from) {
+        if (!to)
+            v = low_binary(l, "llvm.smax", v, low_const(l, LLVMTypeOf(v), 0));
+        if (bits < have || (to && bits == have)) {
+            int64_t hi = to ? (int64_t)(((uint64_t)1 << (bits - 1)) - 1) : (int64_t)(((uint64_t)1 << (bits & 63)) - 1);
+            v = low_binary(l, "llvm.smin", v, low_const(l, LLVMTypeOf(v), hi));
+            if (to)
+                v = low_binary(l, "llvm.smax", v, low_const(l, LLVMTypeOf(v), -hi - 1));
+        }
+    } else if (bits < have || (to && bits == have)) {
+        uint64_t hi = to ? ((uint64_t)1 << (bits - 1)) - 1 : ((uint64_t)1 << (bits & 63)) - 1;
+        v = low_binary(l, "llvm.umin", v, low_const(l, LLVMTypeOf(v), (int64_t)hi));
+    }
+    return low_resize(l, v, bits, from);
+}
+
+static LLVMValueRef cvt_float(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    enum weir_ptx_type to = p->type[0], from = p->type[1];
+    bool ftz = p->ftz && !l->all_ftz;
+    LLVMValueRef r = v;
+    if (to == from) {
+        if (ftz)
+            r = low_flush(l, r);
+        r = round_to_integral(l, p, r);
+    } else if (to == WEIR_PTX_F64) {
+        if (ftz)
+            r = low_flush(l, r);
+        r = LLVMBuildFPExt(l->b, r, low_like(l, l->t.f64, v), "");
+    } else {
+        r = narrow(l, p, r);
+        if (ftz)
+            r = low_flush(l, r);
+    }
+    return p->sat ? saturate(l, r) : r;
+}
+
+static LLVMValueRef cvt_half(struct low *l, struct low_args *x)
+{
+    const struct weir_ptx_inst *p = x->p;
+    enum weir_ptx_type to = p->type[0], from = p->type[1];
+    bool bf, bt;
+    unsigned pf, pt;
+    bool hf = half_kind(from, &bf, &pf), ht = half_kind(to, &bt, &pt);
+    if (directed(p) || p->relu || from == WEIR_PTX_TF32 || to == WEIR_PTX_TF32)
+        low_refuse(l, p, "form");
+    LLVMValueRef v = x->a[0];
+    if (ht && pt == 2) { /* cvt.rn.f16x2.f32 d, a, b: a is the upper half */
+        if (x->count < 2)
+            low_refuse(l, p, "form");
+        LLVMValueRef hi = low_resize(l, to_half(l, x->a[0], bt), 32, false);
+        LLVMValueRef lo = low_resize(l, to_half(l, x->a[1], bt), 32, false);
+        return LLVMBuildOr(l->b, lo, LLVMBuildShl(l->b, hi, low_const(l, LLVMTypeOf(hi), 16), ""), "");
+    }
+    if (hf) {
+        v = from_half(l, v, bf);
+        if (to == WEIR_PTX_F32)
+            return p->sat ? saturate(l, v) : v;
+        if (to == WEIR_PTX_F64)
+            return LLVMBuildFPExt(l->b, v, low_like(l, l->t.f64, v), "");
+        if (ht)
+            return to_half(l, p->sat ? saturate(l, round_to_integral(l, p, v)) : round_to_integral(l, p, v), bt);
+        return float_to_int(l, p, v);
+    }
+    if (from == WEIR_PTX_F64 && !bt)
+        return low_bitcast(l, LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), ""), l->t.i16);
+    if (from == WEIR_PTX_F64)
+        low_refuse(l, p, "form");
+    if (!weir_ptx_type_is_float(from)) {
+        if (bt)
+            low_refuse(l, p, "form");
+        v = weir_ptx_type_is_signed(from) ? LLVMBuildSIToFP(l->b, v, low_like(l, l->t.f16, v), "")
+                                          : LLVMBuildUIToFP(l->b, v, low_like(l, l->t.f16, v), "");
+        return low_bitcast(l, v, l->t.i16);
+    }
+    if (p->sat)
+        v = saturate(l, v);
+    return to_half(l, v, bt);
+}
+
+LLVMValueRef low_cvt(struct low *l, struct low_args *x)
+{
+    const struct weir_ptx_inst *p = x->p;
+    bool bf;
+    unsigned parts;
+    if (p->opcode != WEIR_PTX_OP_cvt)
+        return NULL;
+    enum weir_ptx_type to = p->type[0], from = p->type[1];
+    if (half_kind(to, &bf, &parts) || half_kind(from, &bf, &parts) || to == WEIR_PTX_TF32 ||
+        weir_ptx_type_bits(to) > 64)
+        return cvt_half(l, x);
+    bool tf = weir_ptx_type_is_float(to), ff = weir_ptx_type_is_float(from);
+    if (tf && ff)
+        return cvt_float(l, p, x->a[0]);
+    if (tf) {
+        LLVMValueRef r = int_to_float(l, p, x->a[0]);
+        return p->sat ? saturate(l, r) : r;
+    }
+    LLVMValueRef v = ff ? float_to_int(l, p, x->a[0])
+                        : p->sat ? clamp_int(l, p, x->a[0])
+                                 : low_resize(l, x->a[0], weir_ptx_type_bits(to), weir_ptx_type_is_signed(from));
+    /* narrow results fill the register by their own sign */
+    return weir_ptx_type_bits(to) < 32 ? low_resize(l, v, 32, weir_ptx_type_is_signed(to)) : v;
+}

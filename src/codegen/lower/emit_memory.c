@@ -1,0 +1,814 @@
+/* Loads and stores. By the address's shape: uniform is one scalar access, stride equal to the access's size is one
+ * contiguous vector access a group, anything else a gather or scatter. Addresses that are only probably contiguous are
+ * tested; the slow path is a call of one function of the object, lane by lane, through a thunk that keeps all registers, so
+ * that fast paths do not pay for it (slow.c).
+ *
+ * Every access that can leave its space is checked: global and generic ones against the window, shared ones against the
+ * block's shared memory, unless the value's range proves it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "codegen/lower/lower.h"
+
+/* --- aliasing ----------------------------------------------------------------------------------------------------------- */
+
+void low_scope(struct low *l, LLVMValueRef inst, uint8_t space)
+{
+    LLVMValueRef scope = NULL, others = l->md_not_any;
+    if (space == WEIR_PTX_SHARED) {
+        scope = l->md_shared;
+        others = l->md_not_shared;
+    } else if (space == WEIR_PTX_GLOBAL || space == WEIR_PTX_CONST) {
+        scope = l->md_global;
+        others = l->md_not_global;
+    } else if (space == WEIR_PTX_LOCAL) {
+        scope = l->md_local;
+        others = l->md_not_local;
+    }
+    if (scope)
+        LLVMSetMetadata(inst, l->md_scope, scope);
+    LLVMSetMetadata(inst, l->md_noalias, others);
+}
+
+/* --- addresses ---------------------------------------------------------------------------------------------------------- */
+
+LLVMValueRef low_local_base(struct low *l, bool vector, uint32_t g)
+{
+    LLVMValueRef first = LLVMBuildMul(l->b, l->warp, LLVMConstInt(l->t.i32, LOW_LANES, 0), "");
+    first = LLVMBuildAdd(l->b, first, LLVMConstInt(l->t.i32, g * l->width, 0), "");
+    LLVMValueRef a = LLVMBuildMul(l->b, LLVMBuildZExt(l->b, first, l->t.i64, ""),
+                                  LLVMConstInt(l->t.i64, l->local_bytes, 0), "");
+    a = LLVMBuildAdd(l->b, a, LLVMBuildPtrToInt(l->b, l->local, l->t.i64, ""), "");
+    if (!vector)
+        return a;
+    return LLVMBuildAdd(l->b, low_splat(l, a), low_lanes(l, l->t.i64, (int64_t)l->local_bytes), "");
+}
+
+static uint8_t space_of(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space)
+{
+    if (space == WEIR_PTX_GENERIC && o->var)
+        space = o->var->space;
+    if (space == WEIR_PTX_SHARED_CLUSTER)
+        space = WEIR_PTX_SHARED;
+    if (space == WEIR_PTX_PARAM && o->var && !low_is_kernel_param(l, i->frame, o->var))
+        low_refuse(l, i->p, "call parameter accessed in an unusual way");
+    return space;
+}
+
+static void add_all(struct low *l, struct low_val *v, LLVMValueRef scalar)
+{
+    unsigned n = v->shape == LOW_UNIFORM ? 1 : l->groups;
+    for (unsigned g = 0; g < n; g++) {
+        LLVMValueRef s = v->shape == LOW_VARYING ? low_splat(l, scalar) : scalar;
+        v->v[g] = LLVMBuildAdd(l->b, v->v[g], s, "");
+    }
+}
+
+/* Thread-relative offsets become addresses. */
+static void local_to_absolute(struct low *l, struct low_address *a)
+{
+    struct low_val v = {.shape = a->base.shape == LOW_VARYING ? LOW_VARYING : LOW_AFFINE};
+    v.stride = (a->base.shape == LOW_AFFINE ? a->base.stride : 0) + (int64_t)l->local_bytes;
+    for (unsigned g = 0; g < l->groups; g++)
+        v.v[g] = LLVMBuildAdd(l->b, a->base.v[a->base.shape == LOW_UNIFORM ? 0 : g],
+                              low_local_base(l, v.shape == LOW_VARYING, g), "");
+    a->base = v;
+}
+
+static bool proven_shared(struct low *l, const struct low_address *a, const struct low_fact *f, uint32_t bytes)
+{
+    int64_t lo, hi;
+    if (a->op->reg < 0) {
+        lo = hi = a->op->var ? (int64_t)low_shared_offset(l, a->op->var) + a->op->imm : a->op->imm;
+    } else if (f->has_range) {
+        lo = f->lo + a->op->imm;
+        hi = f->hi + a->op->imm;
+    } else {
+        return false;
+    }
+    return lo >= 0 && hi + bytes <= (int64_t)low_static_shared(l);
+}
+
+static void address_value(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, bool exact_only,
+                          struct low_address *a)
+{
+    enum weir_ptx_type at = a->space == WEIR_PTX_SHARED ? WEIR_PTX_U32 : WEIR_PTX_U64;
+    if (o->reg < 0) {
+        struct weir_ptx_operand v = {.kind = WEIR_PTX_OPERAND_INT, .imm = o->imm, .reg = -1};
+        if (o->var) {
+            v = *o;
+            v.kind = WEIR_PTX_OPERAND_VAR;
+        }
+        a->base = low_read(l, i, &v, at);
+        return;
+    }
+    struct weir_ptx_operand r = {.kind = WEIR_PTX_OPERAND_REG, .reg = o->reg, .pred_reg = -1};
+    int32_t reg = low_reg_of(l, i, o->reg);
+    const struct low_fact *f = &l->regs.items[reg].fact;
+    if (f->shape == LOW_VARYING && f->spec && !exact_only) {
+        a->spec = true;
+        a->base.shape = LOW_AFFINE;
+        a->base.stride = f->stride;
+        for (unsigned g = 0; g < l->groups; g++)
+            a->base.v[g] = low_resize(l, low_spec_base(l, reg, g), weir_ptx_type_bits(at), false);
+        low_spec_ok(l, reg, &a->ok);
+    } else {
+        a->base = low_read(l, i, &r, at);
+    }
+    if (o->imm)
+        add_all(l, &a->base, LLVMConstInt(at == WEIR_PTX_U32 ? l->t.i32 : l->t.i64, (unsigned long long)o->imm, 1));
+}
+
+void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space, uint32_t bytes,
+                 struct low_address *a)
+{
+    memset(a, 0, sizeof *a);
+    a->op = o;
+    a->inst = i;
+    a->space = space_of(l, i, o, space);
+    struct low_fact f = low_address_fact(l, i, o);
+    bool fits = f.stride == (int64_t)bytes || f.stride == 0;
+    address_value(l, i, o, !fits || a->space == WEIR_PTX_LOCAL, a);
+    a->is_param = a->space == WEIR_PTX_PARAM;
+    if (a->space == WEIR_PTX_LOCAL) {
+        a->proven = o->reg < 0;
+        local_to_absolute(l, a);
+    } else if (a->space == WEIR_PTX_SHARED) {
+        a->proven = proven_shared(l, a, &f, bytes);
+    } else {
+        a->proven = a->is_param;
+    }
+}
+
+/* Pointer of a scalar address. */
+static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValueRef addr)
+{
+    if (a->space == WEIR_PTX_SHARED) {
+        LLVMValueRef off = low_resize(l, addr, 64, false);
+        return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
+    }
+    return LLVMBuildIntToPtr(l->b, addr, l->t.ptr, "");
+}
+
+/* Pointers of a group, for gathers: a scalar base and indices where that is known. */
+static LLVMValueRef pointers(struct low *l, const struct low_address *a, uint32_t g)
+{
+    if (a->space == WEIR_PTX_SHARED) {
+        LLVMValueRef off = low_resize(l, low_vector(l, &a->base, g), 64, false);
+        return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
+    }
+    if (a->base.shape != LOW_VARYING) {
+        LLVMValueRef p = LLVMBuildIntToPtr(l->b, a->base.v[a->base.shape == LOW_UNIFORM ? 0 : g], l->t.ptr, "");
+        LLVMValueRef idx = low_lanes(l, l->t.i64, a->base.shape == LOW_UNIFORM ? 0 : a->base.stride);
+        return LLVMBuildGEP2(l->b, l->t.i8, p, &idx, 1, "");
+    }
+    return LLVMBuildIntToPtr(l->b, a->base.v[g], low_vec_type(l, l->t.ptr), "");
+}
+
+/* Absolute addresses of a group as i64 vector. */
+static LLVMValueRef absolute(struct low *l, const struct low_address *a, LLVMValueRef vec)
+{
+    if (a->space != WEIR_PTX_SHARED)
+        return vec;
+    vec = low_resize(l, vec, 64, false);
+    return LLVMBuildAdd(l->b, vec, low_splat(l, LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, "")), "");
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef limit(struct low *l, const struct low_address *a, uint64_t bytes)
+{
+    if (a->space == WEIR_PTX_SHARED)
+        return LLVMBuildSub(l->b, LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""), LLVMConstInt(l->t.i64, bytes, 0), "");
+    return LLVMBuildSub(l->b, l->window_bytes, LLVMConstInt(l->t.i64, bytes, 0), "");
+}
+
+/* i1: [addr, addr + bytes) lies in the space. Limits are compared as signed so that a small space fails. */
+static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValueRef addr, uint64_t bytes)
+{
+    LLVMValueRef lim = limit(l, a, bytes), off;
+    if (a->space == WEIR_PTX_SHARED) {
+        off = low_resize(l, addr, 64, false);
+        return LLVMBuildICmp(l->b, LLVMIntSLE, off, lim, "");
+    }
+    off = LLVMBuildSub(l->b, addr, l->window_base, "");
+    return LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
+}
+
+static LLVMValueRef inside_vector(struct low *l, const struct low_address *a, LLVMValueRef addr, uint64_t bytes)
+{
+    LLVMValueRef lim = low_splat(l, limit(l, a, bytes)), off;
+    if (a->space == WEIR_PTX_SHARED) {
+        LLVMValueRef l32 = low_splat(l, LLVMBuildTrunc(l->b, limit(l, a, bytes), l->t.i32, ""));
+        LLVMValueRef neg = LLVMBuildICmp(l->b, LLVMIntSGE, l32, low_const(l, LLVMTypeOf(l32), 0), "");
+        return LLVMBuildAnd(l->b, neg, LLVMBuildICmp(l->b, LLVMIntULE, addr, l32, ""), "");
+    }
+    off = LLVMBuildSub(l->b, addr, low_splat(l, l->window_base), "");
+    return LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
+}
+
+static void scratch_addresses(struct low *l, struct low_address *a)
+{
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef v = absolute(l, a, low_vector(l, &a->base, g));
+        LLVMValueRef at = LLVMConstInt(l->t.i64, 8 * g * l->width, 0);
+        LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+        LLVMSetAlignment(LLVMBuildStore(l->b, v, p), 8);
+    }
+}
+
+static void slow_call(struct low *l, const struct low_address *a, LLVMValueRef bits, uint32_t op, uint32_t size,
+                      uint32_t comps, uint32_t kind)
+{
+    uint32_t code = size | comps << 8 | op << 16 | kind << 18 | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
+    low_slow_call(l, bits, code, l->inst->p->line, op);
+}
+
+static LLVMValueRef active_bits(struct low *l)
+{
+    return l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
+}
+
+/* Checks a whole access; afterwards it may be made in any form. */
+static void check(struct low *l, struct low_address *a, uint32_t size, uint32_t comps, uint32_t kind)
+{
+    uint32_t bytes = size * comps;
+    if (a->proven)
+        return;
+    LLVMValueRef ok = NULL, bits = NULL;
+    if (a->base.shape == LOW_UNIFORM) {
+        ok = inside(l, a, a->base.v[0], bytes);
+    } else if (a->base.shape == LOW_AFFINE && a->base.stride >= 0 && a->base.stride < 65536) {
+        uint64_t span = (uint64_t)a->base.stride * (l->width - 1) + bytes;
+        for (unsigned g = 0; g < l->groups; g++)
+            ok = low_and_ok(l, ok, inside(l, a, a->base.v[g], span));
+    } else {
+        LLVMValueRef bad[LOW_MAX_GROUPS];
+        for (unsigned g = 0; g < l->groups; g++) {
+            bad[g] = low_mask_not(l, inside_vector(l, a, low_vector(l, &a->base, g), bytes));
+            if (!l->mask_full)
+                bad[g] = low_mask_and(l, bad[g], l->mask[g]);
+        }
+        bits = low_mask_bits(l, bad);
+        ok = LLVMBuildICmp(l->b, LLVMIntEQ, bits, LLVMConstInt(l->t.i32, 0, 0), "");
+    }
+    LLVMBasicBlockRef bad = low_bb(l, "outside"), next = low_bb(l, "inside");
+    low_cond_unlikely(l, ok, next, bad);
+    LLVMPositionBuilderAtEnd(l->b, bad);
+    scratch_addresses(l, a);
+    slow_call(l, a, bits ? bits : active_bits(l), 0, size, comps, kind);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
+}
+
+void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind, LLVMValueRef *out)
+{
+    check(l, a, bytes, 1, kind);
+    for (unsigned g = 0; g < l->groups; g++)
+        out[g] = absolute(l, a, low_vector(l, &a->base, g));
+}
+
+/* --- loads ---------------------------------------------------------------------------------------------------------------- */
+
+struct access {
+    const struct low_inst *i;
+    const struct weir_ptx_inst *p;
+    struct low_address a;
+    LLVMTypeRef elem;
+    uint32_t size, comps;
+    struct low_val v[8]; /* per component */
+};
+
+static LLVMValueRef repeat_mask(struct low *l, LLVMValueRef m, uint32_t times)
+{
+    LLVMValueRef idx[128];
+    if (times == 1)
+        return m;
+    for (unsigned k = 0; k < l->width * times; k++)
+        idx[k] = LLVMConstInt(l->t.i32, k / times, 0);
+    return LLVMBuildShuffleVector(l->b, m, LLVMGetPoison(LLVMTypeOf(m)), LLVMConstVector(idx, l->width * times), "");
+}
+
+static LLVMValueRef masked_load(struct low *l, struct access *x, LLVMValueRef p, LLVMTypeRef vt, LLVMValueRef mask)
+{
+    LLVMValueRef r;
+    if (l->mask_full) {
+        r = LLVMBuildLoad2(l->b, vt, p, "");
+        LLVMSetAlignment(r, x->size);
+    } else {
+        LLVMTypeRef over[2] = {vt, l->t.ptr};
+        LLVMValueRef args[4] = {p, LLVMConstInt(l->t.i32, x->size, 0), mask, LLVMConstNull(vt)};
+        r = low_intrinsic(l, "llvm.masked.load", over, 2, args, 4);
+    }
+    low_scope(l, r, x->a.space);
+    return r;
+}
+
+static LLVMValueRef component(struct low *l, LLVMValueRef wide, uint32_t c, uint32_t comps)
+{
+    LLVMValueRef idx[64];
+    if (comps == 1)
+        return wide;
+    for (unsigned k = 0; k < l->width; k++)
+        idx[k] = LLVMConstInt(l->t.i32, k * comps + c, 0);
+    return LLVMBuildShuffleVector(l->b, wide, LLVMGetPoison(LLVMTypeOf(wide)), LLVMConstVector(idx, l->width), "");
+}
+
+static void load_contiguous(struct low *l, struct access *x)
+{
+    LLVMTypeRef vt = LLVMVectorType(x->elem, l->width * x->comps);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef m = l->mask_full ? NULL : repeat_mask(l, l->mask[g], x->comps);
+        LLVMValueRef w = masked_load(l, x, pointer(l, &x->a, x->a.base.v[g]), vt, m);
+        for (unsigned c = 0; c < x->comps; c++)
+            x->v[c].v[g] = component(l, w, c, x->comps);
+    }
+}
+
+static void load_scalar(struct low *l, struct access *x, unsigned g, LLVMValueRef *out)
+{
+    for (unsigned c = 0; c < x->comps; c++) {
+        LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
+        LLVMValueRef p = pointer(l, &x->a, x->a.base.v[g]);
+        if (c)
+            p = LLVMBuildGEP2(l->b, l->t.i8, p, &at, 1, "");
+        out[c] = LLVMBuildLoad2(l->b, x->elem, p, "");
+        LLVMSetAlignment(out[c], x->size);
+        if (x->a.is_param)
+            LLVMSetMetadata(out[c], l->md_invariant, l->md_empty);
+        else
+            low_scope(l, out[c], x->a.space);
+    }
+}
+
+/* Group-uniform: one scalar load a group, not made where the group has no active lane (its address may be anything). */
+static void load_group_uniform(struct low *l, struct access *x)
+{
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef s[8];
+        if (l->mask_full) {
+            load_scalar(l, x, g, s);
+            for (unsigned c = 0; c < x->comps; c++)
+                x->v[c].v[g] = low_splat(l, s[c]);
+            continue;
+        }
+        LLVMTypeRef it = LLVMIntTypeInContext(l->ctx, l->width);
+        LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), some = low_bb(l, "some"), next = low_bb(l, "next");
+        LLVMValueRef any = LLVMBuildICmp(l->b, LLVMIntNE, LLVMBuildBitCast(l->b, l->mask[g], it, ""),
+                                         LLVMConstInt(it, 0, 0), "");
+        LLVMBuildCondBr(l->b, any, some, next);
+        LLVMPositionBuilderAtEnd(l->b, some);
+        load_scalar(l, x, g, s);
+        LLVMBuildBr(l->b, next);
+        LLVMPositionBuilderAtEnd(l->b, next);
+        for (unsigned c = 0; c < x->comps; c++) {
+            LLVMValueRef phi = LLVMBuildPhi(l->b, x->elem, ""), vals[2] = {s[c], LLVMConstNull(x->elem)};
+            LLVMBasicBlockRef bbs[2] = {some, from};
+            LLVMAddIncoming(phi, vals, bbs, 2);
+            x->v[c].v[g] = phi;
+        }
+        for (unsigned c = 0; c < x->comps; c++)
+            x->v[c].v[g] = low_splat(l, x->v[c].v[g]);
+    }
+}
+
+static LLVMValueRef gather(struct low *l, struct access *x, LLVMTypeRef elem, LLVMValueRef ptrs, uint32_t g)
+{
+    LLVMTypeRef vt = low_vec_type(l, elem);
+    LLVMTypeRef over[2] = {vt, LLVMTypeOf(ptrs)};
+    LLVMValueRef args[4] = {ptrs, LLVMConstInt(l->t.i32, low_bits_of(LLVMGetUndef(elem)) / 8, 0), l->mask[g],
+                            LLVMConstNull(vt)};
+    LLVMValueRef r = low_intrinsic(l, "llvm.masked.gather", over, 2, args, 4);
+    low_scope(l, r, x->a.space);
+    return r;
+}
+
+/* 8 and 16 bits: there is no such gather; the aligned word around it lies on the same page. */
+static LLVMValueRef gather_small(struct low *l, struct access *x, uint32_t g, uint32_t c)
+{
+    LLVMValueRef addr = absolute(l, &x->a, low_vector(l, &x->a.base, g));
+    if (c)
+        addr = LLVMBuildAdd(l->b, addr, low_const(l, LLVMTypeOf(addr), (int64_t)c * x->size), "");
+    LLVMValueRef word = LLVMBuildAnd(l->b, addr, low_const(l, LLVMTypeOf(addr), -4), "");
+    LLVMValueRef ptrs = LLVMBuildIntToPtr(l->b, word, low_vec_type(l, l->t.ptr), "");
+    LLVMValueRef v = gather(l, x, l->t.i32, ptrs, g);
+    LLVMValueRef at = LLVMBuildTrunc(l->b, addr, low_vec_type(l, l->t.i32), "");
+    at = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, at, low_const(l, LLVMTypeOf(at), 3), ""), low_const(l, LLVMTypeOf(at), 3), "");
+    return low_bitcast(l, low_resize(l, LLVMBuildLShr(l->b, v, at, ""), x->size * 8, false), x->elem);
+}
+
+static void load_gather(struct low *l, struct access *x)
+{
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef base = x->size >= 4 ? pointers(l, &x->a, g) : NULL;
+        for (unsigned c = 0; c < x->comps; c++) {
+            if (x->size < 4) {
+                x->v[c].v[g] = gather_small(l, x, g, c);
+                continue;
+            }
+            LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
+            LLVMValueRef p = c ? LLVMBuildGEP2(l->b, l->t.i8, base, &at, 1, "") : base;
+            x->v[c].v[g] = gather(l, x, x->elem, p, g);
+        }
+    }
+}
+
+static LLVMValueRef scratch_data(struct low *l, struct access *x, uint32_t c, uint32_t g)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 + (uint64_t)(c * LOW_LANES + g * l->width) * x->size, 0);
+    return LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+}
+
+/* Values that two paths computed. */
+static void merge(struct low *l, struct low_val *a, const struct low_val *b, LLVMBasicBlockRef from_a, LLVMBasicBlockRef from_b)
+{
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef phi = LLVMBuildPhi(l->b, LLVMTypeOf(a->v[g]), ""), vals[2] = {a->v[g], b->v[g]};
+        LLVMBasicBlockRef bbs[2] = {from_a, from_b};
+        LLVMAddIncoming(phi, vals, bbs, 2);
+        a->v[g] = phi;
+    }
+}
+
+static LLVMValueRef spec_condition(struct low *l, struct access *x)
+{
+    LLVMValueRef ok = x->a.ok;
+    uint64_t span = (uint64_t)x->a.base.stride * (l->width - 1) + x->size * x->comps;
+    for (unsigned g = 0; g < l->groups && !x->a.proven; g++)
+        ok = low_and_ok(l, ok, inside(l, &x->a, x->a.base.v[g], span));
+    return ok;
+}
+
+/* The same address without speculation, for the slow path. */
+static void exact_address(struct low *l, struct access *x, struct low_address *a)
+{
+    *a = x->a;
+    a->spec = false;
+    a->ok = NULL;
+    address_value(l, x->i, x->a.op, true, a);
+}
+
+static void load_by_shape(struct low *l, struct access *x)
+{
+    struct low_val *b = &x->a.base;
+    bool contiguous = b->shape == LOW_AFFINE && b->stride == (int64_t)(x->size * x->comps);
+    for (unsigned c = 0; c < x->comps; c++)
+        x->v[c].shape = LOW_VARYING;
+    if (b->shape == LOW_UNIFORM) {
+        LLVMValueRef s[8];
+        load_scalar(l, x, 0, s);
+        for (unsigned c = 0; c < x->comps; c++) {
+            x->v[c].shape = LOW_UNIFORM;
+            x->v[c].v[0] = s[c];
+        }
+    } else if (contiguous) {
+        load_contiguous(l, x);
+    } else if (b->shape == LOW_AFFINE && b->stride == 0) {
+        load_group_uniform(l, x);
+    } else {
+        load_gather(l, x);
+    }
+}
+
+static void load_speculative(struct low *l, struct access *x)
+{
+    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"), f_end, s_end;
+    LLVMValueRef ok = spec_condition(l, x);
+    if (!ok) {
+        load_by_shape(l, x);
+        return;
+    }
+    low_cond_unlikely(l, ok, fast, slow);
+    LLVMPositionBuilderAtEnd(l->b, slow);
+    struct low_address exact;
+    exact_address(l, x, &exact);
+    scratch_addresses(l, &exact);
+    slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, 0);
+    struct low_val data[8];
+    for (unsigned c = 0; c < x->comps; c++)
+        for (unsigned g = 0; g < l->groups; g++)
+            data[c].v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
+    s_end = LLVMGetInsertBlock(l->b);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, fast);
+    load_by_shape(l, x);
+    f_end = LLVMGetInsertBlock(l->b);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
+    for (unsigned c = 0; c < x->comps; c++)
+        merge(l, &x->v[c], &data[c], f_end, s_end);
+}
+
+/* --- ordered and volatile accesses: lane by lane -------------------------------------------------------------------------------- */
+
+static bool ordered(const struct weir_ptx_inst *p, uint8_t space)
+{
+    return p->sem != WEIR_PTX_WEAK && space != WEIR_PTX_SHARED && space != WEIR_PTX_LOCAL && space != WEIR_PTX_PARAM;
+}
+
+static LLVMAtomicOrdering ordering(const struct weir_ptx_inst *p)
+{
+    switch (p->sem) {
+    case WEIR_PTX_ACQUIRE: return LLVMAtomicOrderingAcquire;
+    case WEIR_PTX_RELEASE: return LLVMAtomicOrderingRelease;
+    default: return LLVMAtomicOrderingMonotonic;
+    }
+}
+
+static LLVMValueRef ordered_load(struct low *l, struct access *x, LLVMValueRef p)
+{
+    LLVMTypeRef t = low_int(l, x->size * 8);
+    LLVMValueRef v = LLVMBuildLoad2(l->b, t, p, "");
+    LLVMSetOrdering(v, ordering(x->p));
+    LLVMSetVolatile(v, 1);
+    LLVMSetAlignment(v, x->size);
+    return low_bitcast(l, v, x->elem);
+}
+
+static void load_ordered(struct low *l, struct access *x)
+{
+    check(l, &x->a, x->size, x->comps, 0);
+    if (x->a.base.shape == LOW_UNIFORM) {
+        for (unsigned c = 0; c < x->comps; c++) {
+            LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
+            LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
+            x->v[c].shape = LOW_UNIFORM;
+            x->v[c].v[0] = ordered_load(l, x, p);
+        }
+        return;
+    }
+    struct low_lane_loop loop;
+    scratch_addresses(l, &x->a);
+    low_lane_loop_begin(l, &loop, active_bits(l));
+    LLVMValueRef q = LLVMBuildGEP2(l->b, l->t.i64, l->scratch, &loop.lane, 1, "");
+    LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, q, "");
+    for (unsigned c = 0; c < x->comps; c++) {
+        LLVMValueRef a = LLVMBuildAdd(l->b, addr, LLVMConstInt(l->t.i64, c * x->size, 0), "");
+        LLVMValueRef v = ordered_load(l, x, LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""));
+        LLVMValueRef d = LLVMBuildGEP2(l->b, x->elem, scratch_data(l, x, c, 0), &loop.lane, 1, "");
+        LLVMBuildStore(l->b, v, d);
+    }
+    low_lane_loop_end(l, &loop);
+    for (unsigned c = 0; c < x->comps; c++) {
+        x->v[c].shape = LOW_VARYING;
+        for (unsigned g = 0; g < l->groups; g++)
+            x->v[c].v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
+    }
+}
+
+static void store_ordered(struct low *l, struct access *x)
+{
+    check(l, &x->a, x->size, x->comps, 1);
+    struct low_lane_loop loop;
+    scratch_addresses(l, &x->a);
+    for (unsigned c = 0; c < x->comps; c++)
+        for (unsigned g = 0; g < l->groups; g++)
+            LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
+    low_lane_loop_begin(l, &loop, active_bits(l));
+    LLVMValueRef q = LLVMBuildGEP2(l->b, l->t.i64, l->scratch, &loop.lane, 1, "");
+    LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, q, "");
+    LLVMTypeRef t = low_int(l, x->size * 8);
+    for (unsigned c = 0; c < x->comps; c++) {
+        LLVMValueRef a = LLVMBuildAdd(l->b, addr, LLVMConstInt(l->t.i64, c * x->size, 0), "");
+        LLVMValueRef d = LLVMBuildGEP2(l->b, t, scratch_data(l, x, c, 0), &loop.lane, 1, "");
+        LLVMValueRef v = LLVMBuildLoad2(l->b, t, d, "");
+        LLVMValueRef s = LLVMBuildStore(l->b, v, LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""));
+        LLVMSetOrdering(s, ordering(x->p));
+        LLVMSetVolatile(s, 1);
+        LLVMSetAlignment(s, x->size);
+    }
+    low_lane_loop_end(l, &loop);
+}
+
+/* --- the load instruction ------------------------------------------------------------------------------------------------------ */
+
+static const struct weir_ptx_operand *find_address(struct low *l, const struct weir_ptx_inst *p)
+{
+    for (unsigned k = 0; k < p->operand_count; k++)
+        if (p->operands[k].kind == WEIR_PTX_OPERAND_ADDRESS)
+            return &p->operands[k];
+    low_refuse(l, p, "no address");
+}
+
+static void begin_access(struct low *l, const struct low_inst *i, struct access *x)
+{
+    memset(x, 0, sizeof *x);
+    x->i = i;
+    x->p = i->p;
+    unsigned bits = weir_ptx_type_bits(i->p->type[0]);
+    if (bits > 64 || bits < 8)
+        low_refuse(l, i->p, "access of this type");
+    x->elem = low_type(l, i->p->type[0]);
+    x->size = bits / 8;
+    x->comps = i->p->vec ? i->p->vec : 1;
+}
+
+static void write_loaded(struct low *l, struct access *x, unsigned c, int32_t reg)
+{
+    const struct low_reg *r = &l->regs.items[reg];
+    struct low_val v = x->v[c];
+    unsigned n = v.shape == LOW_UNIFORM ? 1 : l->groups;
+    bool sign = weir_ptx_type_is_signed(x->p->type[0]);
+    if (x->size * 8 < r->bits)
+        for (unsigned g = 0; g < n; g++)
+            v.v[g] = low_resize(l, low_bitcast(l, v.v[g], low_int(l, x->size * 8)), r->bits, sign);
+    low_write(l, reg, &v);
+}
+
+/* A piece of a call's parameter. */
+static bool param_piece(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o)
+{
+    return i->p->space == WEIR_PTX_PARAM && o->var && !low_is_kernel_param(l, i->frame, o->var);
+}
+
+void low_emit_load(struct low *l, const struct low_inst *i)
+{
+    struct access x;
+    const struct weir_ptx_operand *o = find_address(l, i->p), *d = &i->p->operands[0];
+    begin_access(l, i, &x);
+    if (param_piece(l, i, o)) {
+        for (unsigned c = 0; c < x.comps; c++)
+            x.v[c] = low_read_reg(l, low_param_piece(l, i->frame, o->var, (uint64_t)o->imm + (uint64_t)c * x.size, x.size));
+    } else {
+        low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
+        if (ordered(i->p, x.a.space)) {
+            if (x.a.spec)
+                exact_address(l, &x, &x.a);
+            load_ordered(l, &x);
+        } else if (x.a.spec) {
+            load_speculative(l, &x);
+        } else {
+            check(l, &x.a, x.size, x.comps, 0);
+            load_by_shape(l, &x);
+        }
+    }
+    if (d->kind == WEIR_PTX_OPERAND_VECTOR) {
+        for (unsigned c = 0; c < d->count; c++)
+            if (d->elements[c].kind == WEIR_PTX_OPERAND_REG)
+                write_loaded(l, &x, c, low_reg_of(l, i, d->elements[c].reg));
+    } else if (d->kind == WEIR_PTX_OPERAND_REG) {
+        write_loaded(l, &x, 0, low_reg_of(l, i, d->reg));
+    }
+}
+
+/* --- stores ---------------------------------------------------------------------------------------------------------------------- */
+
+static void store_contiguous(struct low *l, struct access *x)
+{
+    LLVMTypeRef vt = LLVMVectorType(x->elem, l->width * x->comps);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef w = low_vector(l, &x->v[0], g), idx[128], s;
+        if (x->comps == 2) {
+            for (unsigned k = 0; k < 2 * l->width; k++)
+                idx[k] = LLVMConstInt(l->t.i32, (k & 1) * l->width + k / 2, 0);
+            w = LLVMBuildShuffleVector(l->b, w, low_vector(l, &x->v[1], g), LLVMConstVector(idx, 2 * l->width), "");
+        } else if (x->comps == 4) {
+            for (unsigned k = 0; k < 2 * l->width; k++)
+                idx[k] = LLVMConstInt(l->t.i32, k, 0);
+            LLVMValueRef lo = LLVMBuildShuffleVector(l->b, w, low_vector(l, &x->v[1], g), LLVMConstVector(idx, 2 * l->width), "");
+            LLVMValueRef hi = LLVMBuildShuffleVector(l->b, low_vector(l, &x->v[2], g), low_vector(l, &x->v[3], g),
+                                                     LLVMConstVector(idx, 2 * l->width), "");
+            for (unsigned k = 0; k < 4 * l->width; k++)
+                idx[k] = LLVMConstInt(l->t.i32, (k & 3) * l->width + k / 4, 0);
+            w = LLVMBuildShuffleVector(l->b, lo, hi, LLVMConstVector(idx, 4 * l->width), "");
+        }
+        LLVMValueRef p = pointer(l, &x->a, x->a.base.v[g]);
+        if (l->mask_full) {
+            s = LLVMBuildStore(l->b, w, p);
+            LLVMSetAlignment(s, x->size);
+        } else {
+            LLVMTypeRef over[2] = {vt, l->t.ptr};
+            LLVMValueRef args[4] = {w, p, LLVMConstInt(l->t.i32, x->size, 0), repeat_mask(l, l->mask[g], x->comps)};
+            s = low_intrinsic(l, "llvm.masked.store", over, 2, args, 4);
+        }
+        low_scope(l, s, x->a.space);
+    }
+}
+
+/* Lane by lane, in order. */
+static void store_lanes(struct low *l, struct access *x)
+{
+    struct low_lane_loop loop;
+    scratch_addresses(l, &x->a);
+    for (unsigned c = 0; c < x->comps; c++)
+        for (unsigned g = 0; g < l->groups; g++)
+            LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
+    low_lane_loop_begin(l, &loop, active_bits(l));
+    LLVMValueRef q = LLVMBuildGEP2(l->b, l->t.i64, l->scratch, &loop.lane, 1, "");
+    LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, q, "");
+    for (unsigned c = 0; c < x->comps; c++) {
+        LLVMValueRef d = LLVMBuildGEP2(l->b, x->elem, scratch_data(l, x, c, 0), &loop.lane, 1, "");
+        LLVMValueRef v = LLVMBuildLoad2(l->b, x->elem, d, "");
+        LLVMValueRef a = LLVMBuildAdd(l->b, addr, LLVMConstInt(l->t.i64, c * x->size, 0), "");
+        LLVMValueRef s = LLVMBuildStore(l->b, v, LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""));
+        LLVMSetAlignment(s, x->size);
+        low_scope(l, s, x->a.space);
+    }
+    low_lane_loop_end(l, &loop);
+}
+
+static void store_scatter(struct low *l, struct access *x)
+{
+    if (x->size < 4 || !l->avx512) {
+        store_lanes(l, x);
+        return;
+    }
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef base = pointers(l, &x->a, g);
+        for (unsigned c = 0; c < x->comps; c++) {
+            LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
+            LLVMValueRef p = c ? LLVMBuildGEP2(l->b, l->t.i8, base, &at, 1, "") : base;
+            LLVMTypeRef over[2] = {low_vec_type(l, x->elem), LLVMTypeOf(p)};
+            LLVMValueRef args[4] = {low_vector(l, &x->v[c], g), p, LLVMConstInt(l->t.i32, x->size, 0), l->mask[g]};
+            low_scope(l, low_intrinsic(l, "llvm.masked.scatter", over, 2, args, 4), x->a.space);
+        }
+    }
+}
+
+/* One address for all lanes: the last active lane's value stays. */
+static void store_uniform(struct low *l, struct access *x)
+{
+    for (unsigned c = 0; c < x->comps; c++) {
+        LLVMValueRef v = x->v[c].v[0], at = LLVMConstInt(l->t.i64, c * x->size, 0);
+        if (x->v[c].shape != LOW_UNIFORM) {
+            for (unsigned g = 0; g < l->groups; g++)
+                LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
+            LLVMValueRef z = low_binary(l, "llvm.ctlz", active_bits(l), LLVMConstInt(l->t.i1, 1, 0));
+            LLVMValueRef lane = LLVMBuildSub(l->b, LLVMConstInt(l->t.i32, 31, 0), z, "");
+            LLVMValueRef d = LLVMBuildGEP2(l->b, x->elem, scratch_data(l, x, c, 0), &lane, 1, "");
+            v = LLVMBuildLoad2(l->b, x->elem, d, "");
+        }
+        LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
+        LLVMValueRef s = LLVMBuildStore(l->b, v, p);
+        LLVMSetAlignment(s, x->size);
+        low_scope(l, s, x->a.space);
+    }
+}
+
+static void store_by_shape(struct low *l, struct access *x)
+{
+    struct low_val *b = &x->a.base;
+    if (b->shape == LOW_UNIFORM)
+        store_uniform(l, x);
+    else if (b->shape == LOW_AFFINE && b->stride == (int64_t)(x->size * x->comps) && x->comps != 8)
+        store_contiguous(l, x);
+    else
+        store_scatter(l, x);
+}
+
+static void store_speculative(struct low *l, struct access *x)
+{
+    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next");
+    LLVMValueRef ok = spec_condition(l, x);
+    if (!ok) {
+        store_by_shape(l, x);
+        return;
+    }
+    low_cond_unlikely(l, ok, fast, slow);
+    LLVMPositionBuilderAtEnd(l->b, slow);
+    struct low_address exact;
+    exact_address(l, x, &exact);
+    scratch_addresses(l, &exact);
+    for (unsigned c = 0; c < x->comps; c++)
+        for (unsigned g = 0; g < l->groups; g++)
+            LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
+    slow_call(l, &x->a, active_bits(l), 2, x->size, x->comps, 1);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, fast);
+    store_by_shape(l, x);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
+}
+
+static void read_stored(struct low *l, struct access *x)
+{
+    const struct weir_ptx_operand *s = &x->p->operands[x->p->operand_count - 1];
+    for (unsigned c = 0; c < x->comps; c++) {
+        const struct weir_ptx_operand *o = s->kind == WEIR_PTX_OPERAND_VECTOR ? &s->elements[c] : s;
+        x->v[c] = low_read(l, x->i, o, x->p->type[0]);
+    }
+}
+
+void low_emit_store(struct low *l, const struct low_inst *i)
+{
+    struct access x;
+    const struct weir_ptx_operand *o = find_address(l, i->p);
+    begin_access(l, i, &x);
+    read_stored(l, &x);
+    if (param_piece(l, i, o)) {
+        for (unsigned c = 0; c < x.comps; c++)
+            low_write(l, low_param_piece(l, i->frame, o->var, (uint64_t)o->imm + (uint64_t)c * x.size, x.size), &x.v[c]);
+        return;
+    }
+    low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
+    if (ordered(i->p, x.a.space)) {
+        if (x.a.spec)
+            exact_address(l, &x, &x.a);
+        store_ordered(l, &x);
+    } else if (x.a.spec) {
+        store_speculative(l, &x);
+    } else {
+        check(l, &x.a, x.size, x.comps, 1);
+        store_by_shape(l, &x);
+    }
+}

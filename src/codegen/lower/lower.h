@@ -1,0 +1,372 @@
+/* Inside of the compiler library: one `struct low` is one compilation of one kernel for one block shape.
+ * The way: program.c flattens the kernel and what it calls into one list of instructions and cuts it into blocks; cfg.c
+ * orders the blocks and says which lanes can wait where; liveness.c and shape.c say what each register is (one value a
+ * warp, affine in the lane, or a vector); control.c emits the blocks, emit_*.c the instructions; pipeline.c optimises.
+ *
+ * A warp is LOW_LANES lanes, worked on in `groups` native vectors of `width` lanes each. A PTX register is
+ *   UNIFORM  one scalar for the warp
+ *   AFFINE   one scalar a group, the value of its lane 0; lane k holds that + k * stride (exactly, in the register's width)
+ *   VARYING  one vector a group
+ * Thread: a compilation is owned by one thread; nothing is shared.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CODEGEN_LOWER_H
+#define WEIR_CODEGEN_LOWER_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "codegen/jit.h"
+#include "device/kernel.h"
+#include "ptx/ptx.h"
+
+#define LOW_LANES      32
+#define LOW_MAX_GROUPS 8
+#define LOW_MAX_DESTS  16
+
+enum low_shape { LOW_UNDEF, LOW_UNIFORM, LOW_AFFINE, LOW_VARYING };
+
+/* What is known of a register's or operand's value before any code is made. */
+struct low_fact {
+    uint8_t shape;       /* enum low_shape */
+    uint8_t align;       /* log2 of a divisor of every group's lane-0 value */
+    bool is_const;       /* UNIFORM with a known value */
+    bool has_range;      /* all lanes are in [lo, hi], 0 <= lo <= hi < 2^31 */
+    bool invariant;      /* the same whenever it is computed: depends on launch constants and the thread's index only */
+    bool spec;           /* VARYING, but probably affine with `stride`: tested where it pays */
+    bool root;           /* spec: not a linear step from other registers; tested by comparing all lanes */
+    int64_t stride;
+    int64_t value, lo, hi;
+};
+
+struct low_reg {
+    uint8_t type; /* enum weir_ptx_type */
+    uint8_t bits; /* 1 for predicates */
+    bool is_float;
+    bool addr_only;   /* used only as an address, or by registers of which this holds */
+    bool is_virtual;  /* spec and addr_only: never stored, its vector is computed where a slow path needs it */
+    bool guarded;     /* AFFINE with several definitions, valid only while ok_slot holds; else the vector is in slow_slot */
+    bool blended;     /* some definition keeps other lanes' values */
+    uint32_t def_count, use_count;
+    uint32_t def_inst; /* the definition when def_count is 1 */
+    struct low_fact fact;
+    LLVMValueRef slot[LOW_MAX_GROUPS]; /* allocas; [0] alone when UNIFORM */
+    LLVMValueRef ok_slot, slow_slot;
+    int32_t state_offset; /* in a warp's saved state, -1: none yet */
+};
+
+enum low_inst_kind {
+    LOW_PTX,    /* an instruction of the text */
+    LOW_MOVE,   /* dst = src, the pseudo-instructions of call parameters */
+    LOW_JUMP,   /* to `target` (a call's return) */
+    LOW_SKIP,   /* to `target` unless the guard holds: made for guarded barriers and calls */
+};
+
+struct low_inst {
+    const struct weir_ptx_inst *p; /* LOW_MOVE and the like: what it stands for */
+    uint8_t kind;
+    bool no_guard;  /* the guard was made a branch */
+    uint8_t type;   /* LOW_MOVE */
+    uint32_t frame;
+    uint32_t target;
+    int32_t dst;                          /* LOW_MOVE: register */
+    const struct weir_ptx_operand *src;   /* LOW_MOVE: in src_frame */
+    int32_t src_reg;                      /* LOW_MOVE: register when src is NULL */
+    uint32_t src_frame;
+};
+
+/* One function, or one inlined call of it. */
+struct low_frame {
+    const struct weir_ptx_function *fn;
+    uint32_t parent;
+    const struct weir_ptx_call *call;
+    int32_t reg_base, cc_reg;
+    uint32_t *flat; /* instruction of fn -> index in low->insts */
+    uint64_t local_base;
+    uint32_t depth;
+};
+
+/* A piece of a .param variable of a call: a register. */
+struct low_piece {
+    struct low_piece *next;
+    const struct weir_ptx_var *var;
+    uint32_t frame, bytes;
+    uint64_t offset;
+    int32_t reg;
+};
+
+enum low_term {
+    LOW_TERM_FALL,   /* succ[0] */
+    LOW_TERM_COND,   /* pred: succ[0], else succ[1] */
+    LOW_TERM_EXIT,   /* all lanes end */
+    LOW_TERM_COND_EXIT, /* lanes where pred holds end, others go to succ[0] */
+    LOW_TERM_BRX,    /* indexed: succ[] */
+    LOW_TERM_BARRIER, /* block barrier, then succ[0] */
+    LOW_TERM_TRAP,
+};
+
+struct low_block {
+    uint32_t first, end; /* instructions, the terminator included */
+    uint8_t term;
+    bool pred_negated;
+    int32_t pred;
+    uint32_t *succ, *preds;
+    uint32_t succ_count, pred_count;
+    int32_t loop;      /* innermost, -1 */
+    bool divergent;    /* its own branch can split the lanes */
+    bool partial;      /* lanes may wait elsewhere while it runs */
+    bool needs_mask;   /* lanes arrive in parts */
+    bool lost_lanes;   /* some lanes may have ended before */
+    uint64_t *live_in, *live_out; /* register sets */
+    uint64_t *wait;               /* blocks where other lanes may wait while this runs */
+    uint64_t *wait_live;          /* registers live there */
+    int32_t barrier;              /* LOW_TERM_BARRIER: its number, the region that follows is this + 1 */
+};
+
+struct low_loop {
+    uint32_t header;
+    int32_t parent;
+    uint32_t depth;
+    uint32_t last;   /* last block in order */
+    uint64_t *blocks;
+};
+
+/* A value while code is made: v[0] alone when UNIFORM, lane-0 scalars when AFFINE, vectors when VARYING. */
+struct low_val {
+    uint8_t shape;
+    int64_t stride;
+    LLVMValueRef v[LOW_MAX_GROUPS];
+};
+
+struct low_types {
+    LLVMTypeRef i1, i8, i16, i32, i64, i128, f16, bf16, f32, f64, ptr, v;
+    LLVMTypeRef mask; /* <width x i1> */
+};
+
+struct low {
+    struct weir_arena arena;
+    const struct weir_jit_request *request;
+    struct weir_jit_result *result;
+    const struct weir_ptx_function *kernel;
+    jmp_buf refuse; /* left by low_refuse, low_no_memory */
+    enum weir_err error;
+
+    /* the target */
+    uint32_t width, groups;
+    bool avx512, avx512_fp16;
+    uint32_t threads, warps;
+    uint32_t tail_lanes; /* of the last warp; 0 = full */
+
+    /* the program */
+    WEIR_VEC(struct low_inst) insts;
+    WEIR_VEC(struct low_frame) frames;
+    WEIR_VEC(struct low_reg) regs;
+    WEIR_VEC(struct low_block) blocks;
+    WEIR_VEC(struct low_loop) loops;
+    struct low_piece *pieces;
+    size_t reg_words, block_words;
+    uint64_t local_bytes;
+    uint32_t barriers;
+    bool any_exit_partial, uses_ftz, uses_f32_no_ftz, uses_f64, all_ftz;
+    bool irreducible;
+    uint32_t named_barriers; /* bit per barrier number used */
+
+    /* emission */
+    LLVMContextRef ctx;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    LLVMTargetMachineRef machine;
+    LLVMValueRef fn;
+    struct low_types t;
+    LLVMBasicBlockRef entry_bb;
+    LLVMValueRef lane_index[2]; /* <width x i32>, <width x i64> */
+    LLVMValueRef block_ptr, launch_ptr, services, params, shared, shared_bytes, local, module_data, window_base,
+        window_bytes, state, ctaid[3], nctaid[3];
+    LLVMValueRef warp;          /* i32, the warp being run */
+    LLVMValueRef mask[LOW_MAX_GROUPS]; /* active lanes of the instruction being emitted */
+    bool mask_full;
+    LLVMValueRef scratch;       /* alloca: addresses and data of slow paths */
+    LLVMValueRef live_slot[LOW_MAX_GROUPS];
+    LLVMValueRef *wait_slot;    /* [block * groups + g] */
+    LLVMBasicBlockRef *bb, done_bb;
+    struct weir_map chains;
+    const struct low_inst *inst; /* being emitted */
+    uint32_t block;              /* being emitted */
+    uint32_t region;
+    LLVMValueRef slow_fn;
+    LLVMTypeRef slow_asm_type;
+    unsigned md_scope, md_noalias, md_invariant, md_prof, md_range;
+    LLVMValueRef md_state, md_not_state, md_shared, md_not_shared, md_global, md_not_global, md_local, md_not_local,
+        md_not_any, md_empty, md_unlikely;
+    uint32_t state_bytes;        /* of one warp */
+};
+
+/* Leaves the compilation with NOT_SUPPORTED and a message that names the instruction being looked at. */
+WEIR_NORETURN void low_refuse(struct low *l, const struct weir_ptx_inst *i, const char *why);
+WEIR_NORETURN void low_no_memory(struct low *l);
+void *low_alloc(struct low *l, size_t bytes); /* zeroed, of the compilation; leaves when out of memory */
+
+/* program.c */
+void low_program_build(struct low *l);
+enum low_visit { LOW_USE, LOW_DEF, LOW_ADDRESS };
+typedef void (*low_visit_fn)(void *ctx, int32_t reg, enum low_visit what);
+/* Every register that the instruction reads or writes; uses first. */
+void low_inst_visit(const struct low *l, const struct low_inst *i, low_visit_fn fn, void *ctx);
+/* Index of an operand's register in low->regs. */
+int32_t low_reg_of(const struct low *l, const struct low_inst *i, int32_t reg);
+/* The guard's register or -1. */
+int32_t low_guard_of(const struct low *l, const struct low_inst *i);
+/* Register that stands for bytes of a call's parameter, made on first use. */
+int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var, uint64_t offset, uint32_t bytes);
+bool low_is_kernel_param(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
+/* Offset of a .local variable of this frame in a thread's local memory. */
+uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
+uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var);
+uint32_t low_static_shared(const struct low *l);
+
+/* check.c */
+bool low_check_inst(const struct weir_ptx_inst *i, const char **why);
+
+/* cfg.c */
+void low_cfg_order(struct low *l);   /* orders blocks, finds loops */
+void low_cfg_wait(struct low *l);    /* fills wait, partial, needs_mask from `divergent` */
+
+/* liveness.c */
+void low_liveness(struct low *l);
+static inline bool low_bit(const uint64_t *set, uint32_t i) { return (set[i >> 6] >> (i & 63)) & 1; }
+static inline void low_bit_set(uint64_t *set, uint32_t i) { set[i >> 6] |= (uint64_t)1 << (i & 63); }
+static inline void low_bit_clear(uint64_t *set, uint32_t i) { set[i >> 6] &= ~((uint64_t)1 << (i & 63)); }
+
+/* shape.c */
+void low_shapes(struct low *l);
+struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                                 enum weir_ptx_type type);
+/* Bytes that the address's lanes are apart, when it is affine or probably so. */
+struct low_fact low_address_fact(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o);
+
+/* values.c: registers and operands as LLVM values */
+LLVMTypeRef low_type(const struct low *l, enum weir_ptx_type t);  /* scalar, floats as floats */
+LLVMTypeRef low_int(const struct low *l, unsigned bits);
+LLVMTypeRef low_vec_type(const struct low *l, LLVMTypeRef scalar);
+LLVMTypeRef low_like(const struct low *l, LLVMTypeRef scalar, LLVMValueRef as); /* vector when `as` is one */
+LLVMValueRef low_const(const struct low *l, LLVMTypeRef t, int64_t v);          /* splat when t is a vector */
+LLVMValueRef low_fconst(const struct low *l, LLVMTypeRef t, double v);
+LLVMValueRef low_fbits(const struct low *l, LLVMTypeRef t, uint64_t bits);      /* by bit pattern */
+LLVMValueRef low_splat(struct low *l, LLVMValueRef scalar);
+LLVMValueRef low_lanes(const struct low *l, LLVMTypeRef scalar_int, int64_t stride); /* const vector 0, stride, 2*stride */
+unsigned low_bits_of(LLVMValueRef v); /* element width */
+bool low_is_vec(LLVMValueRef v);
+LLVMTypeRef low_scalar_type(LLVMTypeRef t);
+LLVMValueRef low_bitcast(struct low *l, LLVMValueRef v, LLVMTypeRef scalar);
+LLVMValueRef low_resize(struct low *l, LLVMValueRef v, unsigned bits, bool sign); /* integer width */
+LLVMValueRef low_any(struct low *l, LLVMValueRef *mask);   /* i1: some lane of the groups */
+LLVMValueRef low_mask_bits(struct low *l, LLVMValueRef *mask); /* i32, bit = lane */
+void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask);
+LLVMValueRef low_mask_and(struct low *l, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef low_mask_not(struct low *l, LLVMValueRef a);
+/* An operand in its natural shape, as `type`. */
+struct low_val low_read(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                        enum weir_ptx_type type);
+/* Vector of group g (of any shape), as element type of `v`. */
+LLVMValueRef low_vector(struct low *l, const struct low_val *v, uint32_t g);
+/* Writes a register: converts the shape, blends where other lanes live. */
+void low_write(struct low *l, int32_t reg, const struct low_val *v);
+struct low_val low_read_reg(struct low *l, int32_t reg);
+/* Operand's predicate as masks / as a scalar. */
+struct low_val low_read_pred(struct low *l, int32_t reg, bool negated);
+LLVMValueRef low_alloca(struct low *l, LLVMTypeRef t, const char *name);
+LLVMValueRef low_intrinsic(struct low *l, const char *name, LLVMTypeRef *over, unsigned over_count, LLVMValueRef *args,
+                           unsigned count);
+LLVMValueRef low_unary(struct low *l, const char *name, LLVMValueRef a);
+LLVMValueRef low_binary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef low_ternary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+void low_registers_make(struct low *l);
+/* Lane-0 value of a speculated register and whether it is affine for all active lanes (ANDed into *ok, NULL = true). */
+LLVMValueRef low_spec_base(struct low *l, int32_t reg, uint32_t g);
+void low_spec_ok(struct low *l, int32_t reg, LLVMValueRef *ok);
+/* The same for the operands of a linear instruction and its own possible wrap. */
+void low_step_ok(struct low *l, const struct low_inst *i, LLVMValueRef *ok);
+LLVMValueRef low_and_ok(struct low *l, LLVMValueRef a, LLVMValueRef b);
+LLVMBasicBlockRef low_bb(struct low *l, const char *name);
+void low_cond_unlikely(struct low *l, LLVMValueRef cond, LLVMBasicBlockRef likely, LLVMBasicBlockRef unlikely);
+
+/* emit.c: instructions */
+void low_emit_inst(struct low *l, const struct low_inst *i);
+/* Value of a pure instruction: with `vector` the vector of group g, else its lane 0. */
+LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector, uint32_t g, uint32_t dest);
+
+/* emit_arith.c, emit_cvt.c, emit_math.c: value of a pure instruction from LLVM operands, scalars or vectors alike.
+ * NULL: not one of theirs. */
+struct low_args {
+    const struct low_inst *li;
+    const struct weir_ptx_inst *p;
+    LLVMValueRef a[6];
+    LLVMValueRef carry; /* in */
+    uint32_t count;
+    uint32_t dest;      /* which destination is wanted */
+    bool vector;
+    uint32_t g;
+};
+LLVMValueRef low_arith(struct low *l, struct low_args *x);
+LLVMValueRef low_carry_out(struct low *l, struct low_args *x);
+LLVMValueRef low_float(struct low *l, struct low_args *x);
+LLVMValueRef low_cvt(struct low *l, struct low_args *x);
+LLVMValueRef low_compare(struct low *l, struct low_args *x);
+LLVMValueRef low_math(struct low *l, struct low_args *x);
+LLVMValueRef low_flush(struct low *l, LLVMValueRef v);
+LLVMValueRef low_is_space(struct low *l, struct low_args *x);
+
+/* emit_memory.c */
+void low_emit_load(struct low *l, const struct low_inst *i);
+void low_emit_store(struct low *l, const struct low_inst *i);
+struct low_address {
+    uint8_t space;
+    bool spec;          /* base valid only where ok */
+    struct low_val base; /* i64 addresses (pointers as integers) in natural shape; AFFINE for spec */
+    LLVMValueRef ok;     /* NULL: always */
+    const struct weir_ptx_operand *op;
+    const struct low_inst *inst;
+    bool is_param, proven;
+    LLVMValueRef shared_off[LOW_MAX_GROUPS];
+};
+void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space, uint32_t bytes,
+                 struct low_address *out);
+/* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
+void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind, LLVMValueRef *out);
+LLVMValueRef low_local_base(struct low *l, bool vector, uint32_t g); /* address of the lane's local memory */
+/* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op: 0 check, 1 load, 2 store. */
+void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, uint32_t op);
+void low_scope(struct low *l, LLVMValueRef inst, uint8_t space);
+/* Loop over the set lanes of `bits`: returns the lane (i32); low_lane_loop_end closes it. */
+struct low_lane_loop {
+    LLVMBasicBlockRef head, body, end;
+    LLVMValueRef lane, bits_phi, start_bits;
+    LLVMBasicBlockRef from;
+};
+void low_lane_loop_begin(struct low *l, struct low_lane_loop *loop, LLVMValueRef bits);
+void low_lane_loop_end(struct low *l, struct low_lane_loop *loop);
+
+/* emit_atomic.c, emit_warp.c, emit_call.c */
+void low_emit_atomic(struct low *l, const struct low_inst *i);
+void low_emit_fence(struct low *l, const struct low_inst *i);
+void low_emit_warp(struct low *l, const struct low_inst *i);
+void low_emit_call(struct low *l, const struct low_inst *i);
+/* Reduction of an integer over the active lanes by the instruction's operation. */
+LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a);
+struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type);
+struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element);
+
+/* control.c */
+void low_emit_kernel(struct low *l);
+
+/* pipeline.c */
+void low_target_init(struct low *l);
+void low_optimise_and_emit(struct low *l);
+
+#endif
