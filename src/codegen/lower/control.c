@@ -245,7 +245,7 @@ static void end_cond_exit(struct control *c, uint32_t at)
 static const struct weir_ptx_operand *brx_index(const struct weir_ptx_inst *p)
 {
     for (unsigned k = 0; k < p->operand_count; k++)
-        if (p->operands[k].kind != WEIR_PTX_OPERAND_VECTOR)
+        if (p->operands[k].kind != WEIR_PTX_OPERAND_TABLE)
             return &p->operands[k];
     return &p->operands[0];
 }
@@ -482,7 +482,7 @@ static void live_state(struct control *c, const struct low_block *barrier, bool 
 static const struct weir_ptx_inst *reduction(struct low *l, const struct low_block *b)
 {
     const struct weir_ptx_inst *p = l->insts.items[b->end - 1].p;
-    return p->dest_count || p->sub == WEIR_PTX_SUB_RED || p->sub == WEIR_PTX_SUB_POPC ? p : NULL;
+    return p->sub == WEIR_PTX_SUB_RED ? p : NULL;
 }
 
 static LLVMValueRef red_pointer(struct control *c, bool previous, unsigned which)
@@ -519,10 +519,9 @@ static void vote_result(struct control *c, const struct low_inst *i)
     const struct weir_ptx_inst *p = i->p;
     LLVMValueRef yes = LLVMBuildLoad2(l->b, l->t.i32, red_pointer(c, true, 0), "");
     LLVMValueRef all = LLVMBuildLoad2(l->b, l->t.i32, red_pointer(c, true, 1), ""), r = yes;
-    bool is_and = p->sub == WEIR_PTX_SUB_AND || strstr(p->suffix, ".and"), is_or = strstr(p->suffix, ".or") != NULL;
-    if (is_and)
+    if (p->sub2 == WEIR_PTX_SUB_AND)
         r = LLVMBuildICmp(l->b, LLVMIntEQ, yes, all, "");
-    else if (is_or)
+    else if (p->sub2 == WEIR_PTX_SUB_OR)
         r = LLVMBuildICmp(l->b, LLVMIntNE, yes, LLVMConstInt(l->t.i32, 0, 0), "");
     struct low_val v = {.shape = LOW_UNIFORM};
     v.v[0] = r;
@@ -590,9 +589,23 @@ static void end_block(struct control *c, uint32_t at)
 
 /* --- blocks ---------------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_terminator(const struct low_block *b, uint32_t n)
+/* What end_block makes, not low_emit_inst. */
+static bool is_control(const struct low_block *b, const struct low_inst *i, bool last)
 {
-    return n + 1 == b->end && b->term != LOW_TERM_FALL;
+    if (i->kind == LOW_JUMP || i->kind == LOW_SKIP)
+        return true;
+    if (i->kind != LOW_PTX)
+        return false;
+    switch (i->p->opcode) {
+    case WEIR_PTX_OP_bra:
+    case WEIR_PTX_OP_brx:
+    case WEIR_PTX_OP_ret:
+    case WEIR_PTX_OP_exit:
+    case WEIR_PTX_OP_trap:
+        return true;
+    default:
+        return last && b->term == LOW_TERM_BARRIER;
+    }
 }
 
 static void emit_block(struct control *c, uint32_t at)
@@ -616,10 +629,8 @@ static void emit_block(struct control *c, uint32_t at)
     }
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
-        if (is_terminator(b, n) || i->kind == LOW_JUMP || i->kind == LOW_SKIP ||
-            (i->kind == LOW_PTX && i->p->opcode == WEIR_PTX_OP_bra))
-            continue;
-        low_emit_inst(l, i);
+        if (!is_control(b, i, n + 1 == b->end))
+            low_emit_inst(l, i);
     }
     l->inst = &l->insts.items[b->end - 1];
     end_block(c, at);

@@ -118,8 +118,7 @@ static LLVMValueRef shift(struct low *l, const struct weir_ptx_inst *p, LLVMValu
 
 static LLVMValueRef funnel(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef n)
 {
-    bool left = p->sub == WEIR_PTX_SUB_L || strstr(p->suffix, ".l.") || strncmp(p->suffix, ".l", 2) == 0;
-    bool clamp = strstr(p->suffix, "clamp") != NULL;
+    bool left = p->sub == WEIR_PTX_SUB_L, clamp = p->clamp;
     LLVMValueRef r = low_ternary(l, left ? "llvm.fshl" : "llvm.fshr", b, a, n); /* n modulo 32 */
     if (!clamp)
         return r;
@@ -179,7 +178,7 @@ static LLVMValueRef find_bit(struct low *l, const struct weir_ptx_inst *p, LLVMV
         a = LLVMBuildXor(l->b, a, LLVMBuildAShr(l->b, a, imm(l, a, bits - 1), ""), "");
     LLVMValueRef z = low_binary(l, "llvm.ctlz", a, LLVMConstInt(l->t.i1, 0, 0));
     LLVMValueRef none = cmp(l, LLVMIntEQ, a, imm(l, a, 0));
-    LLVMValueRef r = strstr(p->suffix, "shiftamt") ? z : LLVMBuildSub(l->b, imm(l, a, bits - 1), z, "");
+    LLVMValueRef r = p->shiftamt ? z : LLVMBuildSub(l->b, imm(l, a, bits - 1), z, "");
     r = low_resize(l, r, 32, false);
     return sel(l, none, imm(l, r, -1), r);
 }

@@ -88,7 +88,7 @@ struct low_frame {
     const struct weir_ptx_call *call;
     int32_t reg_base, cc_reg;
     uint32_t *flat; /* instruction of fn -> index in low->insts */
-    uint64_t local_base;
+    uint64_t local_base, shared_base;
     uint32_t depth;
 };
 
@@ -159,7 +159,8 @@ struct low {
 
     /* the target */
     uint32_t width, groups;
-    bool avx512, avx512_fp16;
+    bool avx512;
+    char cpu[64], *features;
     uint32_t threads, warps;
     uint32_t tail_lanes; /* of the last warp; 0 = full */
 
@@ -171,7 +172,7 @@ struct low {
     WEIR_VEC(struct low_loop) loops;
     struct low_piece *pieces;
     size_t reg_words, block_words;
-    uint64_t local_bytes;
+    uint64_t local_bytes, shared_total;
     uint32_t barriers;
     bool any_exit_partial, uses_ftz, uses_f32_no_ftz, uses_f64, all_ftz;
     bool irreducible;

@@ -135,6 +135,12 @@ static uint32_t new_frame(struct low *l, const struct weir_ptx_function *f, uint
         new_reg(l, f->regs[i].type);
     fr.cc_reg = new_reg(l, WEIR_PTX_PRED);
     fr.flat = low_alloc(l, sizeof(uint32_t) * (f->inst_count + 1));
+    fr.shared_base = WEIR_ALIGN_UP(l->shared_total, 128u);
+    for (size_t k = 0; k < l->frames.count; k++)
+        if (l->frames.items[k].fn == f)
+            fr.shared_base = l->frames.items[k].shared_base;
+    if (f->shared_bytes && fr.shared_base + f->shared_bytes > l->shared_total)
+        l->shared_total = fr.shared_base + f->shared_bytes;
     fr.local_base = (l->local_bytes + 15) & ~(uint64_t)15;
     l->local_bytes = fr.local_base + f->local_bytes;
     if (!weir_vec_push(&l->frames, fr))
@@ -145,10 +151,9 @@ static uint32_t new_frame(struct low *l, const struct weir_ptx_function *f, uint
 static int32_t reg_param(struct low *l, uint32_t frame, const struct weir_ptx_var *v)
 {
     const struct weir_ptx_function *f = l->frames.items[frame].fn;
-    for (size_t i = 0; i < f->reg_count; i++)
-        if (strcmp(f->regs[i].name, v->name) == 0)
-            return l->frames.items[frame].reg_base + (int32_t)i;
-    low_refuse(l, NULL, "parameter register that is not declared");
+    if (v->reg_index < 0 || (size_t)v->reg_index >= f->reg_count)
+        low_refuse(l, NULL, "parameter register that is not declared");
+    return l->frames.items[frame].reg_base + v->reg_index;
 }
 
 static int32_t param_reg(struct low *l, uint32_t frame, const struct weir_ptx_var *v)
@@ -419,11 +424,11 @@ static bool ends_block(const struct low_inst *i)
     }
 }
 
-static const struct weir_ptx_operand *brx_targets(struct low *l, const struct weir_ptx_inst *p)
+static const struct weir_ptx_table *brx_targets(struct low *l, const struct weir_ptx_inst *p)
 {
     for (unsigned k = 0; k < p->operand_count; k++)
-        if (p->operands[k].kind == WEIR_PTX_OPERAND_VECTOR)
-            return &p->operands[k];
+        if (p->operands[k].kind == WEIR_PTX_OPERAND_TABLE)
+            return p->operands[k].table;
     low_refuse(l, p, "branch table");
 }
 
@@ -443,9 +448,9 @@ static void mark_leaders(struct low *l, uint64_t *leader)
                 low_refuse(l, i->p, "branch without a label");
             low_bit_set(leader, label_target(l, i, i->p->operands[0].label));
         } else if (i->p->opcode == WEIR_PTX_OP_brx) {
-            const struct weir_ptx_operand *t = brx_targets(l, i->p);
-            for (unsigned k = 0; k < t->count; k++)
-                low_bit_set(leader, label_target(l, i, t->elements[k].label));
+            const struct weir_ptx_table *t = brx_targets(l, i->p);
+            for (size_t k = 0; k < t->count; k++)
+                low_bit_set(leader, label_target(l, i, t->labels[k]));
         }
     }
 }
@@ -478,12 +483,12 @@ static void end_block(struct low *l, struct low_block *b, const uint32_t *block_
         b->term = guard >= 0 && to != next ? LOW_TERM_COND : LOW_TERM_FALL;
         set_succ(l, b, b->term == LOW_TERM_COND ? 2 : 1, to, next);
     } else if (i->p->opcode == WEIR_PTX_OP_brx) {
-        const struct weir_ptx_operand *t = brx_targets(l, i->p);
+        const struct weir_ptx_table *t = brx_targets(l, i->p);
         b->term = LOW_TERM_BRX;
-        b->succ_count = t->count;
+        b->succ_count = (uint32_t)t->count;
         b->succ = low_alloc(l, t->count * sizeof *b->succ);
-        for (unsigned k = 0; k < t->count; k++)
-            b->succ[k] = block_of[label_target(l, i, t->elements[k].label)];
+        for (size_t k = 0; k < t->count; k++)
+            b->succ[k] = block_of[label_target(l, i, t->labels[k])];
     } else if (i->p->opcode == WEIR_PTX_OP_trap) {
         b->term = LOW_TERM_TRAP;
         set_succ(l, b, 0, 0, 0);
@@ -558,6 +563,7 @@ static void count_reg(void *ctx, int32_t reg, enum low_visit what)
 
 void low_program_build(struct low *l)
 {
+    l->shared_total = l->kernel->module->shared_bytes;
     new_frame(l, l->kernel, 0, NULL, 0);
     flatten(l, 0);
     push(l, (struct low_inst){.p = &end_of_kernel});
@@ -573,4 +579,17 @@ void low_program_build(struct low *l)
 uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir_ptx_var *var)
 {
     return l->frames.items[frame].local_base + var->offset;
+}
+
+uint32_t low_static_shared(const struct low *l) { return (uint32_t)l->shared_total; }
+
+/* Module variables first, then those of each function; `extern .shared x[]` begins behind all of them. */
+uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var)
+{
+    if (var->bytes == 0)
+        return WEIR_ALIGN_UP(l->shared_total, 16u);
+    for (size_t k = 0; k < l->frames.count && var->function; k++)
+        if (l->frames.items[k].fn == var->function)
+            return l->frames.items[k].shared_base + var->offset;
+    return var->offset;
 }

@@ -1,0 +1,177 @@
+/* The compiler library's only exported symbol, and one compilation from request to result.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <llvm-c/Core.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "codegen/lower/lower.h"
+
+#define ARENA_LIMIT (1u << 30)
+
+void low_refuse(struct low *l, const struct weir_ptx_inst *i, const char *why)
+{
+    char name[128] = "";
+    if (i && i->suffix)
+        weir_ptx_inst_name(i, name, sizeof name);
+    snprintf(l->result->message, sizeof l->result->message, "%s%s%.100s", name, *name && why ? ": " : "", why ? why : "");
+    l->error = WEIR_ERR_NOT_SUPPORTED;
+    longjmp(l->refuse, 1);
+}
+
+void low_no_memory(struct low *l)
+{
+    snprintf(l->result->message, sizeof l->result->message, "out of memory");
+    l->error = WEIR_ERR_MEMORY_ALLOCATION;
+    longjmp(l->refuse, 1);
+}
+
+/* FTZ and DAZ for the whole kernel when every f32 instruction asks for it and no f64 one would notice. */
+static void float_mode(struct low *l)
+{
+    for (size_t k = 0; k < l->insts.count; k++) {
+        const struct weir_ptx_inst *p = l->insts.items[k].p;
+        if (!p || l->insts.items[k].kind != LOW_PTX)
+            continue;
+        bool f32 = p->type[0] == WEIR_PTX_F32 || p->type[1] == WEIR_PTX_F32, moves = false;
+        switch (p->opcode) {
+        case WEIR_PTX_OP_mov: case WEIR_PTX_OP_ld: case WEIR_PTX_OP_st: case WEIR_PTX_OP_selp: case WEIR_PTX_OP_testp:
+        case WEIR_PTX_OP_copysign: case WEIR_PTX_OP_neg: case WEIR_PTX_OP_abs:
+            moves = true;
+            break;
+        default:
+            break;
+        }
+        if (moves)
+            continue;
+        bool half = p->type[0] == WEIR_PTX_F16 || p->type[0] == WEIR_PTX_F16X2 || p->type[1] == WEIR_PTX_F16 ||
+                    p->type[0] == WEIR_PTX_BF16 || p->type[0] == WEIR_PTX_BF16X2 || p->type[1] == WEIR_PTX_BF16;
+        if (p->type[0] == WEIR_PTX_F64 || p->type[1] == WEIR_PTX_F64 || half)
+            l->uses_f64 = true;
+        bool converts = p->opcode == WEIR_PTX_OP_cvt && !weir_ptx_type_is_float(p->type[1]);
+        if (f32 && p->ftz)
+            l->uses_ftz = true;
+        else if (f32 && !converts)
+            l->uses_f32_no_ftz = true;
+    }
+    l->all_ftz = l->uses_ftz && !l->uses_f32_no_ftz && !l->uses_f64;
+}
+
+static void fill_meta(struct low *l)
+{
+    struct weir_jit_meta *m = &l->result->meta;
+    m->kernel_abi = WEIR_KERNEL_ABI;
+    m->local_bytes_per_thread = (uint32_t)l->local_bytes;
+    m->static_shared_bytes = low_static_shared(l);
+    m->mxcsr = l->all_ftz ? 0x1f80u | 0x8040u : 0;
+}
+
+static void compile_guarded(struct low *l)
+{
+    const uint32_t *b = l->request->block;
+    l->threads = b[0] * b[1] * b[2];
+    if (l->threads == 0 || l->threads > 1024)
+        low_refuse(l, NULL, "block of this size");
+    l->warps = (l->threads + LOW_LANES - 1) / LOW_LANES;
+    l->tail_lanes = l->threads % LOW_LANES;
+    low_target_init(l);
+    low_program_build(l);
+    l->local_bytes = WEIR_ALIGN_UP(l->local_bytes, (uint64_t)16);
+    float_mode(l);
+    low_cfg_order(l);
+    if (l->irreducible)
+        low_refuse(l, NULL, "irreducible control flow");
+    low_liveness(l);
+    low_shapes(l);
+    low_emit_kernel(l);
+    fill_meta(l);
+    low_optimise_and_emit(l);
+}
+
+static void finish(struct low *l)
+{
+    if (l->b)
+        LLVMDisposeBuilder(l->b);
+    if (l->module)
+        LLVMDisposeModule(l->module);
+    if (l->machine)
+        LLVMDisposeTargetMachine(l->machine);
+    if (l->ctx)
+        LLVMContextDispose(l->ctx);
+    weir_vec_finish(&l->insts);
+    weir_vec_finish(&l->frames);
+    weir_vec_finish(&l->regs);
+    weir_vec_finish(&l->blocks);
+    weir_vec_finish(&l->loops);
+    weir_arena_finish(&l->arena);
+    weir_free(l);
+}
+
+static enum weir_err compile(const struct weir_jit_request *request, struct weir_jit_result *result)
+{
+    struct low *l = weir_calloc(1, sizeof *l);
+    memset(result, 0, sizeof *result);
+    if (!l)
+        return WEIR_ERR_MEMORY_ALLOCATION;
+    l->request = request;
+    l->result = result;
+    l->kernel = request->kernel;
+    weir_arena_init(&l->arena, ARENA_LIMIT);
+    if (setjmp(l->refuse) == 0)
+        compile_guarded(l);
+    enum weir_err err = l->error;
+    finish(l);
+    return err;
+}
+
+static void release(struct weir_jit_result *result)
+{
+    weir_free(result->object);
+    weir_free(result->report);
+    result->object = NULL;
+    result->report = NULL;
+    result->object_bytes = 0;
+}
+
+static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes, unsigned depth)
+{
+    for (size_t k = 0; k < f->inst_count; k++) {
+        const struct weir_ptx_inst *i = &f->insts[k];
+        const char *why = NULL;
+        if (!low_check_inst(i, &why)) {
+            weir_ptx_inst_name(i, message, bytes);
+            return false;
+        }
+        if (i->opcode != WEIR_PTX_OP_call)
+            continue;
+        if (!i->call || !i->call->callee) {
+            snprintf(message, bytes, "indirect call (line %d)", i->line);
+            return false;
+        }
+        if (depth >= 32) {
+            snprintf(message, bytes, "recursion (line %d)", i->line);
+            return false;
+        }
+        if (!i->call->callee->is_extern && !check_function(i->call->callee, message, bytes, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+static enum weir_err check(const struct weir_ptx_function *kernel, char *message, size_t bytes)
+{
+    if (bytes)
+        message[0] = 0;
+    check_function(kernel, message, bytes, 0);
+    return WEIR_OK;
+}
+
+static const struct weir_jit_api api = {
+    .abi = WEIR_JIT_ABI,
+    .llvm_version = LLVM_VERSION_STRING,
+    .compile = compile,
+    .release = release,
+    .check = check,
+};
+
+const WEIR_EXPORT struct weir_jit_api *weir_jit_entry(void) { return &api; }
