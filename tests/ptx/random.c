@@ -8,7 +8,7 @@
 
 #include "ptx/harness.h"
 
-#define PROGRAMS  120
+#define PROGRAMS  200
 #define VARIABLES 6
 #define NODES_MAX 160
 #define DEPTH_MAX 4
@@ -43,7 +43,12 @@ enum kind {
     K_LOOP,
     K_BREAK,
     K_CONTINUE,
-    K_EXIT
+    K_EXIT,
+    /* only where all threads of the block that are left come together */
+    K_EXCHANGE, /* with the next thread, through shared memory and barriers */
+    K_SHUFFLE,
+    K_BALLOT,
+    K_REPEAT, /* a loop of the same count for all */
 };
 
 struct node {
@@ -57,7 +62,8 @@ struct node {
 
 struct random_program {
     struct node nodes[NODES_MAX];
-    int count, loops, first;
+    int count, first;
+    bool exits; /* threads may leave: then no warp instructions, which would name them */
     struct rng rng;
 };
 
@@ -66,9 +72,9 @@ static uint32_t pick(struct random_program *p, uint32_t n)
     return (uint32_t)(rng_next(&p->rng) >> 20) % n;
 }
 
-static int make_list(struct random_program *p, int depth, int in_loop);
+static int make_list(struct random_program *p, int depth, int in_loop, bool together);
 
-static int make_node(struct random_program *p, int depth, int in_loop)
+static int make_node(struct random_program *p, int depth, int in_loop, bool together)
 {
     int index = p->count++;
     struct node *n = &p->nodes[index];
@@ -82,17 +88,26 @@ static int make_node(struct random_program *p, int depth, int in_loop)
     n->value = pick(p, 2) ? pick(p, 64) : (uint32_t)rng_next(&p->rng);
     n->first = n->other = n->next = -1;
     n->id = index;
-    if (r < 18 && depth < DEPTH_MAX) {
+    if (together && pick(p, 4) == 0) {
+        static const enum kind kinds[] = {K_EXCHANGE, K_SHUFFLE, K_BALLOT, K_REPEAT};
+
+        n->kind = kinds[pick(p, 4)];
+        if ((p->exits && (n->kind == K_SHUFFLE || n->kind == K_BALLOT)) ||
+            (n->kind == K_REPEAT && depth > 1))
+            n->kind = K_EXCHANGE;
+        if (n->kind == K_REPEAT)
+            n->first = make_list(p, depth + 1, 0, true);
+    } else if (r < 18 && depth < DEPTH_MAX) {
         n->kind = K_IF;
-        n->first = make_list(p, depth + 1, in_loop);
+        n->first = make_list(p, depth + 1, in_loop, false);
         if (pick(p, 2))
-            n->other = make_list(p, depth + 1, in_loop);
+            n->other = make_list(p, depth + 1, in_loop, false);
     } else if (r < 28 && depth < DEPTH_MAX - 1) {
         n->kind = K_LOOP;
-        n->first = make_list(p, depth + 1, 1);
+        n->first = make_list(p, depth + 1, 1, false);
     } else if (r < 33 && in_loop) {
         n->kind = pick(p, 2) ? K_BREAK : K_CONTINUE;
-    } else if (r < 35) {
+    } else if (r < 35 && p->exits) {
         n->kind = K_EXIT;
     } else {
         n->kind = (enum kind)pick(p, K_LAST_OP + 1);
@@ -100,13 +115,13 @@ static int make_node(struct random_program *p, int depth, int in_loop)
     return index;
 }
 
-static int make_list(struct random_program *p, int depth, int in_loop)
+static int make_list(struct random_program *p, int depth, int in_loop, bool together)
 {
-    uint32_t n = 1 + pick(p, 6);
+    uint32_t n = 1 + pick(p, 6) + (depth == 0 ? 4 : 0);
     int first = -1, last = -1;
 
     for (uint32_t i = 0; i < n && p->count < NODES_MAX - 10; i++) {
-        int node = make_node(p, depth, in_loop);
+        int node = make_node(p, depth, in_loop, together);
 
         if (last < 0)
             first = node;
@@ -120,7 +135,8 @@ static int make_list(struct random_program *p, int depth, int in_loop)
 /* ---- running it ---- */
 
 struct thread {
-    uint32_t v[VARIABLES], cells[CELLS], shared;
+    uint32_t v[VARIABLES], cells[CELLS], shared, outbox;
+    bool left;
 };
 
 enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_EXIT };
@@ -199,41 +215,92 @@ static uint32_t value_of(const struct node *n, struct thread *t)
     }
 }
 
+static enum flow run_list(const struct random_program *p, int first, struct thread *t);
+
+static enum flow run_node(const struct random_program *p, const struct node *n, struct thread *t)
+{
+    enum flow f = FLOW_ON;
+
+    switch (n->kind) {
+    case K_IF:
+        return run_list(p, t->v[n->a] < t->v[n->b] ? n->first : n->other, t);
+    case K_LOOP:
+        for (uint32_t k = t->v[n->a] % 5; k > 0; k--) {
+            f = run_list(p, n->first, t);
+            if (f == FLOW_BREAK || f == FLOW_EXIT)
+                break;
+        }
+        return f == FLOW_EXIT ? f : FLOW_ON;
+    case K_BREAK:
+        return t->v[n->a] & 1 ? FLOW_BREAK : FLOW_ON;
+    case K_CONTINUE:
+        return t->v[n->a] & 2 ? FLOW_CONTINUE : FLOW_ON;
+    case K_EXIT:
+        return t->v[n->a] % 16 == 3 ? FLOW_EXIT : FLOW_ON;
+    default:
+        t->v[n->d] = value_of(n, t);
+        return FLOW_ON;
+    }
+}
+
 static enum flow run_list(const struct random_program *p, int first, struct thread *t)
+{
+    enum flow f = FLOW_ON;
+
+    for (int i = first; i >= 0 && f == FLOW_ON; i = p->nodes[i].next)
+        f = run_node(p, &p->nodes[i], t);
+    return f;
+}
+
+/* One statement that the block's threads meet in. */
+static void run_together(const struct node *n, struct thread *t, uint32_t count)
+{
+    static uint32_t result[1024];
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!t[i].left && n->kind == K_EXCHANGE)
+            t[i].outbox = t[i].v[n->a];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t warp = i / 32 * 32;
+
+        result[i] = 0;
+        if (n->kind == K_EXCHANGE)
+            result[i] = t[(i + 1) % count].outbox;
+        else if (n->kind == K_SHUFFLE)
+            result[i] = t[warp + (t[i].v[n->b] & 3)].v[n->a];
+        for (uint32_t lane = 0; n->kind == K_BALLOT && lane < 32 && warp + lane < count; lane++)
+            result[i] |= (t[warp + lane].v[n->a] & 1) << lane;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!t[i].left)
+            t[i].v[n->d] = result[i];
+    }
+}
+
+static void run_block(const struct random_program *p, int first, struct thread *t, uint32_t count)
 {
     for (int i = first; i >= 0; i = p->nodes[i].next) {
         const struct node *n = &p->nodes[i];
-        enum flow f = FLOW_ON;
 
         switch (n->kind) {
-        case K_IF:
-            f = run_list(p, t->v[n->a] < t->v[n->b] ? n->first : n->other, t);
+        case K_REPEAT:
+            for (uint32_t k = 0; k < n->value % 3 + 1; k++)
+                run_block(p, n->first, t, count);
             break;
-        case K_LOOP:
-            for (uint32_t k = t->v[n->a] % 5; k > 0; k--) {
-                f = run_list(p, n->first, t);
-                if (f == FLOW_BREAK || f == FLOW_EXIT)
-                    break;
-            }
-            f = f == FLOW_EXIT ? f : FLOW_ON;
-            break;
-        case K_BREAK:
-            f = t->v[n->a] & 1 ? FLOW_BREAK : FLOW_ON;
-            break;
-        case K_CONTINUE:
-            f = t->v[n->a] & 2 ? FLOW_CONTINUE : FLOW_ON;
-            break;
-        case K_EXIT:
-            f = t->v[n->a] % 16 == 3 ? FLOW_EXIT : FLOW_ON;
+        case K_EXCHANGE:
+        case K_SHUFFLE:
+        case K_BALLOT:
+            run_together(n, t, count);
             break;
         default:
-            t->v[n->d] = value_of(n, t);
+            for (uint32_t k = 0; k < count; k++) {
+                if (!t[k].left && run_node(p, n, &t[k]) == FLOW_EXIT)
+                    t[k].left = true;
+            }
             break;
         }
-        if (f != FLOW_ON)
-            return f;
     }
-    return FLOW_ON;
 }
 
 /* ---- writing it ---- */
@@ -321,6 +388,20 @@ static void op_text(struct text *t, const struct node *n)
         else
             text_add(t, "st.local.u32 [a1], v%d; mov.u32 v%d, v%d;\n", n->b, n->d, n->a);
         break;
+    case K_EXCHANGE:
+        text_add(t,
+                 "st.shared.u32 [outbox], v%d; barrier.sync 0; ld.shared.u32 v%d, [inbox]; "
+                 "barrier.sync 0;\n",
+                 n->a, n->d);
+        break;
+    case K_SHUFFLE:
+        text_add(t, "and.b32 t0, v%d, 3; shfl.sync.idx.b32 v%d, v%d, t0, 31, -1;\n", n->b, n->d,
+                 n->a);
+        break;
+    case K_BALLOT:
+        text_add(t, "and.b32 t0, v%d, 1; setp.ne.u32 q, t0, 0; vote.sync.ballot.b32 v%d, q, -1;\n",
+                 n->a, n->d);
+        break;
     default:
         text_add(t,
                  "ld.shared.u32 t0, [slot]; add.u32 t0, t0, v%d; st.shared.u32 [slot], t0; xor.b32 "
@@ -351,6 +432,12 @@ static void list_text(struct text *t, const struct random_program *p, int first,
             text_add(t, "NEXT%d: sub.u32 k%d, k%d, 1; bra HEAD%d;\nAFTER%d:\n", n->id, n->id, n->id,
                      n->id, n->id);
             break;
+        case K_REPEAT:
+            text_add(t, "mov.u32 k%d, %u;\nHEAD%d:\n", n->id, n->value % 3 + 1, n->id);
+            list_text(t, p, n->first, -1);
+            text_add(t, "sub.u32 k%d, k%d, 1; setp.ne.u32 q, k%d, 0; @q bra HEAD%d;\n", n->id,
+                     n->id, n->id, n->id);
+            break;
         case K_BREAK:
             text_add(t, "and.b32 t0, v%d, 1; setp.ne.u32 q, t0, 0; @q bra AFTER%d;\n", n->a, loop);
             break;
@@ -369,21 +456,26 @@ static void list_text(struct text *t, const struct random_program *p, int first,
 
 static void program_text(struct text *t, const struct random_program *p)
 {
-    text_add(t,
-             ".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 s[4096];\n"
-             ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n"
-             ".reg .pred q; .reg .b32 t<2>, v<%d>, k<%d>, i, g; .reg .b64 a<3>, in, out, cells, "
-             "slot; .reg .f32 f<3>;\n"
-             ".local .align 16 .b8 arr[%d];\n"
-             "ld.param.u64 in, [pin]; ld.param.u64 out, [pout]; mov.u32 i, %%tid.x; mov.u32 t0, "
-             "%%ctaid.x; mov.u32 t1, %%ntid.x;\n"
-             "mad.lo.s32 g, t0, t1, i; mul.wide.u32 a1, g, 4; add.s64 in, in, a1; mul.wide.u32 a1, "
-             "g, %d; add.s64 out, out, a1;\n"
-             "mov.u64 cells, arr; mul.wide.u32 a1, i, 4; mov.u64 slot, s; add.s64 slot, slot, a1; "
-             "ld.global.u32 v0, [in];\n"
-             "st.shared.u32 [slot], v0; mov.u32 v1, i; mov.u32 v2, 17; mov.u32 v3, t0; xor.b32 v4, "
-             "v0, i; shr.u32 v5, v0, 16;\n",
-             VARIABLES, NODES_MAX, CELLS * 4, (VARIABLES + 1) * 4);
+    text_add(
+        t,
+        ".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 s[4096];\n.shared "
+        ".align 4 .b8 box[4096];\n"
+        ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n"
+        ".reg .pred q; .reg .b32 t<2>, v<%d>, k<%d>, i, g; .reg .b64 a<3>, in, out, cells, "
+        "slot, outbox, inbox; .reg .f32 f<3>;\n"
+        ".local .align 16 .b8 arr[%d];\n"
+        "ld.param.u64 in, [pin]; ld.param.u64 out, [pout]; mov.u32 i, %%tid.x; mov.u32 t0, "
+        "%%ctaid.x; mov.u32 t1, %%ntid.x;\n"
+        "mad.lo.s32 g, t0, t1, i; mul.wide.u32 a1, g, 4; add.s64 in, in, a1; mul.wide.u32 a1, "
+        "g, %d; add.s64 out, out, a1;\n"
+        "mov.u64 cells, arr; mul.wide.u32 a1, i, 4; mov.u64 slot, s; add.s64 slot, slot, a1; "
+        "ld.global.u32 v0, [in];\n"
+        "add.u32 t0, i, 1; rem.u32 t0, t0, t1; mul.wide.u32 a2, t0, 4; mov.u64 inbox, box; add.s64 "
+        "outbox, inbox, a1; add.s64 inbox, inbox, a2;\n"
+        "st.shared.u32 [slot], v0; st.shared.u32 [outbox], v0; mov.u32 t0, %%ctaid.x; bar.sync 0;\n"
+        " mov.u32 v1, i; mov.u32 v2, 17; mov.u32 v3, t0; xor.b32 v4, "
+        "v0, i; shr.u32 v5, v0, 16;\n",
+        VARIABLES, NODES_MAX, CELLS * 4, (VARIABLES + 1) * 4);
     for (int c = 0; c < CELLS; c++)
         text_add(t, "st.local.u32 [arr + %d], v%d;\n", c * 4, c % VARIABLES);
     list_text(t, p, p->first, -1);
@@ -402,26 +494,31 @@ static void start_thread(struct thread *t, uint32_t x, uint32_t i, uint32_t bloc
     memcpy(t->v, v, sizeof v);
     for (int c = 0; c < CELLS; c++)
         t->cells[c] = v[c % VARIABLES];
-    t->shared = x;
+    t->shared = t->outbox = x;
+    t->left = false;
 }
 
 static bool check(struct run *r, enum target t, const struct random_program *p, const char *name,
                   const uint32_t *in, const uint32_t *out, uint32_t threads, uint32_t grid)
 {
-    for (uint32_t g = 0; g < threads * grid; g++) {
-        const uint32_t *got = out + (size_t)g * (VARIABLES + 1);
-        struct thread want;
+    static struct thread want[1024];
 
-        start_thread(&want, in[g], g % threads, g / threads);
-        (void)run_list(p, p->first, &want);
-        for (int v = 0; v <= VARIABLES; v++) {
-            uint32_t w = v < VARIABLES ? want.v[v] : want.shared;
+    for (uint32_t b = 0; b < grid; b++) {
+        for (uint32_t i = 0; i < threads; i++)
+            start_thread(&want[i], in[b * threads + i], i, b);
+        run_block(p, p->first, want, threads);
+        for (uint32_t i = 0; i < threads; i++) {
+            const uint32_t *got = out + ((size_t)b * threads + i) * (VARIABLES + 1);
 
-            if (got[v] == w)
-                continue;
-            run_fail(r, t, name, "%u threads, block %u thread %u variable %d: want %x, got %x",
-                     threads, g / threads, g % threads, v, w, got[v]);
-            return false;
+            for (int v = 0; v <= VARIABLES; v++) {
+                uint32_t w = v < VARIABLES ? want[i].v[v] : want[i].shared;
+
+                if (got[v] == w)
+                    continue;
+                run_fail(r, t, name, "%u threads, block %u thread %u variable %d: want %x, got %x",
+                         threads, b, i, v, w, got[v]);
+                return false;
+            }
         }
     }
     return true;
@@ -473,7 +570,8 @@ void random_run(struct run *r)
             continue;
         }
         rng_seed_name(&p->rng, name);
-        p->first = make_list(p, 0, 0);
+        p->exits = pick(p, 2) == 0;
+        p->first = make_list(p, 0, 0, true);
         program_text(&text, p);
         if (r->list)
             printf("%s\n", name);
