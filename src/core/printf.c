@@ -207,3 +207,10 @@ void weir_printf_drain(struct weir_printf_buffer *b)
     write_locked(b);
     weir_lock_release(&b->lock);
 }
+
+void weir_printf_buffer_finish(struct weir_printf_buffer *b)
+{
+    weir_free(b->text);
+    b->text = NULL;
+    b->cap = 0;
+}

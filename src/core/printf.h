@@ -33,5 +33,6 @@ int weir_printf_format(char *out, size_t out_bytes, const char *format, size_t f
 /* Appends; writes out first when it would pass `limit`. */
 void weir_printf_append(struct weir_printf_buffer *b, const char *text, size_t n, size_t limit);
 void weir_printf_drain(struct weir_printf_buffer *b);
+void weir_printf_buffer_finish(struct weir_printf_buffer *b);
 
 #endif
