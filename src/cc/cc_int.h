@@ -49,7 +49,7 @@ struct cc {
     WEIR_VEC(unsigned) sms;
     struct cc_args all;    /* for every compilation: -I -D ... */
     struct cc_args host;   /* host compilations only: -O -g -W -f -Xcompiler ... */
-    struct cc_args device; /* device compilations only */
+    struct cc_args depend; /* -MD and the like: the pass that reads the source for the host */
     struct cc_args link;   /* -L -l -Wl ... in order */
     const char *output;
     const char *std_c, *std_cxx; /* whole arguments, NULL: the compiler's default */
@@ -72,6 +72,14 @@ bool cc_compile(struct cc *cc, const struct cc_input *in, size_t number, const c
 bool cc_link(struct cc *cc, char *const *objects, size_t count);
 /* run.c. Runs a[0] with these arguments, prints it when verbose; false unless it exits with 0. */
 bool cc_run(const struct cc *cc, struct cc_args *a);
+
+/* asm.c. Quick: may `path`, or what it includes, hold a special register with one percent sign in
+ * an asm template? Exact: the preprocessed text with those signs doubled, from weir_alloc; NULL
+ * when out of memory. */
+bool cc_asm_may_need_fix(const struct cc *cc, const char *path);
+char *cc_asm_fix(const char *text, size_t bytes, size_t *out_bytes);
+/* compile.c. The whole file, zero-terminated, from weir_alloc; NULL after a message. */
+char *cc_read_file(const char *path, size_t *bytes);
 
 void cc_error(const char *fmt, ...) WEIR_PRINTF(1, 2);
 

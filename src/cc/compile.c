@@ -10,10 +10,34 @@
 #include "cc/cc_int.h"
 #include "fatbin/fatbin.h"
 
-/* Both passes of a .cu file must see the same text: same macros, same order of folders. Ours come
- * before the program's own -I, which may name a toolkit's. */
-static void add_cuda_mode(struct cc *cc, struct cc_args *a)
+/* One pass over a .cu file: where it reads, and what belongs to it alone. */
+struct pass {
+    unsigned sm; /* of the device code; for the host any one of them */
+    bool device;
+    const char *source; /* the file itself, or its preprocessed and mended text */
+    char mended[PATH_MAX + 64];
+};
+
+/* Both passes must see the same text: same macros, same order of folders. Ours come before the
+ * program's own -I, which may name a toolkit's. */
+static void add_text(struct cc *cc, struct cc_args *a)
 {
+    cc_args_add(a, "-I%s", cc->paths.cc_include);
+    cc_args_add(a, "-I%s", cc->paths.cuda_include);
+    cc_args_add(a, "-include");
+    cc_args_add(a, "%s/weir_cuda.h", cc->paths.cc_include);
+    if (cc->per_thread)
+        cc_args_add(a, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    cc_args_copy(a, &cc->all);
+}
+
+static void add_pass(struct cc *cc, const struct pass *p, struct cc_args *a)
+{
+    cc_args_add(a, "%s", cc->paths.clang);
+    cc_args_add(a, "-x");
+    cc_args_add(a, "cuda"); /* for preprocessed text too: the driver takes .cui for the host */
+    cc_args_add(a, p->device ? "--cuda-device-only" : "--cuda-host-only");
+    cc_args_add(a, "--cuda-gpu-arch=sm_%u", p->sm);
     cc_args_add(a, "-nocudainc");
     cc_args_add(a, "-nocudalib");
     /* An installed toolkit must make no difference. */
@@ -21,60 +45,112 @@ static void add_cuda_mode(struct cc *cc, struct cc_args *a)
     /* The launch protocol and the registration calls of CUDA 10.1 and later. */
     cc_args_add(a, "-Xclang");
     cc_args_add(a, "-target-sdk-version=12.3");
-    cc_args_add(a, "-I%s", cc->paths.cc_include);
-    cc_args_add(a, "-I%s", cc->paths.cuda_include);
-    cc_args_add(a, "-include");
-    cc_args_add(a, "%s/weir_cuda.h", cc->paths.cc_include);
     if (cc->std_cxx)
         cc_args_add(a, "-std=%s", cc->std_cxx);
     if (cc->per_thread) {
         cc_args_add(a, "-Xclang"); /* clang's driver passes it on for HIP only */
         cc_args_add(a, "-fgpu-default-stream=per-thread");
-        cc_args_add(a, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     }
     if (cc->fast_math)
         cc_args_add(a, "-fgpu-approx-transcendentals");
-    cc_args_copy(a, &cc->all);
+    if (p->device) {
+        cc_args_add(a, "-Xclang");
+        cc_args_add(a, "-target-feature");
+        cc_args_add(a, "-Xclang");
+        cc_args_add(a, "%s", p->sm >= 90 ? CC_PTX_FEATURE_NEW : CC_PTX_FEATURE);
+        /* As nvcc: -O is for the host, device code is optimised unless it is to be debugged. */
+        cc_args_add(a, cc->device_debug ? "-O0" : "-O3");
+        cc_args_add(a, "-w"); /* the host pass reads the same text and warns */
+    } else {
+        cc_args_copy(a, &cc->host);
+    }
 }
 
-static bool compile_device(struct cc *cc, const struct cc_input *in, unsigned sm, const char *ptx)
+static bool write_file(const char *path, const void *data, size_t bytes)
 {
+    FILE *f = fopen(path, "wb");
+    const bool ok = f && fwrite(data, 1, bytes, f) == bytes;
+    if ((f && fclose(f)) || !ok) {
+        cc_error("can not write %s", path);
+        return false;
+    }
+    return true;
+}
+
+/* Sets the pass's source: the file, or its preprocessed text with asm templates mended. */
+static bool prepare(struct cc *cc, const struct cc_input *in, size_t number, const char *output,
+                    struct pass *p)
+{
+    p->source = in->path;
+    if (!cc_asm_may_need_fix(cc, in->path))
+        return true;
+    snprintf(p->mended, sizeof p->mended, "%s/%zu-%s-%u.cu", cc->temp, number,
+             p->device ? "device" : "host", p->sm);
     struct cc_args a = {0};
-    cc_args_add(&a, "%s", cc->paths.clang);
-    cc_args_add(&a, "-x");
-    cc_args_add(&a, "cuda");
-    cc_args_add(&a, "--cuda-device-only");
-    cc_args_add(&a, "--cuda-gpu-arch=sm_%u", sm);
-    add_cuda_mode(cc, &a);
-    cc_args_add(&a, "-Xclang");
-    cc_args_add(&a, "-target-feature");
-    cc_args_add(&a, "-Xclang");
-    cc_args_add(&a, "%s", sm >= 90 ? CC_PTX_FEATURE_NEW : CC_PTX_FEATURE);
+    add_pass(cc, p, &a);
+    add_text(cc, &a);
+    if (!p->device && cc->depend.v.count) {
+        cc_args_add(&a, "-MT"); /* what depends is the object; an -MT of the user's adds to it */
+        cc_args_add(&a, "%s", output);
+        cc_args_copy(&a, &cc->depend);
+    }
+    cc_args_add(&a, "-E");
+    cc_args_add(&a, "%s", in->path);
+    cc_args_add(&a, "-o");
+    cc_args_add(&a, "%s", p->mended);
+    bool ok = cc_run(cc, &a);
+    cc_args_finish(&a);
+    p->source = p->mended;
+    if (!ok || cc->dry_run)
+        return ok;
+    size_t bytes = 0, mended_bytes = 0;
+    char *text = cc_read_file(p->mended, &bytes);
+    char *mended = text ? cc_asm_fix(text, bytes, &mended_bytes) : NULL;
+    ok = mended && write_file(p->mended, mended, mended_bytes);
+    weir_free(text);
+    weir_free(mended);
+    return ok;
+}
+
+/* The options of text belong to whichever step reads the file itself. */
+static void add_source(struct cc *cc, const struct pass *p, struct cc_args *a, const char *output)
+{
+    if (p->source != p->mended) {
+        add_text(cc, a);
+        if (!p->device)
+            cc_args_copy(a, &cc->depend);
+    }
+    cc_args_add(a, p->device ? "-S" : "-c");
+    cc_args_add(a, "%s", p->source);
+    cc_args_add(a, "-o");
+    cc_args_add(a, "%s", output);
+}
+
+static bool compile_device(struct cc *cc, const struct cc_input *in, size_t number, unsigned sm,
+                           const char *ptx)
+{
+    struct pass p = {.sm = sm, .device = true};
+    if (!prepare(cc, in, number, ptx, &p))
+        return false;
+    struct cc_args a = {0};
+    add_pass(cc, &p, &a);
     cc_args_add(&a, "-Xclang");
     cc_args_add(&a, "-mlink-builtin-bitcode");
     cc_args_add(&a, "-Xclang");
     cc_args_add(&a, "%s", cc->paths.devlib);
-    /* As nvcc: -O is for the host, device code is optimised unless it is to be debugged. */
-    cc_args_add(&a, cc->device_debug ? "-O0" : "-O3");
     if (cc->device_debug || cc->line_info)
         cc_args_add(&a, "-gline-tables-only");
     if (cc->no_fmad)
         cc_args_add(&a, "-ffp-contract=off");
     if (cc->fast_math)
         cc_args_add(&a, "-fcuda-flush-denormals-to-zero");
-    cc_args_copy(&a, &cc->device);
-    cc_args_add(&a, "-w"); /* the host pass reads the same text and warns */
-    cc_args_add(&a, "-S");
-    cc_args_add(&a, "%s", in->path);
-    cc_args_add(&a, "-o");
-    cc_args_add(&a, "%s", ptx);
+    add_source(cc, &p, &a, ptx);
     const bool ok = cc_run(cc, &a);
     cc_args_finish(&a);
     return ok;
 }
 
-/* The whole file, zero-terminated, from weir_alloc. */
-static char *read_file(const char *path, size_t *bytes)
+char *cc_read_file(const char *path, size_t *bytes)
 {
     FILE *f = fopen(path, "rb");
     char *text = NULL;
@@ -136,17 +212,6 @@ static bool check_externals(const char *source, const char *ptx)
     return ok;
 }
 
-static bool write_file(const char *path, const void *data, size_t bytes)
-{
-    FILE *f = fopen(path, "wb");
-    const bool ok = f && fwrite(data, 1, bytes, f) == bytes;
-    if ((f && fclose(f)) || !ok) {
-        cc_error("can not write %s", path);
-        return false;
-    }
-    return true;
-}
-
 static bool build_fatbin(struct cc *cc, const struct cc_input *in, size_t number, const char *path)
 {
     WEIR_VEC(struct weir_fatbin_input) texts = {0};
@@ -155,10 +220,10 @@ static bool build_fatbin(struct cc *cc, const struct cc_input *in, size_t number
         struct weir_fatbin_input t = {.sm = cc->sms.items[i], .name = in->path};
         char file[PATH_MAX + 64];
         snprintf(file, sizeof file, "%s/%zu-sm_%u.ptx", cc->temp, number, t.sm);
-        ok = compile_device(cc, in, t.sm, file);
+        ok = compile_device(cc, in, number, t.sm, file);
         if (!ok || cc->dry_run)
             continue;
-        t.ptx = read_file(file, &t.bytes);
+        t.ptx = cc_read_file(file, &t.bytes);
         const bool kept = t.ptx && weir_vec_push(&texts, t);
         ok = kept && check_externals(in->path, t.ptx);
         if (!kept)
@@ -180,30 +245,19 @@ static bool build_fatbin(struct cc *cc, const struct cc_input *in, size_t number
     return ok;
 }
 
-static void add_output(struct cc_args *a, const struct cc_input *in, const char *object)
+static bool compile_cuda_host(struct cc *cc, const struct cc_input *in, size_t number,
+                              const char *fatbin, const char *object)
 {
-    cc_args_add(a, "-c");
-    cc_args_add(a, "%s", in->path);
-    cc_args_add(a, "-o");
-    cc_args_add(a, "%s", object);
-}
-
-static bool compile_cuda_host(struct cc *cc, const struct cc_input *in, const char *fatbin,
-                              const char *object)
-{
+    struct pass p = {.sm = cc->sms.items[0]};
+    if (!prepare(cc, in, number, object, &p))
+        return false;
     struct cc_args a = {0};
-    cc_args_add(&a, "%s", cc->paths.clang);
-    cc_args_add(&a, "-x");
-    cc_args_add(&a, "cuda");
-    cc_args_add(&a, "--cuda-host-only");
-    cc_args_add(&a, "--cuda-gpu-arch=sm_%u", cc->sms.items[0]);
-    add_cuda_mode(cc, &a);
+    add_pass(cc, &p, &a);
     cc_args_add(&a, "-Xclang");
     cc_args_add(&a, "-fcuda-include-gpubinary");
     cc_args_add(&a, "-Xclang");
     cc_args_add(&a, "%s", fatbin);
-    cc_args_copy(&a, &cc->host);
-    add_output(&a, in, object);
+    add_source(cc, &p, &a, object);
     const bool ok = cc_run(cc, &a);
     cc_args_finish(&a);
     return ok;
@@ -223,7 +277,11 @@ static bool compile_plain(struct cc *cc, const struct cc_input *in, const char *
         cc_args_add(&a, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
     cc_args_copy(&a, &cc->all);
     cc_args_copy(&a, &cc->host);
-    add_output(&a, in, object);
+    cc_args_copy(&a, &cc->depend);
+    cc_args_add(&a, "-c");
+    cc_args_add(&a, "%s", in->path);
+    cc_args_add(&a, "-o");
+    cc_args_add(&a, "%s", object);
     const bool ok = cc_run(cc, &a);
     cc_args_finish(&a);
     return ok;
@@ -236,13 +294,14 @@ bool cc_compile(struct cc *cc, const struct cc_input *in, size_t number, const c
             cc_error("%s is no .cu file: there is no PTX to make of it", in->path);
             return false;
         }
-        return compile_device(cc, in, cc->sms.items[0], object);
+        return compile_device(cc, in, number, cc->sms.items[0], object);
     }
     if (in->language != CC_CUDA)
         return compile_plain(cc, in, object);
     char fatbin[PATH_MAX + 64];
     snprintf(fatbin, sizeof fatbin, "%s/%zu.fatbin", cc->temp, number);
-    return build_fatbin(cc, in, number, fatbin) && compile_cuda_host(cc, in, fatbin, object);
+    return build_fatbin(cc, in, number, fatbin) &&
+           compile_cuda_host(cc, in, number, fatbin, object);
 }
 
 bool cc_link(struct cc *cc, char *const *objects, size_t count)

@@ -96,7 +96,7 @@ int weir_cc_main(int argc, char **argv)
     weir_vec_finish(&cc.sms);
     cc_args_finish(&cc.all);
     cc_args_finish(&cc.host);
-    cc_args_finish(&cc.device);
+    cc_args_finish(&cc.depend);
     cc_args_finish(&cc.link);
     return ok ? 0 : 1;
 }

@@ -373,14 +373,14 @@ static bool parse_dependencies(struct cc *cc, struct cursor *c, bool *bad)
     static const char *const names[] = {"-MF", "-MT", "-MQ"};
     const char *arg = c->argv[c->i];
     if (!strcmp(arg, "-MD") || !strcmp(arg, "-MMD") || !strcmp(arg, "-MP")) {
-        cc_args_add(&cc->host, "%s", arg);
+        cc_args_add(&cc->depend, "%s", arg);
         return true;
     }
     for (size_t i = 0; i < 3 && !*bad; i++) {
         const char *v = value_of(c, names[i], false, bad);
         if (v) {
-            cc_args_add(&cc->host, "%s", names[i]);
-            cc_args_add(&cc->host, "%s", v);
+            cc_args_add(&cc->depend, "%s", names[i]);
+            cc_args_add(&cc->depend, "%s", v);
             return true;
         }
     }

@@ -127,6 +127,20 @@ WEIR_DOT(__dp2a_hi, "dp2a.hi.s32.s32", int, short2, char4)
 WEIR_DOT(__dp2a_hi, "dp2a.hi.u32.u32", unsigned int, ushort2, uchar4)
 #undef WEIR_DOT
 
+/* --- Programmatic launches (sm_90): the next kernel may start, the kernel before is complete ---
+ */
+
+#if __CUDA_ARCH__ >= 900
+static __device__ inline void cudaTriggerProgrammaticLaunchCompletion()
+{
+    __asm__ __volatile__("griddepcontrol.launch_dependents;" : : : "memory");
+}
+static __device__ inline void cudaGridDependencySynchronize()
+{
+    __asm__ __volatile__("griddepcontrol.wait;" : : : "memory");
+}
+#endif
+
 /* --- Address spaces -------------------------------------------------------------------------- */
 
 static __device__ inline unsigned int __isGlobal(const void *p)

@@ -46,6 +46,20 @@ has 'libcudart\.so\.13' out
 has ' -lm ' out
 if grep -q -- '-lcudart' out; then fail '-lcudart is passed on'; fi
 
+cat >g.cu <<'END'
+#define NOW(x) asm volatile("mov.u64 %0, %globaltimer;" : "=l"(x))
+__global__ void k(unsigned long long *p) { unsigned a; NOW(*p); asm volatile("mov.u32 %0, %%smid;" : "=r"(a)); *p += a;
+    asm volatile("exit;"); }
+int main() { const char *s = R"(asm("%lane" : ))"; return s[0] + '"'; }
+END
+accept "$WEIR" cc -ptx g.cu
+has 'mov\.u64 .*%globaltimer' g.ptx
+has 'mov\.u32 .*%smid' g.ptx
+accept "$WEIR" cc -c -MD -MF g.d g.cu -o g.o
+has '^g\.o: g\.cu' g.d
+accept "$WEIR" cc -c -MD -MF k.d k.cu -o k.o
+has '^k\.o: k\.cu' k.d
+
 expect 'no input files' "$WEIR" cc
 expect '-rdc=true is not supported' "$WEIR" cc -rdc=true k.cu
 expect 'unknown option -Zz' "$WEIR" cc -Zz k.cu
