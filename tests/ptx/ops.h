@@ -31,6 +31,7 @@ extern const size_t ops_int_count, ops_cvt_count, ops_float_count;
 
 /* ---- helpers for the tables (reference.c) ---- */
 __extension__ typedef __int128 i128;
+__extension__ typedef unsigned __int128 u128;
 
 enum rounding { RN, RZ, RM, RP };
 
