@@ -31,7 +31,7 @@ check() {
 
 build static -arch=sm_80 -Xcompiler -pthread
 build nopie -arch=sm_80 -Xcompiler -pthread,-fno-pie,-no-pie
-build shared -arch=sm_80 -cudart shared -Xcompiler -pthread
+build shared -arch=sm_80 -cudart shared -Xcompiler -pthread -Xlinker -rpath="$(dirname "$(command -v nvcc)")/../lib64"
 build old -Xfatbin -compress-mode=speed -gencode arch=compute_75,code=compute_75 -Xcompiler -pthread
 build plain -arch=sm_80 -Xfatbin -compress-mode=none -default-stream per-thread -Xcompiler -pthread
 build liblibrary.so -arch=sm_80 -DLIBRARY -shared -Xcompiler -fPIC
@@ -56,6 +56,11 @@ check opened-by-shared 0 "$program
 $library
 library: 0 bad
 program: 0 bad" ./shared open ./liblibrary.so
+# Where the program and the user say the real library is does not matter.
+export LD_LIBRARY_PATH=$(dirname "$(command -v nvcc)")/../lib64
+check shared-with-path 0 "$program
+program: 0 bad" ./shared
+unset LD_LIBRARY_PATH
 for form in static shared; do
     check $form-all 0 "$program
 program: 0 bad
