@@ -47,12 +47,23 @@ grep -q 'cudart shared' err || { echo "FAILED stripped: the message"; cat err; f
 check static 125 '' ./static
 grep -q 'linked statically' err || { echo "FAILED static: the message"; cat err; failed=1; }
 
+# Where `weir` itself has no sanitizer, which would insist on being the first to be preloaded:
+if [ -z "$SANITIZE" ]; then
 # An allocator of the user's, which counts: it is used, and everything works.
 export LD_PRELOAD=$PWD/lib/libmalloc.so
 check allocator 3 "$(lines program constructor; lines library constructor main; lines program main)" \
     ./pie "$PWD/lib/libfake.so"
 unset LD_PRELOAD
 [ "$(cat err)" = 'malloc used 1' ] || { echo "FAILED allocator"; cat err; failed=1; }
+
+# What the user has in these variables stays, in front.
+got=$(LD_PRELOAD=libm.so.6 bin/weir run sh -c 'echo $LD_PRELOAD')
+case $got in libm.so.6:*libweir-preload.so:*libweir.so) echo ok preload ;; *) echo "FAILED LD_PRELOAD: $got"; failed=1 ;; esac
+got=$(LD_PRELOAD='libm.so.6 /other/lib/libweir.so:/other/lib/libweir-preload.so' LD_AUDIT=/other/libweir-audit.so \
+    bin/weir run bin/weir run sh -c 'echo $LD_PRELOAD $LD_AUDIT' 2>/dev/null)
+want="libm.so.6:$PWD/lib/libweir-preload.so:$PWD/lib/libweir.so $PWD/lib/libweir-audit.so"
+[ "$got" = "$want" ] && echo ok nested || { echo "FAILED weir run in weir run: $got"; failed=1; }
+fi
 
 # No CUDA: nothing printed, status and streams untouched.
 check true 0 '' /bin/true
@@ -63,14 +74,6 @@ END
 [ "$(cat err)" = err ] || { echo FAILED stderr; failed=1; }
 check killed 137 '' sh -c 'kill -KILL $$'
 check not-found 127 '' ./no-such-program
-
-# What the user has in these variables stays, in front.
-got=$(LD_PRELOAD=libm.so.6 bin/weir run sh -c 'echo $LD_PRELOAD')
-case $got in libm.so.6:*libweir-preload.so:*libweir.so) echo ok preload ;; *) echo "FAILED LD_PRELOAD: $got"; failed=1 ;; esac
-got=$(LD_PRELOAD='libm.so.6 /other/lib/libweir.so:/other/lib/libweir-preload.so' LD_AUDIT=/other/libweir-audit.so \
-    bin/weir run bin/weir run sh -c 'echo $LD_PRELOAD $LD_AUDIT' 2>/dev/null)
-want="libm.so.6:$PWD/lib/libweir-preload.so:$PWD/lib/libweir.so $PWD/lib/libweir-audit.so"
-[ "$got" = "$want" ] && echo ok nested || { echo "FAILED weir run in weir run: $got"; failed=1; }
 
 got=$(GLIBC_TUNABLES=glibc.malloc.arena_max=2 bin/weir run sh -c 'echo $GLIBC_TUNABLES')
 case $got in glibc.malloc.arena_max=2:glibc.rtld.optional_static_tls=*) ;; *) echo "FAILED tunables: $got"; failed=1 ;; esac
