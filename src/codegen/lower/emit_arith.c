@@ -135,21 +135,31 @@ static LLVMValueRef ones(struct low *l, LLVMValueRef like, LLVMValueRef count)
     return sel(l, big, imm(l, like, -1), m);
 }
 
-static LLVMValueRef extract_field(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef pos,
-                                  LLVMValueRef len)
+/* Position and length: eight bits count; of the 64-bit forms all, as on hardware. */
+static LLVMValueRef field_bound(struct low *l, LLVMValueRef v, unsigned bits)
+{
+    if (bits == 32)
+        return LLVMBuildAnd(l->b, v, imm(l, v, 255), "");
+    return low_binary(l, "llvm.umin", v, imm(l, v, 255));
+}
+
+static LLVMValueRef extract_field(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                                  LLVMValueRef pos, LLVMValueRef len)
 {
     unsigned bits = low_bits_of(a);
-    pos = LLVMBuildAnd(l->b, pos, imm(l, pos, 255), "");
-    len = LLVMBuildAnd(l->b, len, imm(l, len, 255), "");
+    pos = field_bound(l, pos, bits);
+    len = field_bound(l, len, bits);
     if (!is_signed(p)) {
         LLVMValueRef out = cmp(l, LLVMIntUGE, pos, imm(l, pos, bits));
         LLVMValueRef k = low_resize(l, sel(l, out, imm(l, pos, 0), pos), bits, false);
         LLVMValueRef v = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, a, k, ""), ones(l, a, len), "");
         return sel(l, out, imm(l, a, 0), v);
     }
-    LLVMValueRef end = low_binary(l, "llvm.umin", LLVMBuildAdd(l->b, pos, len, ""), imm(l, pos, bits));
+    LLVMValueRef end =
+        low_binary(l, "llvm.umin", LLVMBuildAdd(l->b, pos, len, ""), imm(l, pos, bits));
     LLVMValueRef up = LLVMBuildSub(l->b, imm(l, pos, bits), end, "");
-    LLVMValueRef down = low_binary(l, "llvm.umin", LLVMBuildAdd(l->b, up, pos, ""), imm(l, pos, bits - 1));
+    LLVMValueRef down =
+        low_binary(l, "llvm.umin", LLVMBuildAdd(l->b, up, pos, ""), imm(l, pos, bits - 1));
     LLVMValueRef none = cmp(l, LLVMIntEQ, len, imm(l, len, 0));
     up = low_binary(l, "llvm.umin", up, imm(l, up, bits - 1));
     LLVMValueRef v = LLVMBuildShl(l->b, a, low_resize(l, up, bits, false), "");
@@ -157,16 +167,18 @@ static LLVMValueRef extract_field(struct low *l, const struct weir_ptx_inst *p, 
     return sel(l, none, imm(l, a, 0), v);
 }
 
-static LLVMValueRef insert_field(struct low *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef pos, LLVMValueRef len)
+static LLVMValueRef insert_field(struct low *l, LLVMValueRef a, LLVMValueRef b, LLVMValueRef pos,
+                                 LLVMValueRef len)
 {
     unsigned bits = low_bits_of(a);
-    pos = LLVMBuildAnd(l->b, pos, imm(l, pos, 255), "");
-    len = LLVMBuildAnd(l->b, len, imm(l, len, 255), "");
+    pos = field_bound(l, pos, bits);
+    len = field_bound(l, len, bits);
     LLVMValueRef out = cmp(l, LLVMIntUGE, pos, imm(l, pos, bits));
     LLVMValueRef k = low_resize(l, sel(l, out, imm(l, pos, 0), pos), bits, false);
     LLVMValueRef m = LLVMBuildShl(l->b, ones(l, a, len), k, "");
-    LLVMValueRef v = LLVMBuildOr(l->b, LLVMBuildAnd(l->b, LLVMBuildShl(l->b, a, k, ""), m, ""),
-                                 LLVMBuildAnd(l->b, b, LLVMBuildNot(l->b, m, ""), ""), "");
+    LLVMValueRef v = LLVMBuildOr(
+        l->b, LLVMBuildAnd(l->b, LLVMBuildShl(l->b, a, k, ""), m, ""),
+        LLVMBuildAnd(l->b, b, LLVMBuildNot(l->b, m, ""), ""), "");
     return sel(l, out, b, v);
 }
 

@@ -23,7 +23,10 @@ LLVMValueRef low_flush(struct low *l, LLVMValueRef v)
 
 static bool explicit_ftz(struct low *l, const struct weir_ptx_inst *p)
 {
-    return p->ftz && !l->all_ftz;
+    /* minimum and maximum, absolute value and sign pass subnormals on whatever MXCSR says */
+    bool passes = p->opcode == WEIR_PTX_OP_min || p->opcode == WEIR_PTX_OP_max ||
+                  p->opcode == WEIR_PTX_OP_abs || p->opcode == WEIR_PTX_OP_neg;
+    return p->ftz && (!l->all_ftz || passes);
 }
 
 static LLVMValueRef saturate(struct low *l, LLVMValueRef v)
@@ -151,7 +154,7 @@ static LLVMValueRef test_class(struct low *l, const struct weir_ptx_inst *p, LLV
         uint8_t sub;
         uint16_t mask;
     } rows[] = {{WEIR_PTX_SUB_FINITE, 0x1f8},      {WEIR_PTX_SUB_INFINITE, 0x204}, {WEIR_PTX_SUB_NUMBER, 0x3fc},
-                {WEIR_PTX_SUB_NOTANUMBER, 0x003},  {WEIR_PTX_SUB_NORMAL, 0x108},   {WEIR_PTX_SUB_SUBNORMAL, 0x090}};
+                {WEIR_PTX_SUB_NOTANUMBER, 0x003},  {WEIR_PTX_SUB_NORMAL, 0x168 /* zeros too */},   {WEIR_PTX_SUB_SUBNORMAL, 0x090}};
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
         if (rows[k].sub == p->sub) {
             LLVMTypeRef t = LLVMTypeOf(a);
@@ -202,10 +205,21 @@ static LLVMValueRef from_half(struct low *l, LLVMValueRef v, bool bf)
     return LLVMBuildFPExt(l->b, low_bitcast(l, v, l->t.f16), low_like(l, l->t.f32, v), "");
 }
 
+/* NaNs of half precision are 0x7fff. */
+static LLVMValueRef canonical_half(struct low *l, LLVMValueRef h, bool bf)
+{
+    LLVMTypeRef t = LLVMTypeOf(h);
+    LLVMValueRef m = LLVMBuildAnd(l->b, h, low_const(l, t, 0x7fff), "");
+    LLVMValueRef nan = LLVMBuildICmp(l->b, LLVMIntUGT, m, low_const(l, t, bf ? 0x7f80 : 0x7c00), "");
+    return sel(l, nan, low_const(l, t, 0x7fff), h);
+}
+
 static LLVMValueRef to_half(struct low *l, LLVMValueRef v, bool bf)
 {
-    if (!bf)
-        return low_bitcast(l, LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), ""), l->t.i16);
+    if (!bf) {
+        LLVMValueRef h = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), "");
+        return canonical_half(l, low_bitcast(l, h, l->t.i16), false);
+    }
     LLVMValueRef w = low_bitcast(l, v, l->t.i32);
     LLVMTypeRef t = LLVMTypeOf(w);
     LLVMValueRef odd = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, w, low_const(l, t, 16), ""), low_const(l, t, 1), "");
@@ -228,6 +242,22 @@ static LLVMValueRef half_part(struct low *l, LLVMValueRef v, unsigned k)
     return low_resize(l, v, 16, false);
 }
 
+/* f64 to f32, rounded to odd: a rounding that follows is then the only one. */
+static LLVMValueRef trunc_odd(struct low *l, LLVMValueRef s)
+{
+    LLVMTypeRef ti = low_like(l, l->t.i32, s);
+    LLVMValueRef f = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f32, s), "");
+    LLVMValueRef back = LLVMBuildFPExt(l->b, f, LLVMTypeOf(s), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(l->b, LLVMRealONE, back, s, "");
+    LLVMValueRef over = LLVMBuildFCmp(l->b, LLVMRealOGT, low_unary(l, "llvm.fabs", back),
+                                      low_unary(l, "llvm.fabs", s), "");
+    LLVMValueRef bits = low_bitcast(l, f, l->t.i32);
+    LLVMValueRef cut = LLVMBuildSub(
+        l->b, bits, sel(l, over, low_const(l, ti, 1), low_const(l, ti, 0)), "");
+    cut = LLVMBuildOr(l->b, cut, low_const(l, ti, 1), "");
+    return low_bitcast(l, sel(l, inexact, cut, bits), l->t.f32);
+}
+
 /* a * b + c of halves, rounded once: the product is exact in f64; the sum is rounded to odd there. */
 static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
 {
@@ -248,11 +278,11 @@ static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
                            LLVMBuildAdd(l->b, bits, low_const(l, ti, 1), ""));
     bits = sel(l, LLVMBuildAnd(l->b, inexact, even, ""), odd, bits);
     s = LLVMBuildBitCast(l->b, bits, t, "");
-    if (!bf)
-        return low_bitcast(l, LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f16, s), ""), l->t.i16);
-    /* to f32 by rounding to odd once more, then to bf16 */
-    LLVMValueRef f = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f32, s), "");
-    return to_half(l, f, true);
+    if (!bf) {
+        LLVMValueRef h = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f16, s), "");
+        return canonical_half(l, low_bitcast(l, h, l->t.i16), false);
+    }
+    return to_half(l, trunc_odd(l, s), true);
 }
 
 static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *raw, unsigned n, bool bf)
@@ -260,8 +290,9 @@ static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMV
     LLVMValueRef a[3] = {0}, r;
     if (p->opcode == WEIR_PTX_OP_neg || p->opcode == WEIR_PTX_OP_abs) {
         LLVMTypeRef t = LLVMTypeOf(raw[0]);
-        return p->opcode == WEIR_PTX_OP_neg ? LLVMBuildXor(l->b, raw[0], low_const(l, t, -32768), "")
-                                            : LLVMBuildAnd(l->b, raw[0], low_const(l, t, 32767), "");
+        r = p->opcode == WEIR_PTX_OP_neg ? LLVMBuildXor(l->b, raw[0], low_const(l, t, -32768), "")
+                                         : LLVMBuildAnd(l->b, raw[0], low_const(l, t, 32767), "");
+        return canonical_half(l, r, bf);
     }
     for (unsigned k = 0; k < n; k++)
         a[k] = from_half(l, raw[k], bf);
@@ -452,7 +483,13 @@ static LLVMValueRef float_to_int(struct low *l, const struct weir_ptx_inst *p, L
         v = low_flush(l, v);
     v = round_to_integral(l, p, v);
     LLVMTypeRef over[2] = {low_like(l, low_int(l, bits), v), LLVMTypeOf(v)};
-    return low_intrinsic(l, sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", over, 2, &v, 1);
+    LLVMValueRef r =
+        low_intrinsic(l, sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", over, 2, &v, 1);
+    if (bits < 64 && p->type[1] != WEIR_PTX_F64)
+        return r;
+    /* NaN: the top bit, where either side has 64 bits; else 0 */
+    LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
+    return sel(l, nan, low_const(l, LLVMTypeOf(r), (int64_t)((uint64_t)1 << (bits - 1))), r);
 }
 
 /* Directed rounding of a conversion to f32: convert to nearest, then step one value where that went the wrong way. */
@@ -495,6 +532,28 @@ static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMVal
                                          LLVMBuildFCmp(l->b, LLVMRealOLT, back, v, "")));
 }
 
+static LLVMValueRef rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v,
+                                bool sign)
+{
+    unsigned mode = p->rounding == WEIR_PTX_RZ ? 11 : p->rounding == WEIR_PTX_RM ? 9 : 10;
+    LLVMTypeRef over[2] = {LLVMVectorType(p->type[0] == WEIR_PTX_F64 ? l->t.f64 : l->t.f32, 8),
+                           LLVMVectorType(l->t.i64, 8)};
+    const char *name = sign ? "llvm.x86.avx512.sitofp.round" : "llvm.x86.avx512.uitofp.round";
+    LLVMValueRef args[2] = {v, LLVMConstInt(l->t.i32, mode, 0)}, r[2];
+    if (!l->avx512)
+        low_refuse(l, p, "directed rounding of a 64-bit integer without AVX-512");
+    if (!low_is_vec(v)) {
+        args[0] = widen16(l, v, 8);
+        r[0] = low_intrinsic(l, name, over, 2, args, 2);
+        return LLVMBuildExtractElement(l->b, r[0], LLVMConstInt(l->t.i32, 0, 0), "");
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        args[0] = part(l, v, 8 * k, 8);
+        r[k] = low_intrinsic(l, name, over, 2, args, 2);
+    }
+    return join_halves(l, r[0], r[1]);
+}
+
 static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     bool sign = weir_ptx_type_is_signed(p->type[1]);
@@ -504,7 +563,7 @@ static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, L
     if (!directed(p) || bits < (p->type[0] == WEIR_PTX_F64 ? 64u : 32u))
         return r;
     if (p->type[0] == WEIR_PTX_F64 || bits == 64)
-        low_refuse(l, p, "directed rounding of a 64-bit integer");
+        return rounded_int(l, p, v, sign);
     LLVMTypeRef d = low_like(l, l->t.f64, v);
     LLVMValueRef exact = sign ? LLVMBuildSIToFP(l->b, v, d, "") : LLVMBuildUIToFP(l->b, v, d, "");
     return narrow(l, p, exact);
@@ -578,8 +637,12 @@ static LLVMValueRef cvt_half(struct low *l, struct low_args *x)
             return to_half(l, p->sat ? saturate(l, round_to_integral(l, p, v)) : round_to_integral(l, p, v), bt);
         return float_to_int(l, p, v);
     }
-    if (from == WEIR_PTX_F64 && !bt)
-        return low_bitcast(l, LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), ""), l->t.i16);
+    if (from == WEIR_PTX_F64 && !bt) { /* NaN keeps its sign here */
+        LLVMValueRef h = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), "");
+        LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
+        h = low_bitcast(l, h, l->t.i16);
+        return sel(l, nan, LLVMBuildOr(l->b, h, low_const(l, LLVMTypeOf(h), 0x7fff), ""), h);
+    }
     if (from == WEIR_PTX_F64)
         low_refuse(l, p, "form");
     if (!weir_ptx_type_is_float(from)) {

@@ -144,13 +144,26 @@ static LLVMValueRef tanh_approx(struct low *l, LLVMValueRef x)
     return low_binary(l, "llvm.copysign", r, x);
 }
 
+/* div.approx is a * (1 / b) with the reciprocal of a divisor above 2^126 taken as 0. */
+static LLVMValueRef divide(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef q = LLVMBuildFDiv(l->b, a, b, "");
+    if (p->full)
+        return q;
+    LLVMTypeRef t = LLVMTypeOf(a);
+    LLVMValueRef big = LLVMBuildFCmp(l->b, LLVMRealOGT, low_unary(l, "llvm.fabs", b),
+                                     low_fbits(l, t, 0x7e800000), "");
+    LLVMValueRef zero = low_binary(l, "llvm.copysign", k(l, a, 0.0), b);
+    return sel(l, big, LLVMBuildFMul(l->b, a, zero, ""), q);
+}
+
 static LLVMValueRef approx(struct low *l, struct low_args *x, LLVMValueRef *a)
 {
     switch (x->p->opcode) { /* dispatch */
     case WEIR_PTX_OP_rsqrt: return rsqrt(l, a[0]);
     case WEIR_PTX_OP_rcp: return rcp(l, a[0]);
     case WEIR_PTX_OP_sqrt: return low_unary(l, "llvm.sqrt", a[0]);
-    case WEIR_PTX_OP_div: return LLVMBuildFDiv(l->b, a[0], a[1], "");
+    case WEIR_PTX_OP_div: return divide(l, x->p, a[0], a[1]);
     case WEIR_PTX_OP_ex2: return exp2_approx(l, a[0]);
     case WEIR_PTX_OP_lg2: return log2_approx(l, a[0]);
     case WEIR_PTX_OP_sin: return sin_cos(l, a[0], false);

@@ -144,7 +144,7 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
 static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValueRef addr)
 {
     if (a->space == WEIR_PTX_SHARED) {
-        LLVMValueRef off = low_resize(l, addr, 64, false);
+        LLVMValueRef off = low_resize(l, addr, 64, true);
         return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
     }
     return LLVMBuildIntToPtr(l->b, addr, l->t.ptr, "");
@@ -154,7 +154,7 @@ static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValu
 static LLVMValueRef pointers(struct low *l, const struct low_address *a, uint32_t g)
 {
     if (a->space == WEIR_PTX_SHARED) {
-        LLVMValueRef off = low_resize(l, low_vector(l, &a->base, g), 64, false);
+        LLVMValueRef off = low_resize(l, low_vector(l, &a->base, g), 64, true);
         return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
     }
     if (a->base.shape != LOW_VARYING) {
@@ -183,13 +183,17 @@ static LLVMValueRef limit(struct low *l, const struct low_address *a, uint64_t b
     return LLVMBuildSub(l->b, l->window_bytes, LLVMConstInt(l->t.i64, bytes, 0), "");
 }
 
-/* i1: [addr, addr + bytes) lies in the space. Limits are compared as signed so that a small space fails. */
-static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValueRef addr, uint64_t bytes)
+/* i1: [addr, addr + bytes) lies in the space. Shared offsets are signed here: lanes that are not
+ * active may lie below 0. */
+static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValueRef addr,
+                           uint64_t bytes)
 {
     LLVMValueRef lim = limit(l, a, bytes), off;
     if (a->space == WEIR_PTX_SHARED) {
-        off = low_resize(l, addr, 64, false);
-        return LLVMBuildICmp(l->b, LLVMIntSLE, off, lim, "");
+        off = low_resize(l, addr, 64, true);
+        LLVMValueRef any =
+            LLVMBuildICmp(l->b, LLVMIntSGE, lim, LLVMConstInt(l->t.i64, 0, 0), "");
+        return LLVMBuildAnd(l->b, any, LLVMBuildICmp(l->b, LLVMIntULE, off, lim, ""), "");
     }
     off = LLVMBuildSub(l->b, addr, l->window_base, "");
     return LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
