@@ -17,7 +17,7 @@ lib=$(dirname "$(find "$prefix" -name libweir.so)")
 # Only what ships depends on nothing that a user does not have.
 for f in "$prefix"/bin/weir "$lib"/libweir*.so "$lib"/libcudart.so.13; do
     [ -f "$f" ] || fail "$f is missing"
-    objdump -p "$f" | grep -E 'NEEDED +(libLLVM|libzstd|liblz4|libasan)' && fail "$f needs a library of the development set-up"
+    objdump -p "$f" | grep -E 'NEEDED +(libLLVM|libz|libzstd|liblz4|libstdc|libasan)' && fail "$f needs a library of the development set-up"
 done
 
 export PKG_CONFIG_PATH=$lib/pkgconfig
