@@ -117,98 +117,6 @@ enum weir_err weir_rt_DeviceGetAttribute(int *value, enum cudaDeviceAttr attr, i
     return WEIR_OK;
 }
 
-/* Where a property is an attribute: the two must say the same. */
-#define PROPERTIES(P, A)                                                                                                         \
-    P(sharedMemPerBlock, 8)                                                                                                      \
-    P(regsPerBlock, 12)                                                                                                          \
-    P(warpSize, 10) P(memPitch, 11) P(maxThreadsPerBlock, 1) A(maxThreadsDim, 0, 2) A(                                           \
-        maxThreadsDim, 1,                                                                                                        \
-        3) A(maxThreadsDim, 2,                                                                                                   \
-             4) A(maxGridSize, 0, 5) A(maxGridSize, 1, 6) A(maxGridSize, 2, 7) P(totalConstMem, 9)                               \
-        P(major, 75) P(minor, 76) P(textureAlignment, 14) P(texturePitchAlignment, 51) P(                                        \
-            multiProcessorCount, 16) P(integrated,                                                                               \
-                                       18) P(canMapHostMemory,                                                                   \
-                                             19) P(maxTexture1D,                                                                 \
-                                                   21) P(maxTexture1DMipmap, 77)                                                 \
-            A(maxTexture2D, 0, 22) A(maxTexture2D, 1, 23) A(maxTexture2DMipmap, 0, 73) A(                                        \
-                maxTexture2DMipmap,                                                                                              \
-                1, 74) A(maxTexture2DLinear, 0, 70)                                                                              \
-                A(maxTexture2DLinear, 1, 71) A(maxTexture2DLinear, 2, 72) A(maxTexture2DGather, 0, 45) A(                        \
-                    maxTexture2DGather,                                                                                          \
-                    1, 46) A(maxTexture3D, 0, 24)                                                                                \
-                    A(maxTexture3D, 1, 25) A(maxTexture3D, 2, 26) A(maxTexture3DAlt, 0, 47) A(                                   \
-                        maxTexture3DAlt,                                                                                         \
-                        1, 48) A(maxTexture3DAlt, 2, 49)                                                                         \
-                        P(maxTextureCubemap, 52) A(maxTexture1DLayered, 0, 42) A(maxTexture1DLayered, 1, 43) A(                  \
-                            maxTexture2DLayered,                                                                                 \
-                            0, 27) A(maxTexture2DLayered, 1, 28)                                                                 \
-                            A(maxTexture2DLayered, 2, 29) A(maxTextureCubemapLayered, 0, 53) A(                                  \
-                                maxTextureCubemapLayered,                                                                        \
-                                1, 54) P(maxSurface1D,                                                                           \
-                                         55) A(maxSurface2D, 0, 56)                                                              \
-                                A(maxSurface2D, 1, 57) A(maxSurface3D, 0, 58) A(maxSurface3D, 1, 59) A(                          \
-                                    maxSurface3D,                                                                                \
-                                    2, 60) A(maxSurface1DLayered, 0, 61)                                                         \
-                                    A(maxSurface1DLayered, 1, 62) A(maxSurface2DLayered, 0, 63) A(                               \
-                                        maxSurface2DLayered,                                                                     \
-                                        1, 64) A(maxSurface2DLayered, 2, 65)                                                     \
-                                        P(maxSurfaceCubemap, 66) A(maxSurfaceCubemapLayered, 0, 67) A(                           \
-                                            maxSurfaceCubemapLayered,                                                            \
-                                            1, 68) P(surfaceAlignment,                                                           \
-                                                     30) P(concurrentKernels,                                                    \
-                                                           31) P(ECCEnabled,                                                     \
-                                                                 32) P(pciBusID, 33)                                             \
-                                            P(pciDeviceID, 34) P(pciDomainID, 50) P(                                             \
-                                                tccDriver, 35) P(asyncEngineCount,                                               \
-                                                                 40) P(unifiedAddressing, 41)                                    \
-                                                P(memoryBusWidth, 37) P(l2CacheSize, 38) P(                                      \
-                                                    persistingL2CacheMaxSize,                                                    \
-                                                    108) P(maxThreadsPerMultiProcessor,                                          \
-                                                           39) P(streamPrioritiesSupported,                                      \
-                                                                 78) P(globalL1CacheSupported,                                   \
-                                                                       79) P(localL1CacheSupported,                              \
-                                                                             80) P(sharedMemPerMultiprocessor, 81)               \
-                                                    P(regsPerMultiprocessor, 82) P(managedMemory, 83) P(                         \
-                                                        isMultiGpuBoard, 84) P(multiGpuBoardGroupID,                             \
-                                                                               85) P(hostNativeAtomicSupported,                  \
-                                                                                     86) P(pageableMemoryAccess, 88)             \
-                                                        P(concurrentManagedAccess, 89) P(                                        \
-                                                            computePreemptionSupported,                                          \
-                                                            90) P(canUseHostPointerForRegisteredMem, 91)                         \
-                                                            P(cooperativeLaunch, 95) P(sharedMemPerBlockOptin, 97) P(            \
-                                                                pageableMemoryAccessUsesHostPageTables,                          \
-                                                                100) P(directManagedMemAccessFromHost,                           \
-                                                                       101) P(maxBlocksPerMultiProcessor, 106)                   \
-                                                                P(accessPolicyMaxWindowSize, 109) P(                             \
-                                                                    reservedSharedMemPerBlock,                                   \
-                                                                    111) P(sparseCudaArraySupported,                             \
-                                                                           112)                                                  \
-                                                                    P(hostRegisterSupported, 99) P(                              \
-                                                                        hostRegisterReadOnlySupported,                           \
-                                                                        113) P(timelineSemaphoreInteropSupported,                \
-                                                                               114) P(memoryPoolsSupported, 115)                 \
-                                                                        P(gpuDirectRDMASupported, 116) P(                        \
-                                                                            gpuDirectRDMAFlushWritesOptions,                     \
-                                                                            117) P(gpuDirectRDMAWritesOrdering,                  \
-                                                                                   118) P(memoryPoolSupportedHandleTypes, 119)   \
-                                                                            P(clusterLaunch, 120) P(                             \
-                                                                                deferredMappingCudaArraySupported,               \
-                                                                                121) P(unifiedFunctionPointers,                  \
-                                                                                       129)                                      \
-                                                                                P(ipcEventSupported,                             \
-                                                                                  125) P(deviceNumaConfig,                       \
-                                                                                         130)                                    \
-                                                                                    P(deviceNumaId,                              \
-                                                                                      131) P(mpsEnabled,                         \
-                                                                                             133)                                \
-                                                                                        P(hostNumaId,                            \
-                                                                                          134) P(gpuPciDeviceID,                 \
-                                                                                                 139)                            \
-                                                                                            P(gpuPciSubsystemID,                 \
-                                                                                              140)                               \
-                                                                                                P(hostNumaMultinodeIpcSupported, \
-                                                                                                  143)
-
 static int attribute_of(const struct weir_context *ctx, int id)
 {
     int value = 0;
@@ -231,11 +139,11 @@ enum weir_err weir_rt_GetDeviceProperties(struct cudaDeviceProp *prop, int devic
     memcpy(prop->uuid.bytes, "weir-device\0\0\0\0", 15);
     prop->uuid.bytes[15] = (char)device;
     prop->totalGlobalMem = ctx->memory_bytes;
-#define SCALAR(field, id)     prop->field = (unsigned)0 + attribute_of(ctx, id);
-#define ELEMENT(field, n, id) prop->field[n] = attribute_of(ctx, id);
-    PROPERTIES(SCALAR, ELEMENT)
-#undef SCALAR
-#undef ELEMENT
+#define WEIR_PROPERTY(member, id)       prop->member = (unsigned)attribute_of(ctx, id);
+#define WEIR_PROPERTY_AT(member, n, id) prop->member[n] = attribute_of(ctx, id);
+#include "properties.def"
+#undef WEIR_PROPERTY
+#undef WEIR_PROPERTY_AT
     return WEIR_OK;
 }
 
@@ -388,9 +296,14 @@ enum weir_err weir_rt_DeviceGetStreamPriorityRange(int *leastPriority, int *grea
 
 /* --- the device as a whole -------------------------------------------------------------------- */
 
+/* Waits in a failed context, too: callbacks still run there (oracle hostfunc_after_error). */
 enum weir_err weir_rt_DeviceSynchronize(void)
 {
-    return weir_wait_device(current());
+    struct weir_context *ctx = current();
+
+    if (!atomic_load_explicit(&ctx->active, memory_order_acquire))
+        return weir_context_current(&ctx);
+    return weir_wait_device(ctx);
 }
 
 enum weir_err weir_rt_DeviceReset(void)
