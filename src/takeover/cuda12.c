@@ -1,5 +1,9 @@
-/* See cuda12.h. Source: the deprecation and change lists of the runtime API's documentation,
- * versions 12.0 to 13.0. SPDX-License-Identifier: Apache-2.0 */
+/* See cuda12.h. The names that are gone: a public list of libcudart.so.12's symbols (12.8) against
+ * the symbols of 13.0's library. Which of the names in both have another signature was put together
+ * by hand, from the _v2 and _v3 forms that 13 has taken the suffix from; it has not been compared
+ * with 12's headers, nor tried with a program of CUDA 12.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/cuda12.h"
 
 #include "takeover/sys.h"
@@ -31,6 +35,10 @@ static const char *const names[] = {
     "cudaMemcpy3DBatchAsync_ptsz",
     "cudaMemcpyBatchAsync",
     "cudaMemcpyBatchAsync_ptsz",
+    "cudaSignalExternalSemaphoresAsync",
+    "cudaSignalExternalSemaphoresAsync_ptsz",
+    "cudaSignalExternalSemaphoresAsync_v2",
+    "cudaSignalExternalSemaphoresAsync_v2_ptsz",
     "cudaStreamGetCaptureInfo",
     "cudaStreamGetCaptureInfo_ptsz",
     "cudaStreamGetCaptureInfo_v2",
@@ -41,6 +49,10 @@ static const char *const names[] = {
     "cudaStreamUpdateCaptureDependencies_ptsz",
     "cudaStreamUpdateCaptureDependencies_v2",
     "cudaStreamUpdateCaptureDependencies_v2_ptsz",
+    "cudaWaitExternalSemaphoresAsync",
+    "cudaWaitExternalSemaphoresAsync_ptsz",
+    "cudaWaitExternalSemaphoresAsync_v2",
+    "cudaWaitExternalSemaphoresAsync_v2_ptsz",
     /* gone in 13 */
     "cudaLaunchCooperativeKernelMultiDevice",
     "cudaSetDoubleForDevice",
