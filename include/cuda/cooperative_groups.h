@@ -231,7 +231,13 @@ class coalesced_group : public thread_group, public weir::warp_part<coalesced_gr
     typedef weir::warp_part<coalesced_group> part;
     friend part;
 
-    __device__ unsigned lane_of(unsigned rank) const { return __fns(lanes, 0, (int)rank + 1); }
+    __device__ unsigned lane_of(unsigned rank) const
+    {
+        unsigned left = lanes;
+        for (; rank; rank--)
+            left &= left - 1;
+        return (unsigned)__ffs((int)left) - 1;
+    }
     __device__ unsigned packed(unsigned set) const
     {
         unsigned out = 0, at = 0;

@@ -140,8 +140,9 @@ static bool compile_device(struct cc *cc, const struct cc_input *in, size_t numb
     cc_args_add(&a, "%s", cc->paths.devlib);
     if (cc->device_debug || cc->line_info)
         cc_args_add(&a, "-gline-tables-only");
-    if (cc->no_fmad)
-        cc_args_add(&a, "-ffp-contract=off");
+    /* Multiplications and additions of the program fuse, as with nvcc; "fast" alone would also fuse
+     * those of the device library, which rely on each rounding. */
+    cc_args_add(&a, cc->no_fmad ? "-ffp-contract=off" : "-ffp-contract=fast-honor-pragmas");
     if (cc->fast_math)
         cc_args_add(&a, "-fcuda-flush-denormals-to-zero");
     add_source(cc, &p, &a, ptx);

@@ -315,14 +315,28 @@ MODES(ARITH)
     DEV uint __nv_double2uint_##ours(double x) { return __nvvm_d2ui_##ptx(x); }                    \
     DEV ll __nv_double2ll_##ours(double x) { return __nvvm_d2ll_##ptx(x); }                        \
     DEV ull __nv_double2ull_##ours(double x) { return __nvvm_d2ull_##ptx(x); }                     \
-    DEV float __nv_double2float_##ours(double x) { return __nvvm_d2f_##ptx(x); }                   \
-    DEV float __nv_int2float_##ours(int x) { return __nvvm_i2f_##ptx(x); }                         \
-    DEV float __nv_uint2float_##ours(uint x) { return __nvvm_ui2f_##ptx(x); }                      \
-    DEV float __nv_ll2float_##ours(ll x) { return __nvvm_ll2f_##ptx(x); }                          \
-    DEV float __nv_ull2float_##ours(ull x) { return __nvvm_ull2f_##ptx(x); }                       \
-    DEV double __nv_ll2double_##ours(ll x) { return __nvvm_ll2d_##ptx(x); }                        \
-    DEV double __nv_ull2double_##ours(ull x) { return __nvvm_ull2d_##ptx(x); }
+    DEV float __nv_double2float_##ours(double x) { return __nvvm_d2f_##ptx(x); }
 MODES(CONVERT)
+
+/* As instructions: LLVM 19 takes its own intrinsics of the rz forms for the rounding to nearest. */
+#define FROM_INT(name, T, in, R, out, types)                                                       \
+    DEV R __nv_##name##_rn(T x) { return (R)x; }                                                   \
+    FROM_INT_MODE(name##_rz, T, in, R, out, "rz." types)                                           \
+    FROM_INT_MODE(name##_rd, T, in, R, out, "rm." types)                                           \
+    FROM_INT_MODE(name##_ru, T, in, R, out, "rp." types)
+#define FROM_INT_MODE(name, T, in, R, out, suffix)                                                 \
+    DEV R __nv_##name(T x)                                                                         \
+    {                                                                                              \
+        R v;                                                                                       \
+        __asm__("cvt." suffix " %0, %1;" : out(v) : in(x));                                        \
+        return v;                                                                                  \
+    }
+FROM_INT(int2float, int, "r", float, "=f", "f32.s32")
+FROM_INT(uint2float, uint, "r", float, "=f", "f32.u32")
+FROM_INT(ll2float, ll, "l", float, "=f", "f32.s64")
+FROM_INT(ull2float, ull, "l", float, "=f", "f32.u64")
+FROM_INT(ll2double, ll, "l", double, "=d", "f64.s64")
+FROM_INT(ull2double, ull, "l", double, "=d", "f64.u64")
 
 DEV double __nv_int2double_rn(int x) { return x; }
 DEV double __nv_uint2double_rn(uint x) { return x; }
