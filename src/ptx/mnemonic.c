@@ -205,6 +205,7 @@ static bool is_bar(const struct weir_ptx_inst *i)
 }
 
 /* Words whose meaning depends on the opcode. False: unknown here. */
+/* dispatch */
 static bool apply_word_by_opcode(struct weir_ptx_inst *i, const struct word *w)
 {
     unsigned op = i->opcode;

@@ -610,8 +610,23 @@ static bool run_set(struct thread *t, const struct weir_ptx_inst *i)
              b = interp_read_operand(t, &i->operands[2], type).lo;
     bool r;
 
-    if (type == WEIR_PTX_F16X2 || type == WEIR_PTX_BF16X2)
-        return interp_unsupported(t, i);
+    if (type == WEIR_PTX_F16X2 || type == WEIR_PTX_BF16X2) {
+        uint64_t one = weir_ptx_type_is_float(d)
+                           ? interp_float_from_double(1.0, half_type(type), WEIR_PTX_RN, false)
+                           : 0xffff;
+        bool lo = combine(t, i,
+                          interp_alu_compare((enum weir_ptx_cmp)i->cmp, half_type(type), a & 0xffff,
+                                             b & 0xffff, i->ftz),
+                          3);
+        bool hi = combine(t, i,
+                          interp_alu_compare((enum weir_ptx_cmp)i->cmp, half_type(type), a >> 16,
+                                             b >> 16, i->ftz),
+                          3);
+
+        a = (lo ? one : 0) | (hi ? one : 0) << 16;
+        interp_write_operand(t, &i->operands[0], (struct bits){a, 0}, WEIR_PTX_B32);
+        return true;
+    }
     r = combine(t, i, interp_alu_compare((enum weir_ptx_cmp)i->cmp, type, a, b, i->ftz), 3);
     if (weir_ptx_type_is_float(d))
         a = r ? interp_float_from_double(1.0, d, WEIR_PTX_RN, false) : 0;
@@ -754,12 +769,108 @@ static bool run_mov(struct thread *t, const struct weir_ptx_inst *i)
     return true;
 }
 
+/* ---- video instructions on 2 or 4 parts of a register, without selectors ---- */
+
+static bool simd_part(const struct weir_ptx_inst *i, unsigned w, uint64_t x, uint64_t y, int64_t *r)
+{
+    bool sx = weir_ptx_type_is_signed((enum weir_ptx_type)i->type[1]),
+         sy = weir_ptx_type_is_signed((enum weir_ptx_type)i->type[2]);
+    int64_t a = sx ? interp_sign_extend(x, w) : (int64_t)x,
+            b = sy ? interp_sign_extend(y, w) : (int64_t)y;
+
+    switch (i->opcode) {
+    case WEIR_PTX_OP_vadd2:
+    case WEIR_PTX_OP_vadd4:
+        *r = a + b;
+        return true;
+    case WEIR_PTX_OP_vsub2:
+    case WEIR_PTX_OP_vsub4:
+        *r = a - b;
+        return true;
+    case WEIR_PTX_OP_vavrg2:
+    case WEIR_PTX_OP_vavrg4:
+        *r = (a + b + (a + b >= 0)) >> 1;
+        return true;
+    case WEIR_PTX_OP_vabsdiff2:
+    case WEIR_PTX_OP_vabsdiff4:
+        *r = a > b ? a - b : b - a;
+        return true;
+    case WEIR_PTX_OP_vmin2:
+    case WEIR_PTX_OP_vmin4:
+        *r = a < b ? a : b;
+        return true;
+    case WEIR_PTX_OP_vmax2:
+    case WEIR_PTX_OP_vmax4:
+        *r = a > b ? a : b;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool run_simd(struct thread *t, const struct weir_ptx_inst *i, unsigned w)
+{
+    bool sd = weir_ptx_type_is_signed((enum weir_ptx_type)i->type[0]);
+    int64_t high = sd ? ((int64_t)1 << (w - 1)) - 1 : ((int64_t)1 << w) - 1,
+            low = sd ? -high - 1 : 0;
+    uint64_t a, b, c, d = 0;
+    int64_t sum = 0;
+
+    if (i->operand_count != 4 || (i->sub != WEIR_PTX_SUB_NONE && i->sub != WEIR_PTX_SUB_ADD))
+        return interp_unsupported(t, i);
+    for (unsigned n = 0; n < 4; n++) {
+        if (i->operands[n].kind == WEIR_PTX_OPERAND_REG && i->operands[n].imm)
+            return interp_unsupported(t, i);
+    }
+    a = interp_read_operand(t, &i->operands[1], WEIR_PTX_U32).lo;
+    b = interp_read_operand(t, &i->operands[2], WEIR_PTX_U32).lo;
+    c = interp_read_operand(t, &i->operands[3], WEIR_PTX_U32).lo;
+    for (unsigned at = 0; at < 32; at += w) {
+        int64_t r;
+
+        if (!simd_part(i, w, interp_mask_bits(a >> at, w), interp_mask_bits(b >> at, w), &r))
+            return interp_unsupported(t, i);
+        sum += r;
+        if (i->sat)
+            r = r > high ? high : r < low ? low : r;
+        d |= interp_mask_bits((uint64_t)r, w) << at;
+    }
+    if (i->sub == WEIR_PTX_SUB_ADD)
+        d = interp_mask_bits((uint64_t)sum + c, 32);
+    interp_write_operand(t, &i->operands[0], (struct bits){d, 0}, WEIR_PTX_U32);
+    return true;
+}
+
+static unsigned simd_width(unsigned opcode)
+{
+    switch (opcode) {
+    case WEIR_PTX_OP_vadd2:
+    case WEIR_PTX_OP_vsub2:
+    case WEIR_PTX_OP_vavrg2:
+    case WEIR_PTX_OP_vabsdiff2:
+    case WEIR_PTX_OP_vmin2:
+    case WEIR_PTX_OP_vmax2:
+        return 16;
+    case WEIR_PTX_OP_vadd4:
+    case WEIR_PTX_OP_vsub4:
+    case WEIR_PTX_OP_vavrg4:
+    case WEIR_PTX_OP_vabsdiff4:
+    case WEIR_PTX_OP_vmin4:
+    case WEIR_PTX_OP_vmax4:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
 bool interp_alu(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
 
     if (type == WEIR_PTX_PRED)
         return run_predicate_logic(t, i);
+    if (simd_width(i->opcode))
+        return run_simd(t, i, simd_width(i->opcode));
     switch (i->opcode) {
     case WEIR_PTX_OP_mov:
         return run_mov(t, i);
