@@ -336,9 +336,37 @@ static bool may_wait(const struct low *l, uint32_t p, uint32_t w, uint32_t d)
     return common_loop_without(l, p, d, w);
 }
 
+/* General mode: lanes may wait at any block while any other runs. */
+static void wait_anywhere(struct low *l)
+{
+    if (l->local_regs)
+        return;
+    l->local_regs = low_alloc(l, l->reg_words * sizeof(uint64_t));
+    uint64_t *live = low_alloc(l, l->reg_words * sizeof(uint64_t));
+    uint64_t *all = low_alloc(l, l->block_words * sizeof(uint64_t));
+    for (size_t k = 0; k < l->blocks.count; k++) {
+        low_bit_set(all, (uint32_t)k);
+        for (size_t w = 0; w < l->reg_words; w++)
+            live[w] |= l->blocks.items[k].live_in[w];
+    }
+    for (size_t w = 0; w < l->reg_words; w++)
+        l->local_regs[w] = ~live[w];
+    for (size_t k = 0; k < l->blocks.count; k++) {
+        struct low_block *b = &l->blocks.items[k];
+        b->wait = all;
+        b->wait_live = live;
+        b->partial = b->needs_mask = b->lost_lanes = true;
+    }
+    l->any_exit_partial = true;
+}
+
 void low_cfg_wait(struct low *l)
 {
     uint32_t n = (uint32_t)l->blocks.count;
+    if (l->general) {
+        wait_anywhere(l);
+        return;
+    }
     for (uint32_t k = 0; k < n; k++) {
         struct low_block *b = &l->blocks.items[k];
         if (!b->wait) {

@@ -62,6 +62,10 @@ static LLVMValueRef *wait_slots(struct low *l, uint32_t block) { return l->wait_
 /* Adds lanes to those that wait at block `to`, coming from block `from`. */
 static void send(struct low *l, uint32_t from, uint32_t to, LLVMValueRef *lanes)
 {
+    if (l->general) {
+        low_general_send(l, to, lanes);
+        return;
+    }
     const struct low_block *b = &l->blocks.items[to];
     if (!b->needs_mask)
         return;
@@ -79,6 +83,8 @@ static void send(struct low *l, uint32_t from, uint32_t to, LLVMValueRef *lanes)
 /* Position of block w on the way from block p: later blocks in order, and the headers of p's loops behind the loops' ends. */
 static uint64_t way(struct low *l, uint32_t p, uint32_t w)
 {
+    if (l->general)
+        return w;
     if (w > p)
         return (uint64_t)w << 16;
     for (int32_t k = l->blocks.items[p].loop; k >= 0; k = l->loops.items[k].parent)
@@ -127,6 +133,13 @@ static LLVMBasicBlockRef chain_block(struct control *c, const uint32_t *list, ui
 static void continue_at(struct control *c, uint32_t p, uint32_t known, const uint32_t *extra, uint32_t extras)
 {
     struct low *l = c->l;
+    if (l->general) {
+        bool retreats = known != UINT32_MAX && known <= p;
+        for (uint32_t k = 0; k < extras; k++)
+            retreats |= extra[k] <= p;
+        low_general_continue(l, p, extras ? UINT32_MAX : known, retreats);
+        return;
+    }
     const struct low_block *b = &l->blocks.items[p];
     uint32_t *list = low_alloc(l, (l->blocks.count + extras + 1) * sizeof *list), n = 0;
     for (uint32_t w = 0; w < l->blocks.count && b->partial; w++)
@@ -540,25 +553,29 @@ static void check_barrier(struct low *l, const struct low_inst *i)
     if (n >= 1) {
         struct low_fact f = low_operand_fact(l, i, &p->operands[at], WEIR_PTX_U32);
         if (!f.is_const || f.value < 0 || f.value > 15)
-            low_refuse(l, p, "barrier that is not known at compile time");
+            low_need_general(l, p, "barrier that is not known at compile time");
         l->named_barriers |= 1u << f.value;
     }
     if (n >= 2) {
         struct low_fact f = low_operand_fact(l, i, &p->operands[at + 1], WEIR_PTX_U32);
         if (!f.is_const || f.value < (int64_t)l->threads)
-            low_refuse(l, p, "barrier of a part of the block");
+            low_need_general(l, p, "barrier of a part of the block");
     }
 }
 
 static void end_barrier(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
+    if (l->general) {
+        low_general_barrier(l, at);
+        return;
+    }
     const struct low_block *b = &l->blocks.items[at];
     const struct low_inst *i = &l->insts.items[b->end - 1];
     l->inst = i;
     check_barrier(l, i);
     if (b->partial)
-        low_refuse(l, i->p, "barrier where the warp's lanes are apart");
+        low_need_general(l, i->p, "barrier where the warp's lanes are apart");
     if (reduction(l, b))
         count_votes(c, i);
     live_state(c, b, true);
@@ -608,6 +625,16 @@ static bool is_control(const struct low_block *b, const struct low_inst *i, bool
     }
 }
 
+/* General mode: invariant registers are computed once, when a warp is entered. */
+static bool computed_before(const struct low *l, const struct low_inst *i)
+{
+    if (!l->general || i->kind != LOW_PTX || i->p->dest_count != 1 ||
+        i->p->operands[0].kind != WEIR_PTX_OPERAND_REG)
+        return false;
+    const struct low_reg *r = &l->regs.items[low_reg_of(l, i, i->p->operands[0].reg)];
+    return r->fact.invariant && r->def_count == 1 && i->p->operands[0].pred_reg < 0;
+}
+
 static void emit_block(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
@@ -629,7 +656,7 @@ static void emit_block(struct control *c, uint32_t at)
     }
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
-        if (!is_control(b, i, n + 1 == b->end))
+        if (!is_control(b, i, n + 1 == b->end) && !computed_before(l, i))
             low_emit_inst(l, i);
     }
     l->inst = &l->insts.items[b->end - 1];
@@ -906,7 +933,7 @@ void low_emit_kernel(struct low *l)
     LLVMTypeRef ft = LLVMFunctionType(l->t.i32, &l->t.ptr, 1, 0);
     l->fn = LLVMAddFunction(l->module, "weir_kernel", ft);
     if (l->barriers > MAX_REGIONS)
-        low_refuse(l, NULL, "more than 62 barriers");
+        low_need_general(l, NULL, "more than 62 barriers");
     place_state(l);
     l->entry_bb = low_bb(l, "entry");
     LLVMBasicBlockRef start = low_bb(l, "start");
@@ -941,8 +968,33 @@ void low_emit_kernel(struct low *l)
         emit_dispatch(&c);
     }
     if (l->named_barriers & (l->named_barriers - 1))
-        low_refuse(l, NULL, "several named barriers");
+        low_need_general(l, NULL, "several named barriers");
     LLVMPositionBuilderAtEnd(l->b, c.finish);
     LLVMBuildRet(l->b, LLVMConstInt(l->t.i32, WEIR_BLOCK_DONE, 0));
     l->result->meta.state_bytes = l->barriers ? STATE_HEADER + l->state_bytes * l->warps : 0;
+}
+
+/* --- what general mode uses ------------------------------------------------------------------ */
+
+void low_control_block(struct low *l, uint32_t at)
+{
+    struct control c = {.l = l};
+    emit_block(&c, at);
+}
+
+void low_control_context(struct low *l) { load_context(l); }
+
+void low_control_invariants(struct low *l)
+{
+    struct control c = {.l = l};
+    struct invariants x = {&c, low_alloc(l, l->regs.count + 1)};
+    for (size_t r = 0; r < l->regs.count; r++)
+        if (l->regs.items[r].use_count)
+            emit_invariant(&x, (int32_t)r);
+}
+
+void low_control_start_mask(struct low *l, LLVMValueRef *m)
+{
+    start_mask(l);
+    load_masks(l, l->live_slot, m);
 }

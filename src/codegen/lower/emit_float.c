@@ -637,12 +637,8 @@ static LLVMValueRef cvt_half(struct low *l, struct low_args *x)
             return to_half(l, p->sat ? saturate(l, round_to_integral(l, p, v)) : round_to_integral(l, p, v), bt);
         return float_to_int(l, p, v);
     }
-    if (from == WEIR_PTX_F64 && !bt) { /* NaN keeps its sign here */
-        LLVMValueRef h = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), "");
-        LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
-        h = low_bitcast(l, h, l->t.i16);
-        return sel(l, nan, LLVMBuildOr(l->b, h, low_const(l, LLVMTypeOf(h), 0x7fff), ""), h);
-    }
+    if (from == WEIR_PTX_F64 && !bt) /* NaN keeps sign and payload here */
+        return low_bitcast(l, LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), ""), l->t.i16);
     if (from == WEIR_PTX_F64)
         low_refuse(l, p, "form");
     if (!weir_ptx_type_is_float(from)) {

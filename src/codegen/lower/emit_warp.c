@@ -607,8 +607,10 @@ void low_emit_warp(struct low *l, const struct low_inst *i)
         break;
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
-        if (i->p->sub != WEIR_PTX_SUB_WARP)
-            low_refuse(l, i->p, "barrier form");
+        if (i->p->sub == WEIR_PTX_SUB_ARRIVE && l->general)
+            low_general_arrive(l, i);
+        else if (i->p->sub != WEIR_PTX_SUB_WARP)
+            low_need_general(l, i->p, "barrier form");
         break;
     default:
         low_refuse(l, i->p, "not supported");

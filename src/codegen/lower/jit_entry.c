@@ -19,6 +19,12 @@ void low_refuse(struct low *l, const struct weir_ptx_inst *i, const char *why)
     longjmp(l->refuse, 1);
 }
 
+void low_need_general(struct low *l, const struct weir_ptx_inst *i, const char *why)
+{
+    l->needs_general = !l->general;
+    low_refuse(l, i, why);
+}
+
 void low_no_memory(struct low *l)
 {
     snprintf(l->result->message, sizeof l->result->message, "out of memory");
@@ -79,11 +85,18 @@ static void compile_guarded(struct low *l)
     l->local_bytes = WEIR_ALIGN_UP(l->local_bytes, (uint64_t)16);
     float_mode(l);
     low_cfg_order(l);
-    if (l->irreducible)
-        low_refuse(l, NULL, "irreducible control flow");
+    l->reg_words = l->regs.count / 64 + 1;
+    if (l->irreducible && !l->general)
+        low_need_general(l, NULL, "irreducible control flow");
+    bool polls = low_polls(l);
+    if (polls && !l->general)
+        low_need_general(l, NULL, "polling loop");
     low_liveness(l);
     low_shapes(l);
-    low_emit_kernel(l);
+    if (l->general)
+        low_general_emit(l);
+    else
+        low_emit_kernel(l);
     fill_meta(l);
     low_optimise_and_emit(l);
 }
@@ -107,7 +120,8 @@ static void finish(struct low *l)
     weir_free(l);
 }
 
-static enum weir_err compile(const struct weir_jit_request *request, struct weir_jit_result *result)
+static enum weir_err attempt(const struct weir_jit_request *request, struct weir_jit_result *result,
+                             bool general, bool *again)
 {
     struct low *l = weir_calloc(1, sizeof *l);
     memset(result, 0, sizeof *result);
@@ -116,12 +130,23 @@ static enum weir_err compile(const struct weir_jit_request *request, struct weir
     l->request = request;
     l->result = result;
     l->kernel = request->kernel;
+    l->general = general;
     weir_arena_init(&l->arena, ARENA_LIMIT);
     if (setjmp(l->refuse) == 0)
         compile_guarded(l);
     enum weir_err err = l->error;
+    *again = l->needs_general;
     finish(l);
     return err;
+}
+
+/* The ordinary way first; kernels that need lanes, warps and blocks to wait for each other in any
+ * order start again. */
+static enum weir_err compile(const struct weir_jit_request *request, struct weir_jit_result *result)
+{
+    bool again = false;
+    enum weir_err err = attempt(request, result, false, &again);
+    return again ? attempt(request, result, true, &again) : err;
 }
 
 static void release(struct weir_jit_result *result)

@@ -176,6 +176,10 @@ struct low {
     uint32_t barriers;
     bool any_exit_partial, uses_ftz, uses_f32_no_ftz, uses_f64, all_ftz;
     bool irreducible;
+    bool general, needs_general; /* general.c: everything in memory, any order */
+    bool polls;                  /* loops that wait for others */
+    uint64_t *local_regs;        /* general: registers that live inside one block only */
+    struct low_general *gen;
     uint32_t named_barriers; /* bit per barrier number used */
 
     /* emission */
@@ -271,6 +275,9 @@ LLVMValueRef low_mask_bits(struct low *l, LLVMValueRef *mask); /* i32, bit = lan
 void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask);
 LLVMValueRef low_mask_and(struct low *l, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef low_mask_not(struct low *l, LLVMValueRef a);
+/* Loads and stores of register slots; in general mode they are in the block's state. */
+LLVMValueRef low_slot_load(struct low *l, LLVMTypeRef t, LLVMValueRef slot);
+void low_slot_store(struct low *l, LLVMValueRef v, LLVMValueRef slot);
 /* An operand in its natural shape, as `type`. */
 struct low_val low_read(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                         enum weir_ptx_type type);
@@ -363,8 +370,29 @@ LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const stru
 struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type);
 struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element);
 
+/* Leaves with NOT_SUPPORTED in general mode; in the ordinary one compilation starts again in general mode. */
+WEIR_NORETURN void low_need_general(struct low *l, const struct weir_ptx_inst *i, const char *why);
+
+/* polling.c: does the kernel have loops whose end depends on what others do? */
+bool low_polls(struct low *l);
+
 /* control.c */
 void low_emit_kernel(struct low *l);
+
+/* general.c */
+void low_general_emit(struct low *l);
+void low_general_send(struct low *l, uint32_t to, LLVMValueRef *lanes);
+void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool retreats);
+void low_general_barrier(struct low *l, uint32_t at);
+void low_general_arrive(struct low *l, const struct low_inst *i);
+bool low_general_in_state(const struct low *l, size_t reg);
+bool low_general_is_sync(const struct weir_ptx_inst *p);
+
+/* control.c, used by general.c */
+void low_control_block(struct low *l, uint32_t at);
+void low_control_context(struct low *l);
+void low_control_invariants(struct low *l);
+void low_control_start_mask(struct low *l, LLVMValueRef *m);
 
 /* pipeline.c */
 void low_target_init(struct low *l);

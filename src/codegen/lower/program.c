@@ -437,6 +437,8 @@ static void mark_leaders(struct low *l, uint64_t *leader)
     low_bit_set(leader, 0);
     for (size_t n = 0; n < l->insts.count; n++) {
         const struct low_inst *i = &l->insts.items[n];
+        if (l->general && i->kind == LOW_PTX && low_general_is_sync(i->p))
+            low_bit_set(leader, (uint32_t)n);
         if (!ends_block(i))
             continue;
         if (n + 1 < l->insts.count)

@@ -541,7 +541,9 @@ static void merge_def(void *ctx, int32_t reg, enum low_visit what)
     struct low_fact f = dest_fact(x, r);
     if (f.shape == LOW_UNDEF)
         return;
-    bool blend = x->guard_varying || (x->b->partial && low_bit(x->b->wait_live, (uint32_t)reg));
+    bool invariant = x->l->general && r->def_count == 1 && f.invariant && !x->guarded;
+    bool blend = x->guard_varying || (x->b->partial && !invariant &&
+                                      low_bit(x->b->wait_live, (uint32_t)reg));
     if (blend) {
         r->blended = true;
         bool keep = linear(&f) && f.shape != LOW_UNIFORM;
@@ -740,7 +742,8 @@ static void address_only(struct low *l)
 {
     for (size_t r = 0; r < l->regs.count; r++) {
         struct low_reg *reg = &l->regs.items[r];
-        reg->addr_only = reg->fact.shape == LOW_VARYING && reg->fact.spec && reg->bits >= 32 && reg->def_count > 0;
+        reg->addr_only = reg->fact.shape == LOW_VARYING && reg->fact.spec && reg->bits >= 32 &&
+                         reg->def_count > 0 && !low_general_in_state(l, r);
     }
     for (bool changed = true; changed;) {
         changed = false;

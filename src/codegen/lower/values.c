@@ -236,6 +236,25 @@ void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask)
     }
 }
 
+LLVMValueRef low_slot_load(struct low *l, LLVMTypeRef t, LLVMValueRef slot)
+{
+    LLVMValueRef v = LLVMBuildLoad2(l->b, t, slot, "");
+    if (l->general) {
+        LLVMSetMetadata(v, l->md_scope, l->md_state);
+        LLVMSetMetadata(v, l->md_noalias, l->md_not_state);
+    }
+    return v;
+}
+
+void low_slot_store(struct low *l, LLVMValueRef v, LLVMValueRef slot)
+{
+    LLVMValueRef s = LLVMBuildStore(l->b, v, slot);
+    if (l->general) {
+        LLVMSetMetadata(s, l->md_scope, l->md_state);
+        LLVMSetMetadata(s, l->md_noalias, l->md_not_state);
+    }
+}
+
 /* --- registers -------------------------------------------------------------------------------------------------------- */
 
 static LLVMTypeRef reg_type(const struct low *l, const struct low_reg *r)
@@ -249,7 +268,7 @@ void low_registers_make(struct low *l)
 {
     for (size_t k = 0; k < l->regs.count; k++) {
         struct low_reg *r = &l->regs.items[k];
-        if (r->is_virtual || (r->def_count == 0 && r->use_count == 0))
+        if (r->is_virtual || (r->def_count == 0 && r->use_count == 0) || low_general_in_state(l, k))
             continue;
         if (r->bits > 64)
             low_refuse(l, NULL, "128-bit registers");
@@ -273,9 +292,9 @@ static LLVMValueRef slow_vector(struct low *l, struct low_reg *r, uint32_t g)
     LLVMValueRef p = LLVMBuildGEP2(l->b, LLVMArrayType2(vt, l->groups), r->slow_slot, index, 2, "");
     LLVMValueRef slow = LLVMBuildLoad2(l->b, vt, p, "");
     LLVMSetVolatile(slow, 1);
-    LLVMValueRef base = LLVMBuildLoad2(l->b, t, r->slot[g], "");
+    LLVMValueRef base = low_slot_load(l, t, r->slot[g]);
     LLVMValueRef fast = LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
-    LLVMValueRef ok = LLVMBuildLoad2(l->b, l->t.i1, r->ok_slot, "");
+    LLVMValueRef ok = low_slot_load(l, l->t.i1, r->ok_slot);
     return LLVMBuildSelect(l->b, ok, fast, slow, "");
 }
 
@@ -285,7 +304,7 @@ struct low_val low_read_reg(struct low *l, int32_t reg)
     struct low_val v = {.shape = r->fact.shape, .stride = r->fact.stride};
     LLVMTypeRef t = reg_type(l, r);
     if (v.shape == LOW_UNIFORM) {
-        v.v[0] = r->slot[0] ? LLVMBuildLoad2(l->b, t, r->slot[0], "") : LLVMConstNull(t);
+        v.v[0] = r->slot[0] ? low_slot_load(l, t, r->slot[0]) : LLVMConstNull(t);
         return v;
     }
     for (unsigned g = 0; g < l->groups; g++) {
@@ -294,7 +313,7 @@ struct low_val low_read_reg(struct low *l, int32_t reg)
         else if (r->guarded)
             v.v[g] = slow_vector(l, r, g);
         else
-            v.v[g] = LLVMBuildLoad2(l->b, v.shape == LOW_VARYING ? low_vec_type(l, t) : t, r->slot[g], "");
+            v.v[g] = low_slot_load(l, v.shape == LOW_VARYING ? low_vec_type(l, t) : t, r->slot[g]);
         if (r->is_virtual)
             v.v[g] = low_bitcast(l, v.v[g], t);
     }
@@ -453,7 +472,9 @@ void low_write(struct low *l, int32_t reg, const struct low_val *v)
     if (guard >= 0)
         p = low_read_pred(l, guard, l->inst->p->guard_negated);
     const struct low_block *b = &l->blocks.items[l->block];
-    bool by_mask = p.shape == LOW_VARYING || (b->partial && low_bit(b->wait_live, (uint32_t)reg));
+    bool invariant = l->general && r->fact.invariant && r->def_count == 1;
+    bool by_mask = p.shape == LOW_VARYING ||
+                   (b->partial && low_bit(b->wait_live, (uint32_t)reg) && !invariant);
     unsigned n = r->fact.shape == LOW_UNIFORM ? 1 : l->groups;
     for (unsigned g = 0; g < n; g++) {
         LLVMValueRef x, old = NULL;
@@ -469,12 +490,12 @@ void low_write(struct low *l, int32_t reg, const struct low_val *v)
             x = fit(l, v->v[v->shape == LOW_UNIFORM ? 0 : g], t);
         }
         if (by_mask || guard >= 0)
-            old = LLVMBuildLoad2(l->b, LLVMTypeOf(x), r->slot[g], "");
+            old = low_slot_load(l, LLVMTypeOf(x), r->slot[g]);
         if (by_mask)
             x = LLVMBuildSelect(l->b, l->mask[g], x, old, "");
         else if (guard >= 0)
             x = LLVMBuildSelect(l->b, p.v[0], x, old, "");
-        LLVMBuildStore(l->b, x, r->slot[g]);
+        low_slot_store(l, x, r->slot[g]);
     }
 }
 
@@ -490,12 +511,12 @@ LLVMValueRef low_spec_base(struct low *l, int32_t reg, uint32_t g)
     struct low_reg *r = &l->regs.items[reg];
     LLVMTypeRef t = reg_type(l, r);
     if (r->fact.shape != LOW_VARYING)
-        return LLVMBuildLoad2(l->b, t, r->slot[r->fact.shape == LOW_UNIFORM ? 0 : g], "");
+        return low_slot_load(l, t, r->slot[r->fact.shape == LOW_UNIFORM ? 0 : g]);
     if (r->guarded)
-        return LLVMBuildLoad2(l->b, t, r->slot[g], "");
+        return low_slot_load(l, t, r->slot[g]);
     if (r->is_virtual)
         return low_bitcast(l, low_pure_value(l, &l->insts.items[r->def_inst], false, g, 0), t);
-    LLVMValueRef v = LLVMBuildLoad2(l->b, low_vec_type(l, t), r->slot[g], "");
+    LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), r->slot[g]);
     return LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
 }
 
@@ -509,7 +530,7 @@ static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
 {
     LLVMTypeRef t = reg_type(l, r);
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef v = LLVMBuildLoad2(l->b, low_vec_type(l, t), r->slot[g], "");
+        LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), r->slot[g]);
         LLVMValueRef base = LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
         LLVMValueRef want = LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
         LLVMValueRef same = LLVMBuildICmp(l->b, LLVMIntEQ, v, want, "");
@@ -562,7 +583,7 @@ void low_spec_ok(struct low *l, int32_t reg, LLVMValueRef *ok)
     if (r->fact.shape != LOW_VARYING)
         return;
     if (r->guarded)
-        *ok = low_and_ok(l, *ok, LLVMBuildLoad2(l->b, l->t.i1, r->ok_slot, ""));
+        *ok = low_and_ok(l, *ok, low_slot_load(l, l->t.i1, r->ok_slot));
     else if (r->is_virtual)
         low_step_ok(l, &l->insts.items[r->def_inst], ok);
     else
