@@ -39,7 +39,8 @@ void *weir_realloc(void *old, size_t bytes)
 
 void *weir_alloc_aligned(size_t align, size_t bytes)
 {
-    return alloc_should_fail() ? NULL : aligned_alloc(align, WEIR_ALIGN_UP(bytes ? bytes : 1, align));
+    return alloc_should_fail() ? NULL
+                               : aligned_alloc(align, WEIR_ALIGN_UP(bytes ? bytes : 1, align));
 }
 
 char *weir_strdup(const char *s)

@@ -1,4 +1,5 @@
-/* The one clock of all time stamps: CLOCK_MONOTONIC in nanoseconds. %globaltimer, events and traces use it.
+/* The one clock of all time stamps: CLOCK_MONOTONIC in nanoseconds. %globaltimer, events and traces
+ * use it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_CLOCK_H
 #define WEIR_BASE_CLOCK_H

@@ -19,7 +19,8 @@ struct err_row {
 
 static const struct err_row err_rows[] = {
     {0, ERRF_NONE, "cudaSuccess", "no error"},
-#define WEIR_ERR(name, cuda_name, code, cu_code, flags, text) {(code), ERRF_##flags, #cuda_name, text},
+#define WEIR_ERR(name, cuda_name, code, cu_code, flags, text)                                      \
+    {(code), ERRF_##flags, #cuda_name, text},
 #include "errors.def"
 #undef WEIR_ERR
 };

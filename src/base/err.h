@@ -1,6 +1,6 @@
-/* Error codes inside Weir. The numbers are cudaError_t's, so that the runtime returns them as they are; names and
- * texts come from api/errors.def. WEIR_FAIL is the only place where an error is born: it notes file, line and a
- * message for the thread, which `--verbose` and the log show.
+/* Error codes inside Weir. The numbers are cudaError_t's, so that the runtime returns them as they
+ * are; names and texts come from api/errors.def. WEIR_FAIL is the only place where an error is
+ * born: it notes file, line and a message for the thread, which `--verbose` and the log show.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_ERR_H
 #define WEIR_BASE_ERR_H

@@ -43,10 +43,10 @@ static inline void weir_list_remove(struct weir_list *node)
 }
 
 #define WEIR_LIST_ENTRY(node, type, member) WEIR_CONTAINER_OF(node, type, member)
-#define WEIR_LIST_FOR_EACH(node, head)                                                              \
+#define WEIR_LIST_FOR_EACH(node, head)                                                             \
     for (struct weir_list *node = (head)->next; node != (head); node = node->next)
-#define WEIR_LIST_FOR_EACH_SAFE(node, tmp, head)                                                    \
-    for (struct weir_list *node = (head)->next, *tmp = node->next; node != (head);                  \
+#define WEIR_LIST_FOR_EACH_SAFE(node, tmp, head)                                                   \
+    for (struct weir_list *node = (head)->next, *tmp = node->next; node != (head);                 \
          node = tmp, tmp = node->next)
 
 #endif

@@ -1,5 +1,6 @@
-/* Mutex with a rank. One futex word, 4 bytes: uncontended lock and unlock are one atomic each; a waiter spins briefly,
- * then sleeps. With WEIR_CHECKS each thread keeps the stack of ranks it holds and stops on an inversion.
+/* Mutex with a rank. One futex word, 4 bytes: uncontended lock and unlock are one atomic each; a
+ * waiter spins briefly, then sleeps. With WEIR_CHECKS each thread keeps the stack of ranks it holds
+ * and stops on an inversion.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_LOCK_H
 #define WEIR_BASE_LOCK_H
@@ -22,7 +23,10 @@ struct weir_lock {
     uint32_t rank;
 };
 
-#define WEIR_LOCK_INIT(rank_name) {0, WEIR_RANK_##rank_name}
+#define WEIR_LOCK_INIT(rank_name)                                                                  \
+    {                                                                                              \
+        0, WEIR_RANK_##rank_name                                                                   \
+    }
 
 static inline void weir_lock_init(struct weir_lock *l, enum weir_lock_rank rank)
 {
@@ -37,8 +41,14 @@ void weir_lock_check_acquire(const struct weir_lock *l);
 void weir_lock_check_release(const struct weir_lock *l);
 void weir_lock_check_none_held(void); /* before callbacks of the program and before sleeping */
 #else
-static inline void weir_lock_check_acquire(const struct weir_lock *l) { (void)l; }
-static inline void weir_lock_check_release(const struct weir_lock *l) { (void)l; }
+static inline void weir_lock_check_acquire(const struct weir_lock *l)
+{
+    (void)l;
+}
+static inline void weir_lock_check_release(const struct weir_lock *l)
+{
+    (void)l;
+}
 static inline void weir_lock_check_none_held(void) {}
 #endif
 

@@ -1,5 +1,6 @@
-/* Messages of Weir's own, always on stderr, always whole lines that begin with "weir: ". Weir is silent by default:
- * only what is not supported, and what cannot be reported as an error code, is printed.
+/* Messages of Weir's own, always on stderr, always whole lines that begin with "weir: ". Weir is
+ * silent by default: only what is not supported, and what cannot be reported as an error code, is
+ * printed.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_LOG_H
 #define WEIR_BASE_LOG_H
@@ -11,11 +12,12 @@ enum weir_log_level { WEIR_LOG_ERROR, WEIR_LOG_WARN, WEIR_LOG_INFO, WEIR_LOG_DEB
 /* From WEIR_LOG (error, warn, info, debug; default warn), read once. Thread: any. */
 enum weir_log_level weir_log_level(void);
 
-/* Writes one line with one write(2); safe in signal handlers only when fmt needs no floating point. Thread: any. */
+/* Writes one line with one write(2); safe in signal handlers only when fmt needs no floating point.
+ * Thread: any. */
 void weir_log(enum weir_log_level level, const char *fmt, ...) WEIR_PRINTF(2, 3);
 
-/* Says once per `what` and process that something is not supported: "weir: not supported: WHAT (detail)".
- * Thread: any. */
+/* Says once per `what` and process that something is not supported: "weir: not supported: WHAT
+ * (detail)". Thread: any. */
 void weir_log_unsupported(const char *what, const char *fmt, ...) WEIR_PRINTF(2, 3);
 
 /* A broken invariant of our own: prints and aborts. Only through WEIR_ASSERT. */

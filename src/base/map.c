@@ -152,8 +152,8 @@ void weir_strmap_finish(struct weir_strmap *m)
     memset(m, 0, sizeof *m);
 }
 
-static struct weir_strmap_slot *strmap_find(const struct weir_strmap *m, const char *key, size_t len,
-                                            uint64_t hash)
+static struct weir_strmap_slot *strmap_find(const struct weir_strmap *m, const char *key,
+                                            size_t len, uint64_t hash)
 {
     size_t i = hash & (m->cap - 1);
 

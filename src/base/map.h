@@ -1,5 +1,5 @@
-/* Hash map from a 64-bit key (pointer, id, or a string's hash through weir_strmap_*) to a pointer. Open addressing.
- * Not thread safe: the owner locks.
+/* Hash map from a 64-bit key (pointer, id, or a string's hash through weir_strmap_*) to a pointer.
+ * Open addressing. Not thread safe: the owner locks.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_MAP_H
 #define WEIR_BASE_MAP_H
@@ -32,7 +32,8 @@ struct weir_strmap {
 
 void weir_strmap_finish(struct weir_strmap *m);
 void *weir_strmap_get(const struct weir_strmap *m, const char *key, size_t len);
-bool weir_strmap_put(struct weir_strmap *m, const char *key, size_t len, void *value) WEIR_MUST_CHECK;
+bool weir_strmap_put(struct weir_strmap *m, const char *key, size_t len,
+                     void *value) WEIR_MUST_CHECK;
 
 uint64_t weir_hash_bytes(const void *data, size_t bytes, uint64_t seed);
 

@@ -14,7 +14,8 @@
     }
 
 /* Makes room for one more item; false when out of memory (the vector is unchanged). */
-bool weir_vec_reserve_bytes(void **items, size_t *cap, size_t need, size_t item_bytes) WEIR_MUST_CHECK;
+bool weir_vec_reserve_bytes(void **items, size_t *cap, size_t need,
+                            size_t item_bytes) WEIR_MUST_CHECK;
 
 #define weir_vec_reserve(v, n)                                                                     \
     weir_vec_reserve_bytes((void **)&(v)->items, &(v)->cap, (n), sizeof *(v)->items)
