@@ -1,8 +1,8 @@
 /* How long a program waits for its first kernel: parsing, opening the compiler library, compiling,
  * loading; and with a warm cache. Each measurement is a process of its own, because the library is
  * opened once. bench_compile_time [FILE.ptx KERNEL BLOCK_THREADS] Without a file: made-up kernels
- * of 100, 1000 and 4000 instructions. Prints `name value unit`. SPDX-License-Identifier: Apache-2.0
- */
+ * of 100, 1000 and 4000 instructions. Prints `name value unit`.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Cost of the model alone: submit and complete an operation, links of a chain over two streams by
  * events, legacy operations among many streams, many waiters on one stream. Prints `name value
- * unit`, best of five. SPDX-License-Identifier: Apache-2.0 */
+ * unit`, best of five.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* Cooperative groups for weir cc: blocks, tiles of a warp, the threads that happen to be together.
  * Device code only. Reductions and scans stand in cooperative_groups/reduce.h and scan.h. Not there
  * yet: synchronising a whole grid, clusters, memcpy_async; using one of them is an error at compile
- * time that says so. SPDX-License-Identifier: Apache-2.0 */
+ * time that says so.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_COOPERATIVE_GROUPS_H
 #define WEIR_CUDA_COOPERATIVE_GROUPS_H
 #define _COOPERATIVE_GROUPS_H_ /* programs ask whether this header was there */

@@ -1,6 +1,6 @@
 /* What the sanitizers must be told, and whether one is in the process: Weir itself may be built
- * without, while the program that it serves is built with one. SPDX-License-Identifier: Apache-2.0
- */
+ * without, while the program that it serves is built with one.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_SANITIZE_H
 #define WEIR_BASE_SANITIZE_H
 

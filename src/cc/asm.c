@@ -2,7 +2,8 @@
  * percent sign
  * ("mov.u64 %0, %globaltimer;"); clang wants two and refuses one. Programs that do so are
  * preprocessed first, and in that text each such sign is doubled. A quick look at the sources
- * decides, since most programs need no extra pass. SPDX-License-Identifier: Apache-2.0 */
+ * decides, since most programs need no extra pass.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

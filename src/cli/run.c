@@ -1,6 +1,7 @@
 /* weir run: puts Weir's libraries and settings into the environment and becomes the program. There
  * is no process of Weir's in between: exit status, signals and the three standard streams are the
- * program's. SPDX-License-Identifier: Apache-2.0 */
+ * program's.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

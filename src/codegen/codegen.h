@@ -1,6 +1,7 @@
 /* PTX modules to machine code. Two halves: this front (cache, images, which tier) is in libweir.so
  * and knows no LLVM; the compiler proper (codegen/lower/) is in libweir-jit.so, opened at the first
- * miss. SPDX-License-Identifier: Apache-2.0 */
+ * miss.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_CODEGEN_H
 #define WEIR_CODEGEN_CODEGEN_H
 

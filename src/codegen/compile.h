@@ -1,6 +1,7 @@
 /* The compiler library (libweir-jit.so, opened at the first miss) and the threads that run it.
  * Compilations have threads of their own because LLVM wants a deep stack, and because a caller may
- * be an engine that has better things to do. SPDX-License-Identifier: Apache-2.0 */
+ * be an engine that has better things to do.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_COMPILE_H
 #define WEIR_CODEGEN_COMPILE_H
 

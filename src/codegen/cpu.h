@@ -1,5 +1,6 @@
 /* What of the processor decides whether compiled code may run: part of the cache key, and the least
- * that Weir needs. SPDX-License-Identifier: Apache-2.0 */
+ * that Weir needs.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_CPU_H
 #define WEIR_CODEGEN_CPU_H
 

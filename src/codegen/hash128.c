@@ -1,5 +1,6 @@
 /* SipHash-2-4-128, written from its specification; tests/unit/codegen_cache.c holds published
- * vectors. SPDX-License-Identifier: Apache-2.0 */
+ * vectors.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/hash128.h"
 
 #include <string.h>

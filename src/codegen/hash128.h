@@ -1,6 +1,7 @@
 /* 128-bit hash for cache keys and content checks: SipHash-2-4 with the 128-bit output (Aumasson and
  * Bernstein), under a fixed key. Not for secrets; strong enough that different kernels never share
- * a key in practice. SPDX-License-Identifier: Apache-2.0 */
+ * a key in practice.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_HASH128_H
 #define WEIR_CODEGEN_HASH128_H
 

@@ -1,7 +1,8 @@
 /* Loader of one relocatable ELF object that holds a compiled kernel: lays its sections out, applies
  * relocations, makes the code executable. Objects come from the compiler library or from the cache
  * on disk: anything wrong in one gives an error, never a crash. Per-processor parts stand in
- * image_x86_64.c behind image_arch.h. SPDX-License-Identifier: Apache-2.0 */
+ * image_x86_64.c behind image_arch.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_IMAGE_H
 #define WEIR_CODEGEN_IMAGE_H
 

@@ -1,4 +1,5 @@
-/* What the loader needs to know of one processor. SPDX-License-Identifier: Apache-2.0 */
+/* What the loader needs to know of one processor.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_IMAGE_ARCH_H
 #define WEIR_CODEGEN_IMAGE_ARCH_H
 

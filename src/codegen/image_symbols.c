@@ -1,6 +1,6 @@
 /* The fixed list of functions that compiled objects may call: what LLVM makes calls to by itself
- * (block copies, and mathematics without an instruction). Sorted by name. SPDX-License-Identifier:
- * Apache-2.0 */
+ * (block copies, and mathematics without an instruction). Sorted by name.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

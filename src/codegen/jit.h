@@ -3,7 +3,8 @@
  * memset, a few libm functions). this table. The compiler reads a parsed function, and gives back a
  * relocatable ELF object; the front loads it (codegen/image.h) or keeps it in the cache. Objects
  * hold no addresses of this process: services come through launch->services, module variables
- * through launch->module_data. SPDX-License-Identifier: Apache-2.0 */
+ * through launch->module_data.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_JIT_H
 #define WEIR_CODEGEN_JIT_H
 

@@ -1,7 +1,8 @@
 /* Kernels: what is known of one, and its code for a block shape: from memory, from the disk cache,
  * or compiled now. A variant (kernel and shape) goes EMPTY -> BUSY -> READY or FAILED; who makes it
  * BUSY does the work, all others sleep on the state word. A better tier replaces `code` later; the
- * older code stays, because blocks may be running it. SPDX-License-Identifier: Apache-2.0 */
+ * older code stays, because blocks may be running it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Register pressure by liveness: the figure that cudaFuncGetAttributes and the occupancy calls
  * show. A real compiler would find another number; this one is of the right size, grows with the
- * kernel, and is the same on every machine. SPDX-License-Identifier: Apache-2.0 */
+ * kernel, and is the same on every machine.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/alloc.h"

@@ -1,5 +1,6 @@
 /* Devices as programs see them: engines, default stream, sticky error, limits. One context a
- * device. SPDX-License-Identifier: Apache-2.0 */
+ * device.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_CONTEXT_H
 #define WEIR_CORE_CONTEXT_H
 

@@ -1,6 +1,7 @@
 /* Copies: memory classes from the registry, host behaviour from the model (weir_model_copy_rule),
  * and the staging of pageable sources. Rules: docs/rules (ORD), oracle memcpy_kind_matrix,
- * memcpy_args, memcpyasync_*. SPDX-License-Identifier: Apache-2.0 */
+ * memcpy_args, memcpyasync_*.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "core/copy.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Faults of kernels (SIGSEGV, SIGBUS, SIGFPE, SIGILL) reach Weir first; what is not a kernel's goes
- * to whoever had the signal before, as the program asked for it. SPDX-License-Identifier:
- * Apache-2.0 */
+ * to whoever had the signal before, as the program asked for it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_FAULT_H
 #define WEIR_CORE_FAULT_H
 

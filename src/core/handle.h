@@ -1,6 +1,7 @@
 /* Slots for objects that programs hold by pointer (streams, events): slots are never returned to
  * the system and are reused late, so that a dead or made-up handle is recognised instead of
- * crashing. SPDX-License-Identifier: Apache-2.0 */
+ * crashing.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_HANDLE_H
 #define WEIR_CORE_HANDLE_H
 

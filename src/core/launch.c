@@ -1,6 +1,7 @@
 /* From a launch call to an operation. The hot path: function and stream are known, limits are
  * constants of the profile, arguments are copied into the operation. Compiling is the engine's
- * (prepare), so the call stays asynchronous. SPDX-License-Identifier: Apache-2.0 */
+ * (prepare), so the call stays asynchronous.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "core/launch.h"
 
 #include <string.h>

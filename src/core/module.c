@@ -1,6 +1,6 @@
 /* Registry of device code, and loading. Registration runs in the program's constructors, for every
- * translation unit: it copies a name and adds to a map, no more. SPDX-License-Identifier:
- * Apache-2.0 */
+ * translation unit: it copies a name and adds to a map, no more.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "core/module.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Device code of the program: fat binaries and libraries, their kernels and variables. Registration
  * only notes names; a module is unpacked and parsed, per device, when something of it is first
- * used. SPDX-License-Identifier: Apache-2.0 */
+ * used.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_MODULE_H
 #define WEIR_CORE_MODULE_H
 

@@ -1,5 +1,6 @@
 /* Stream-ordered allocation (cudaMallocAsync, cudaFreeAsync), basic form: memory is had at the call
- * and given back when the stream comes to the free. SPDX-License-Identifier: Apache-2.0 */
+ * and given back when the stream comes to the free.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_POOL_H
 #define WEIR_CORE_POOL_H
 

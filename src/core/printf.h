@@ -1,5 +1,6 @@
 /* printf of kernels: formats with the arguments of the device ABI, and the buffer that is written
- * out at synchronisations. SPDX-License-Identifier: Apache-2.0 */
+ * out at synchronisations.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_PRINTF_H
 #define WEIR_CORE_PRINTF_H
 

@@ -1,7 +1,8 @@
 /* The built-in profiles. `cpu` is the default: capability 8.9 takes every PTX up to sm_89, so
  * programs take the paths that need no Hopper-only instructions. Limits of textures and surfaces
  * are those of that capability in NVIDIA's programming guide; what Weir does not carry out yet
- * (pools across processes, textures of arrays ...) says 0. SPDX-License-Identifier: Apache-2.0 */
+ * (pools across processes, textures of arrays ...) says 0.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "core/profile.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Device profiles: what a device says about itself and how much runs on it at a time (DESIGN 4).
- * Data only. SPDX-License-Identifier: Apache-2.0 */
+ * Data only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_PROFILE_H
 #define WEIR_CORE_PROFILE_H
 

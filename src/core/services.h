@@ -1,5 +1,6 @@
 /* What running kernels call (device/kernel.h, struct weir_kernel_services), and where their printf
- * goes. SPDX-License-Identifier: Apache-2.0 */
+ * goes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_SERVICES_H
 #define WEIR_CORE_SERVICES_H
 

@@ -4,7 +4,8 @@
  *
  * An operation's memory belongs to its stream's free lists: taken and given back under the stream's
  * lock, which a submission and a completion hold anyway. A helping waiter counts as a reference
- * (wait.c). SPDX-License-Identifier: Apache-2.0 */
+ * (wait.c).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* What Weir keeps per host thread: current device, last error, pushed launch configurations,
- * default streams. SPDX-License-Identifier: Apache-2.0 */
+ * default streams.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_THREAD_H
 #define WEIR_CORE_THREAD_H
 

@@ -1,7 +1,8 @@
 /* The host waits. A waiter first helps: it looks for the operation that its wait hangs on,
  * following blocked operations to the streams they wait for, and runs a piece of it itself. Then it
  * spins for a moment, then sleeps on the stream's futex word until the number it waits for is
- * reached. SPDX-License-Identifier: Apache-2.0 */
+ * reached.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 
 #include "base/alloc.h"

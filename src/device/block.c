@@ -1,6 +1,7 @@
 /* Runs thread blocks, a chunk at a time, on a stack of Weir's own. The cost per block is a handful
  * of loads and stores: the stack switch, which is also where a fault leaves to, is done once a
- * chunk. SPDX-License-Identifier: Apache-2.0 */
+ * chunk.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include <string.h>

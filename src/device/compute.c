@@ -5,8 +5,8 @@
  * chunk believed to be short); a submitter wakes a sleeper only when nobody is attentive. A worker
  * that starts something long steps out of that count, and looks once more. That a chunk believed
  * short may be long is the sentry's business: one sleeper, with a time limit. More workers are
- * woken by workers, when what is left to hand out is worth it. SPDX-License-Identifier: Apache-2.0
- */
+ * woken by workers, when what is left to hand out is worth it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include <sched.h>

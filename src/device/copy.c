@@ -1,5 +1,6 @@
 /* Copies and memsets: rectangles of bytes. A source or destination that cannot be
- * accessed ends the copy with an error, not the process. SPDX-License-Identifier: Apache-2.0 */
+ * accessed ends the copy with an error, not the process.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include <string.h>

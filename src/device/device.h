@@ -1,6 +1,7 @@
 /* Engines of one device: workers that run thread blocks, copy engines per direction, the
  * host-function thread. Takes operations that are ready (all ordering was decided by the model) and
- * calls back when each is done. SPDX-License-Identifier: Apache-2.0 */
+ * calls back when each is done.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_DEVICE_DEVICE_H
 #define WEIR_DEVICE_DEVICE_H
 

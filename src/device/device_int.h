@@ -3,8 +3,8 @@
  * queue.c  work enters an engine's inbox, without a lock claim:    claim.c  which blocks next:
  * priorities, sharing, parked blocks (under the compute lock) workers:  compute.c their loop,
  * sleeping and waking, helping host threads, the end of a kernel blocks:   block.c  runs a chunk of
- * blocks on a stack of Weir's; fault.c ends the ones that fault SPDX-License-Identifier: Apache-2.0
- */
+ * blocks on a stack of Weir's; fault.c ends the ones that fault
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_DEVICE_INT_H
 #define WEIR_DEVICE_INT_H
 

@@ -1,7 +1,8 @@
 /* Faults in blocks and copies: the thread's runner is known, so the signal handler's context is
  * turned to where the runner left its own stack. Handlers themselves are installed by others; every
  * thread that runs blocks has an alternate stack, so that a kernel that overflows its stack is an
- * error as well. SPDX-License-Identifier: Apache-2.0 */
+ * error as well.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include <dlfcn.h>

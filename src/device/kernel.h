@@ -1,7 +1,8 @@
 /* The contract between compiled kernels (codegen) and what runs them (device). A compiled kernel is
  * one C function that runs one thread block, from its start or from where it parked. Everything
  * that generated code reads stands here, at fixed offsets: a change bumps WEIR_KERNEL_ABI, which is
- * part of the cache key. SPDX-License-Identifier: Apache-2.0 */
+ * part of the cache key.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_DEVICE_KERNEL_H
 #define WEIR_DEVICE_KERNEL_H
 

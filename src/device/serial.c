@@ -1,6 +1,7 @@
 /* Engines that do one thing after another: a copy engine per direction, and the host functions'
  * thread. Their thread starts with the first work. Works run in the order in which they became
- * ready; a waiting host thread may take a queued copy. SPDX-License-Identifier: Apache-2.0 */
+ * ready; a waiting host thread may take a queued copy.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include <sched.h>

@@ -1,6 +1,7 @@
 /* What `weir run --stats` shows of a device: busy time of each engine and how long pairs of them
  * ran at the same time. The time since the last start or end of any work is added to whatever was
- * active during it. SPDX-License-Identifier: Apache-2.0 */
+ * active during it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
 #include "base/clock.h"

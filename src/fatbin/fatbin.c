@@ -1,6 +1,6 @@
 /* Wrapper, container and entries: finds and checks, copies nothing. Choosing is select.c, unpacking
- * unpack.c, making build.c; the layout stands in fatbin_int.h. SPDX-License-Identifier: Apache-2.0
- */
+ * unpack.c, making build.c; the layout stands in fatbin_int.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "fatbin/fatbin_int.h"
 
 /* Bytes of the entry at `at` (header and payload), 0 when it does not fit into `left`. */

@@ -1,6 +1,7 @@
 /* Fat binaries: the container that holds a program's device code. Reads the wrapper (magic
  * 0x466243b1), the container (0xBA55ED50) and its entries; picks and unpacks PTX. Input is not
- * trusted: every offset is checked. SPDX-License-Identifier: Apache-2.0 */
+ * trusted: every offset is checked.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_FATBIN_FATBIN_H
 #define WEIR_FATBIN_FATBIN_H
 

@@ -1,16 +1,29 @@
-/* Layout of the container, as found by experiment on the output of nvcc 13 (-Xfatbin
- * -compress-mode=none|speed|size, -gencode of several architectures, -lineinfo, -G, -rdc): little
- * endian, offsets in bytes.
+/* Layout of the container, as found by experiment on the output of nvcc 13 (options
+ * -compress-mode, -gencode, -lineinfo, -G, -rdc). Little endian; offsets in bytes.
+ * SPDX-License-Identifier: Apache-2.0
  *
- *   wrapper    0 u32 magic 0x466243b1    4 u32 version (1; 2 = linked from separate units)
- *              8 pointer to the container    16 pointer: name, or in version 2 the list of the
- * units' containers container  0 u32 magic 0xBA55ED50    4 u16 version 1    6 u16 header bytes 16
- * 8 u64 bytes of all entries entry      0 u16 kind    2 u16 version 0x0101    4 u32 header bytes 8
- * u64 payload bytes, padded to 8 16 u32 packed bytes, 0 when plain    20 u32 offset of the option
- * text's place, 0 = none 24 u16 minor, 26 u16 major version (PTX: of the ISA)    28 u32 sm (75, 90,
- * 100) 32 u32 name offset    36 u32 name bytes    40 u64 flags    48 u64 0    56 u64 bytes
- * unpacked, 0 when plain 64 name, options, padding; then the payload SPDX-License-Identifier:
- * Apache-2.0 */
+ *   wrapper      0 u32   magic 0x466243b1
+ *                4 u32   version: 1; 2 = linked from separate units
+ *                8 u64   pointer to the container
+ *               16 u64   pointer to the name; version 2: to the list of the units' containers
+ *   container    0 u32   magic 0xBA55ED50
+ *                4 u16   version 1
+ *                6 u16   header bytes, 16
+ *                8 u64   bytes of all entries
+ *   entry        0 u16   kind
+ *                2 u16   version 0x0101
+ *                4 u32   header bytes
+ *                8 u64   payload bytes, padded to 8
+ *               16 u32   packed bytes, 0 when plain
+ *               20 u32   offset of the option text's place, 0 = none
+ *               24 u16   minor, then   26 u16   major version (PTX: of the ISA)
+ *               28 u32   sm: 75, 90, 100
+ *               32 u32   name offset
+ *               36 u32   name bytes
+ *               40 u64   flags
+ *               48 u64   0
+ *               56 u64   bytes unpacked, 0 when plain
+ *               64       name, options, padding; then the payload */
 #ifndef WEIR_FATBIN_FATBIN_INT_H
 #define WEIR_FATBIN_FATBIN_INT_H
 

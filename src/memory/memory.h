@@ -1,6 +1,7 @@
 /* The memory that programs ask CUDA for: device, pinned, registered, managed. One reserved window
  * of addresses holds all that Weir allocates (DESIGN 4); generic PTX addresses are host addresses,
- * so a look-up answers "whose is this address". SPDX-License-Identifier: Apache-2.0 */
+ * so a look-up answers "whose is this address".
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_MEMORY_MEMORY_H
 #define WEIR_MEMORY_MEMORY_H
 

@@ -4,7 +4,8 @@
  * allocations. Records and chunks never go back to the heap while the window lives, so a reader
  * without a lock may always follow an entry; the record's sequence number tells it whether what it
  * read belongs together. Writers hold mem.lock, or own the granules exclusively (between range and
- * publish). SPDX-License-Identifier: Apache-2.0 */
+ * publish).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_MEMORY_INT_H
 #define WEIR_MEMORY_INT_H
 

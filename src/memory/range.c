@@ -1,6 +1,7 @@
 /* Which granules of the window are handed out. New addresses come from the window's unused end;
  * freed ranges wait until that is used up, so an address comes back late, and then from a rover
- * that goes round the window. SPDX-License-Identifier: Apache-2.0 */
+ * that goes round the window.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory_int.h"
 
 #include <stdlib.h>

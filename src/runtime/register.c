@@ -1,5 +1,6 @@
 /* What compiled programs call by themselves: registration of device code in constructors, and the
- * launch configuration between <<< >>> and a kernel's stub. SPDX-License-Identifier: Apache-2.0 */
+ * launch configuration between <<< >>> and a kernel's stub.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/log.h"

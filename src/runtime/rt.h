@@ -1,7 +1,8 @@
 /* Inside src/runtime: the bodies of the API's functions. weir_rt_NAME does what cudaNAME says; the
  * wrapper (wrap.c) has checked that the calling thread may call, that the process and, for guard
  * CALL, the current device are good, and notes the last error. Bodies that take a stream find out
- * in weir_stream_get what stream 0 means. SPDX-License-Identifier: Apache-2.0 */
+ * in weir_stream_get what stream 0 means.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_RUNTIME_RT_H
 #define WEIR_RUNTIME_RT_H
 

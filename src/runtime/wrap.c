@@ -1,7 +1,8 @@
 /* The exported functions, made from api/runtime.def: weir_api_cudaNAME for each symbol of
  * libcudart.so.13. What is common to all calls stands here once: may this thread call, is the
  * process started, is the device good, what is the last error. The bodies are in the files named
- * after the documentation's chapters. SPDX-License-Identifier: Apache-2.0 */
+ * after the documentation's chapters.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/rt.h"
 
 #include "base/log.h"

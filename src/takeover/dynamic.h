@@ -1,5 +1,6 @@
 /* Exported symbols of a loaded object, by its dynamic section: works before the object is
- * relocated. SPDX-License-Identifier: Apache-2.0 */
+ * relocated.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TAKEOVER_DYNAMIC_H
 #define WEIR_TAKEOVER_DYNAMIC_H
 

@@ -1,6 +1,7 @@
 /* See frame.h. Lays out by hand what the kernel lays out on x86-64: the return address of the
  * handler, which calls rt_sigreturn; the ucontext; the siginfo; and further up the floating point
- * state that the ucontext points to. SPDX-License-Identifier: Apache-2.0 */
+ * state that the ucontext points to.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/frame.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
 /* The one place of signals.c that knows the processor: a handler that did not ask for the alternate
- * stack must not run on it, though Weir's own handler does. SPDX-License-Identifier: Apache-2.0 */
+ * stack must not run on it, though Weir's own handler does.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TAKEOVER_FRAME_H
 #define WEIR_TAKEOVER_FRAME_H
 

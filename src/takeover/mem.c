@@ -1,5 +1,6 @@
 /* memcpy and memset for the auditor, which has no C library: compilers call them for structs and
- * arrays. SPDX-License-Identifier: Apache-2.0 */
+ * arrays.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n);

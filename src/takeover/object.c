@@ -1,5 +1,6 @@
 /* See object.h. Two passes over the symbols: the first finds the functions, the second the gap
- * behind each. SPDX-License-Identifier: Apache-2.0 */
+ * behind each.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/object.h"
 
 #include "takeover/sys.h"

@@ -1,7 +1,8 @@
 /* The one interface to the processor's instructions that taking over needs: an island near the
  * program's code that jumps to any address, and the change of a function's first bytes into a jump
  * to its island. patch_x86_64.c is the only implementation now; another processor needs these
- * functions and nothing else. SPDX-License-Identifier: Apache-2.0 */
+ * functions and nothing else.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TAKEOVER_PATCH_H
 #define WEIR_TAKEOVER_PATCH_H
 

@@ -1,6 +1,7 @@
 /* Entry patch for x86-64: `jmp rel32` (5 bytes) to an island within 2 GiB, there `jmp *address`. An
  * ENDBR64 at the entry stays where there is room, and islands begin with one, so that indirect
- * branch tracking is content. SPDX-License-Identifier: Apache-2.0 */
+ * branch tracking is content.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/patch.h"
 
 #if defined(__x86_64__)

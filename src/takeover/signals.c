@@ -4,7 +4,8 @@
  * context, mask, alternate stack (the kernel's handler is installed with the program's own flags
  * and mask, so that the kernel itself sees to these), SA_RESETHAND and the default action by hand.
  * A thread that blocks one of the four blocks it in appearance only: a real block would turn Weir's
- * faults into death. SPDX-License-Identifier: Apache-2.0 */
+ * faults into death.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/signals.h"
 
 #include <dlfcn.h>

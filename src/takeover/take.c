@@ -1,5 +1,6 @@
 /* See take.h. The object's file gives the functions (object.c), the loaded libweir.so the targets
- * (dynamic.c), patch.h the instructions. SPDX-License-Identifier: Apache-2.0 */
+ * (dynamic.c), patch.h the instructions.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/take.h"
 
 #include "takeover/cuda12.h"

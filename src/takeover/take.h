@@ -1,5 +1,6 @@
 /* Taking over one object: finds the CUDA runtime inside it and makes each of its functions jump to
- * ours. SPDX-License-Identifier: Apache-2.0 */
+ * ours.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TAKEOVER_TAKE_H
 #define WEIR_TAKEOVER_TAKE_H
 

@@ -1,6 +1,7 @@
 /* For the tests of the runtime API: plain C over the public interface, so that the same source also
  * runs on a GPU. A stream is held by a host function that waits (no kernel needed), or by a kernel
- * that spins on a mapped flag. SPDX-License-Identifier: Apache-2.0 */
+ * that spins on a mapped flag.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_CONFORM_H
 #define WEIR_TESTS_CONFORM_H
 

@@ -1,7 +1,8 @@
 /* What copies do to the caller (oracle memcpyasync_*, sync_vs_*): with the stream held,
  * asynchronous pinned copies return; a pageable source up to 2 MiB is captured at the call; a
  * pageable destination blocks; synchronous copies block, memsets and device-to-device copies do
- * not. SPDX-License-Identifier: Apache-2.0 */
+ * not.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 #define MAX ((size_t)4 << 20)

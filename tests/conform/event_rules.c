@@ -1,6 +1,7 @@
 /* Events in all their states (ORD-020 ff.): never recorded counts as complete; a record is a
  * snapshot; a wait keeps the record that was the last when it was called; a pending event cannot be
- * timed; destroying does not wait. SPDX-License-Identifier: Apache-2.0 */
+ * timed; destroying does not wait.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 static unsigned char *pinned;

@@ -1,5 +1,6 @@
 /* Kernels for the tests, as PTX text loaded with cudaLibraryLoadData. tests/conform/stub_jit has
- * the same by hand, for runs without the compiler. SPDX-License-Identifier: Apache-2.0 */
+ * the same by hand, for runs without the compiler.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_KERNELS_H
 #define WEIR_TESTS_KERNELS_H
 

@@ -1,6 +1,7 @@
 /* Launches (oracle launch_config, func_attributes): arguments are captured at the call, wrong
  * configurations are cudaErrorInvalidValue, kernels of streams overlap, a kernel may wait for the
- * host, a launch returns before it runs. SPDX-License-Identifier: Apache-2.0 */
+ * host, a launch returns before it runs.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 #include "kernels.h"
 

@@ -1,5 +1,6 @@
 /* Error codes and answers of the memory calls (oracle memcpy_args, memcpy_2d3d, memcpy_kind_matrix,
- * host_memory, pointer_attributes, managed, pool_errors). SPDX-License-Identifier: Apache-2.0 */
+ * host_memory, pointer_attributes, managed, pool_errors).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 enum { PAGEABLE, PINNED, DEVICE, MANAGED, REGISTERED, PLACES };

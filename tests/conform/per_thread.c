@@ -1,5 +1,6 @@
 /* Built with per-thread default streams (oracle ptds): stream 0 is the thread's own; it waits for
- * the legacy stream and not for other blocking streams. SPDX-License-Identifier: Apache-2.0 */
+ * the legacy stream and not for other blocking streams.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 static unsigned char *pinned, *device;

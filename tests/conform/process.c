@@ -1,6 +1,7 @@
 /* Beginning and end of a process: work left at exit is done, calls in exit handlers still work, a
  * fork before the first call works in the child, after it gives the documented error (oracle
- * lazy_init). argv[1]: which. SPDX-License-Identifier: Apache-2.0 */
+ * lazy_init). argv[1]: which.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <sys/wait.h>
 
 #include "conform.h"

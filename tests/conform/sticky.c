@@ -1,7 +1,8 @@
 /* A kernel that faults (oracle sticky_*, hostfunc_after_error): the launch succeeds, the error
  * comes with the next call that looks, stays, and is what almost every later call returns; pending
  * work does not run, host functions neither, callbacks do and get the error. argv[1]: what the
- * kernel does. SPDX-License-Identifier: Apache-2.0 */
+ * kernel does.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 #include "kernels.h"
 

@@ -1,6 +1,7 @@
 /* Streams' own calls (oracle stream_create, stream_destroy_special) and the device's (oracle
  * device_api, device_attributes): flags, priorities, ids, handles that are none, properties that
- * agree with attributes, limits, errors. SPDX-License-Identifier: Apache-2.0 */
+ * agree with attributes, limits, errors.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 static void check_create(void)

@@ -1,7 +1,8 @@
 /* Default stream rules (ORD-003 to ORD-008): hold stream i, submit to stream j; does it run before
  * the release? Expected as on hardware: legacy and blocking streams wait for each other,
  * non-blocking ones for nobody, blocking ones not among themselves. Copies and memsets as probes;
- * events and queries beside. SPDX-License-Identifier: Apache-2.0 */
+ * events and queries beside.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 enum { LEGACY, PER_THREAD, BLOCKING1, BLOCKING2, NONBLOCKING, KINDS };

@@ -1,5 +1,6 @@
 /* Prints the names of the API's table, one a line, for exports.sh; checks the table itself on the
- * way. SPDX-License-Identifier: Apache-2.0 */
+ * way.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Threads: last errors are a thread's own; default streams of threads do not wait for each other
  * (ORD-006); many threads submit to their own streams, to shared ones and to the legacy stream at
- * once, and all work is done in order. SPDX-License-Identifier: Apache-2.0 */
+ * once, and all work is done in order.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
 #define THREADS 4

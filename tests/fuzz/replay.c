@@ -1,5 +1,6 @@
 /* Runs a fuzzer's function over the files of a folder, each also cut short at some lengths. For
- * builds without libFuzzer. SPDX-License-Identifier: Apache-2.0 */
+ * builds without libFuzzer.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

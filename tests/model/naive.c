@@ -1,4 +1,5 @@
-/* See naive.h. SPDX-License-Identifier: Apache-2.0 */
+/* See naive.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/naive.h"
 
 int naive_stream_add(struct naive *n, int device, enum naive_class cls)

@@ -3,7 +3,8 @@
  * messages between streams in random order. The naive model runs beside; every few steps what is
  * ready, what is complete, what the host waits for and the order of some pending pairs are
  * compared. Usage: random [SEED [OPERATIONS]]. Rules: ORD-001 to ORD-012, ORD-020 to ORD-028,
- * ORD-040 to ORD-044. SPDX-License-Identifier: Apache-2.0 */
+ * ORD-040 to ORD-044.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

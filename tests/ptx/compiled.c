@@ -1,7 +1,8 @@
 /* What nvcc makes of compiled.cu, on both tiers of the compiler library against the reference
  * interpreter: same random inputs, same bits. Skipped (77) without nvcc or without the compiler
  * library. t_ptx_compiled FILE.cu [KERNEL]          also with a PTX file, whose kernels have the
- * same signature SPDX-License-Identifier: Apache-2.0 */
+ * same signature
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

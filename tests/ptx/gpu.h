@@ -1,5 +1,6 @@
 /* A real GPU through libcuda.so.1, opened at run time: shows that the tests' expectations are the
- * hardware's. SPDX-License-Identifier: Apache-2.0 */
+ * hardware's.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_PTX_GPU_H
 #define WEIR_TESTS_PTX_GPU_H
 

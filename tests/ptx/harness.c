@@ -1,5 +1,6 @@
 /* The compiler-library target: parse, compile at one tier, load, run the blocks in turn on this
- * thread. SPDX-License-Identifier: Apache-2.0 */
+ * thread.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/harness.h"
 
 #include <setjmp.h>

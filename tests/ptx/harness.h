@@ -1,6 +1,7 @@
 /* Runs PTX texts for the opcode and kernel tests: on the compiler library with a small engine of
  * the tests' own (one block after another, parked blocks in turn), or, to check the expectations
- * themselves, on a real GPU through its driver. SPDX-License-Identifier: Apache-2.0 */
+ * themselves, on a real GPU through its driver.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_PTX_HARNESS_H
 #define WEIR_TESTS_PTX_HARNESS_H
 

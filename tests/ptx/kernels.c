@@ -1,5 +1,6 @@
 /* Runs the kernel tests over block shapes: partial warps, one thread, full blocks, two and three
- * dimensions. SPDX-License-Identifier: Apache-2.0 */
+ * dimensions.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/kernels.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Kernel tests: a body of PTX between a common head and tail, and what each thread of a block must
- * store. SPDX-License-Identifier: Apache-2.0 */
+ * store.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_PTX_KERNELS_H
 #define WEIR_TESTS_PTX_KERNELS_H
 

@@ -1,5 +1,6 @@
 /* Memory: state spaces, vectors, sub-word accesses, strides, atomics, generic addresses, spinning
- * between blocks, faults. SPDX-License-Identifier: Apache-2.0 */
+ * between blocks, faults.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "ptx/kernels.h"

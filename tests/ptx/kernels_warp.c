@@ -1,5 +1,6 @@
 /* Warp instructions: shuffles, votes, match, redux, masks; also in divergent code and in partial
- * warps. SPDX-License-Identifier: Apache-2.0 */
+ * warps.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/kernels.h"
 
 #define EACH for (uint32_t i = 0; i < c->threads; i++)

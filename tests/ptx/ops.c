@@ -1,7 +1,8 @@
 /* The opcode suite: rows are put together into kernels of some instructions each, which read their
  * operands from memory and store their results; each row runs with operands that differ by lane,
  * that are the same for all lanes, and with a literal as last operand; on edge values and random
- * ones. SPDX-License-Identifier: Apache-2.0 */
+ * ones.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/ops.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Rows of the opcode table: one PTX form, and what it must give, written in C from the PTX ISA's
- * text, independent of the compiler. SPDX-License-Identifier: Apache-2.0 */
+ * text, independent of the compiler.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_PTX_OPS_H
 #define WEIR_TESTS_PTX_OPS_H
 

@@ -1,4 +1,5 @@
-/* Conversion rows. SPDX-License-Identifier: Apache-2.0 */
+/* Conversion rows.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/ops.h"
 
 #define I_s8(x)  ((i128)(int8_t)(x))

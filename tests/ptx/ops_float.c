@@ -1,4 +1,5 @@
-/* Floating-point rows. SPDX-License-Identifier: Apache-2.0 */
+/* Floating-point rows.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
 #include "ptx/ops.h"

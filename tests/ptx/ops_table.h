@@ -1,5 +1,6 @@
 /* Makes the functions and the rows of one .def file: include with OPS_FILE (the file) and OPS_NAME
- * defined. SPDX-License-Identifier: Apache-2.0 */
+ * defined.
+ * SPDX-License-Identifier: Apache-2.0 */
 #define OP_FULL(id, name, sig, code, compare, ulps, abs_error, okay, expr)                         \
     static bool ok_##id(uint64_t a, uint64_t b, uint64_t c, uint64_t e)                            \
     {                                                                                              \

@@ -1,5 +1,6 @@
 /* The arithmetic of the PTX ISA in plain C, on bits. Rounding modes through the C environment;
- * volatile keeps the operations where the mode is set. SPDX-License-Identifier: Apache-2.0 */
+ * volatile keeps the operations where the mode is set.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>

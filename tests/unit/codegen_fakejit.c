@@ -1,5 +1,6 @@
 /* A compiler library for the front's tests: "compiles" every kernel into one and the same object,
- * slowly if asked to, and counts. SPDX-License-Identifier: Apache-2.0 */
+ * slowly if asked to, and counts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* What the fake compiler library shows to the test. SPDX-License-Identifier: Apache-2.0 */
+/* What the fake compiler library shows to the test.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_CODEGEN_FAKEJIT_H
 #define WEIR_TESTS_CODEGEN_FAKEJIT_H
 

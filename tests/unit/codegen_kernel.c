@@ -1,6 +1,7 @@
 /* Modules and kernels of the front half, with a compiler library that only pretends: placing of
  * variables, what is known of a kernel, one compilation for equal requests, tiers, the disk cache,
- * refusals, the end of a module. SPDX-License-Identifier: Apache-2.0 */
+ * refusals, the end of a module.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>

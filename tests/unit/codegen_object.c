@@ -1,5 +1,6 @@
 /* A "compiled kernel" for the loader's test: calls of external functions, a jump table, pointers in
- * data, .bss. SPDX-License-Identifier: Apache-2.0 */
+ * data, .bss.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,6 @@
 /* Handle slots: made-up, dead and foreign pointers are recognised, slots come back late and not
- * before they were given. SPDX-License-Identifier: Apache-2.0 */
+ * before they were given.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* printf of kernels: the device's argument layout, every documented conversion, formats that are
- * broken or end early. SPDX-License-Identifier: Apache-2.0 */
+ * broken or end early.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

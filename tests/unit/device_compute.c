@@ -1,5 +1,6 @@
 /* Tests of device: kernels of C functions on the workers and on helping host threads; parked
- * blocks; cooperative ones. SPDX-License-Identifier: Apache-2.0 */
+ * blocks; cooperative ones.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device_support.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* Tests of device: copies and memsets against naive loops, on the engines and on helping host
- * threads. SPDX-License-Identifier: Apache-2.0 */
+ * threads.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device_support.h"
 
 struct copy {

@@ -1,5 +1,6 @@
 /* Tests of device: blocks that fault or fail, on workers and on helping host threads;
- * floating-point control. SPDX-License-Identifier: Apache-2.0 */
+ * floating-point control.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device_support.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* What the device tests share: a device, works that can be waited for, kernels as plain C
- * functions. SPDX-License-Identifier: Apache-2.0 */
+ * functions.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TEST_DEVICE_SUPPORT_H
 #define TEST_DEVICE_SUPPORT_H
 

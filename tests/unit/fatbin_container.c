@@ -1,5 +1,6 @@
 /* Containers that we build: read back, chosen from, and damaged at every byte and every length, at
- * the end of a mapping so that one byte too far is a fault. SPDX-License-Identifier: Apache-2.0 */
+ * the end of a mapping so that one byte too far is a fault.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* Containers that nvcc makes, in every compression mode, against the plain one of the same program.
- * Skipped without nvcc. SPDX-License-Identifier: Apache-2.0 */
+ * Skipped without nvcc.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Tests of memory: allocation, release and look-up in the window; random operations against a naive
- * list; threads; failing heap; many allocations. SPDX-License-Identifier: Apache-2.0 */
+ * list; threads; failing heap; many allocations.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

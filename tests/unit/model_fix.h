@@ -1,5 +1,6 @@
 /* A small world for the model's unit tests: named streams, an allocator that counts and can refuse,
- * and delivery of messages at once. SPDX-License-Identifier: Apache-2.0 */
+ * and delivery of messages at once.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_UNIT_MODEL_FIX_H
 #define WEIR_TESTS_UNIT_MODEL_FIX_H
 

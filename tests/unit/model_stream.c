@@ -1,5 +1,6 @@
 /* Streams: default-stream rules, destroy, devices, host waits. One test a rule; the names of the
- * measured cases that each repeats are in docs/rules/ORD.md. SPDX-License-Identifier: Apache-2.0 */
+ * measured cases that each repeats are in docs/rules/ORD.md.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "unit/model_fix.h"
 
 static void stream_runs_in_order(void **state) /* ORD-001 */

@@ -1,6 +1,7 @@
 /* cooperative_groups::reduce: every thread of a tile or coalesced group gets op over all their
  * values. The order of the operations is a tree, so that floating-point results do not depend on
- * timing. SPDX-License-Identifier: Apache-2.0 */
+ * timing.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_COOPERATIVE_GROUPS_REDUCE_H
 #define WEIR_CUDA_COOPERATIVE_GROUPS_REDUCE_H
 

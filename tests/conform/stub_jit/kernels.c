@@ -1,5 +1,6 @@
 /* The kernels of kernels.ptx.h by hand, as the compiler would make them: one object each, chosen by
- * -DKERNEL_name. No symbols of others, no relocations. SPDX-License-Identifier: Apache-2.0 */
+ * -DKERNEL_name. No symbols of others, no relocations.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "device/kernel.h"
 
 uint32_t weir_kernel(struct weir_block *block);

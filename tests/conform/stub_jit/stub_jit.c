@@ -1,6 +1,7 @@
 /* A compiler library without a compiler: hands out the prepared objects of kernels.c by the
  * kernel's name. For tests and benchmarks of the layers above code generation, where LLVM would
- * only be in the way (WEIR_JIT_LIBRARY names it). SPDX-License-Identifier: Apache-2.0 */
+ * only be in the way (WEIR_JIT_LIBRARY names it).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* A C program on the runtime's library, without nvcc and without weir cc: it makes its fat binary
  * itself, registers it as a compiler's constructor does, and launches. `program CASE`; the exit
- * status is the case's own. SPDX-License-Identifier: Apache-2.0 */
+ * status is the case's own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Calls each function of the miniature runtime, from a constructor and later; prints what answered.
- * Compiled into the program (main) and into libraries (-DLIBRARY). SPDX-License-Identifier:
- * Apache-2.0 */
+ * Compiled into the program (main) and into libraries (-DLIBRARY).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

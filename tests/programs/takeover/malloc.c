@@ -1,5 +1,6 @@
 /* An allocator as people preload it (jemalloc and its kind): in front of everything, and itself a
- * user of the calls that Weir interposes. SPDX-License-Identifier: Apache-2.0 */
+ * user of the calls that Weir interposes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* What programs do with the four fault signals. `signals CASE [early|late]`: under `weir run` the
  * signals are claimed before or after the case has installed its handler, with a handler that takes
  * as its own only faults of one address; output and exit status must be those of a run without
- * Weir. SPDX-License-Identifier: Apache-2.0 */
+ * Weir.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

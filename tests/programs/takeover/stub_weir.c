@@ -1,5 +1,6 @@
 /* Stands in for libweir.so in the tests of the taking over alone: functions that answer with their
- * own number. SPDX-License-Identifier: Apache-2.0 */
+ * own number.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
 #define ANSWER(name, number)                                                                       \
