@@ -127,6 +127,19 @@ static void want_shuffle_odd(struct block_case *c)
     EACH c->d[i] = i & 1 ? c->x[i ^ 2] + 1 : c->x[i];
 }
 
+/* A reduction that goes past its eight lanes, as programs write it: who is not there counts 0. */
+static void want_shuffle_absent(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t lane = i % 32, s = 0;
+
+        for (uint32_t k = lane; k < 8; k++)
+            s += c->x[i - lane + k];
+        c->d[i] = lane < 8 ? s : c->x[i] * 5;
+    }
+}
+
 /* Both arms of a branch shuffle, each with its own mask. */
 static void want_shuffle_arms(struct block_case *c)
 {
@@ -306,6 +319,14 @@ const struct kernel_test kernel_tests_warp[] = {
      .multiple = 32,
      .body = "mov.u32 d, x; and.b32 r0, lane, 1; setp.eq.u32 p0, r0, 0; @p0 bra STORE;\n"
              "shfl.sync.bfly.b32 r1, x, 2, 31, 0xaaaaaaaa; add.u32 d, r1, 1;\n"},
+    {.name = "warp.shfl.absent",
+     .want = want_shuffle_absent,
+     .multiple = 32,
+     .body = "mov.u32 d, x; mul.lo.u32 r3, x, 5; setp.ge.u32 p1, lane, 8; selp.u32 d, r3, d, p1; "
+             "@p1 bra STORE;\n"
+             "mov.u32 r1, 16;\n"
+             "LOOP: shfl.sync.down.b32 r0, d, r1, 31, 0xff; add.u32 d, d, r0; shr.u32 r1, r1, 1;\n"
+             "setp.ne.u32 p0, r1, 0; @p0 bra LOOP;\n"},
     {.name = "warp.shfl.both_arms",
      .want = want_shuffle_arms,
      .multiple = 32,

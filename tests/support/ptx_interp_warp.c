@@ -119,8 +119,9 @@ static void shuffle(struct thread *t, const struct weir_ptx_inst *i, uint32_t me
     }
     if (!p)
         j = (int)t->lane;
+    /* a lane that is not there gives 0: not documented, but what hardware does */
     interp_write_operand(t, &i->operands[0],
-                         members >> j & 1 ? lane_of(t, (unsigned)j)->value : t->value,
+                         members >> j & 1 ? lane_of(t, (unsigned)j)->value : (struct bits){0, 0},
                          WEIR_PTX_B32);
     if (i->operands[0].pred_reg >= 0)
         interp_write_predicate(t, i->operands[0].pred_reg, p);

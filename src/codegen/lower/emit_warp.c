@@ -389,10 +389,22 @@ static void write_operand(struct low *l, const struct low_inst *i, const struct 
         low_write(l, low_reg_of(l, i, o->pred_reg), q);
 }
 
+/* The documentation leaves open what a lane that is not there gives; programs rely on the 0 that hardware gives. */
+static struct low_val active_or_zero(struct low *l, const struct low_val *v)
+{
+    struct low_val r = {.shape = LOW_VARYING};
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef x = low_vector(l, v, g);
+        r.v[g] = l->mask_full ? x : LLVMBuildSelect(l->b, l->mask[g], x, LLVMConstNull(LLVMTypeOf(x)), "");
+    }
+    return r;
+}
+
 static void shfl(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
     struct low_val a = low_read(l, i, &p->operands[1], WEIR_PTX_B32), d = {.shape = LOW_VARYING}, q = d;
+    a = active_or_zero(l, &a);
     struct low_fact bf = low_operand_fact(l, i, &p->operands[2], WEIR_PTX_U32);
     struct low_fact cf = low_operand_fact(l, i, &p->operands[3], WEIR_PTX_U32);
     if (bf.is_const && cf.is_const) {
