@@ -51,11 +51,32 @@ static size_t read_size(const char *name)
     return (size_t)n << shift;
 }
 
+/* CUDA_VISIBLE_DEVICES: numbers up to the first that is no device. All devices are alike, so only
+ * how many there are matters. */
+static int visible_devices(int devices)
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    int count = 0;
+
+    if (!text)
+        return devices;
+    while (*text) {
+        char *end;
+        long n = strtol(text, &end, 10);
+
+        if (end == text || n < 0 || n >= devices || (*end && *end != ','))
+            break;
+        count++;
+        text = *end ? end + 1 : end;
+    }
+    return count < devices ? count : devices;
+}
+
 void weir_config_read(struct weir_config *config)
 {
     const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
 
-    config->devices = (int)read_number("WEIR_DEVICES", 0, WEIR_MAX_DEVICES, 1);
+    config->devices = visible_devices((int)read_number("WEIR_DEVICES", 0, WEIR_MAX_DEVICES, 1));
     config->memory_bytes = read_size("WEIR_MEMORY");
     config->workers = (int)read_number("WEIR_WORKERS", 0, 1024, 0);
     config->help = read_number("WEIR_HELP", 0, 1, 1) != 0;

@@ -102,6 +102,11 @@ enum weir_err weir_context_reset(struct weir_context *ctx)
     weir_module_unload_device(ctx);
     weir_mem_free_device(ctx->ordinal);
     atomic_store(&ctx->peers, 0);
+    for (int i = 0; i < weir_core.device_count; i++) {
+        atomic_fetch_and(&weir_core.contexts[i].peers, ~(1ull << ctx->ordinal));
+        weir_mem_peer_allow(i, ctx->ordinal, false);
+        weir_mem_peer_allow(ctx->ordinal, i, false);
+    }
     atomic_store(&ctx->flags, 0);
     weir_context_default_limits(ctx);
     return WEIR_OK;

@@ -59,9 +59,9 @@ struct weir_context {
     _Atomic size_t limits[WEIR_LIMIT_COUNT];
     _Atomic uint64_t
         peers; /* bit per device that this one may access (cudaDeviceEnablePeerAccess) */
-    _Atomic size_t staging_bytes; /* pageable sources captured and not yet copied */
-    _Atomic uint64_t epoch;       /* of cudaDeviceReset */
-    _Atomic size_t heap_used;     /* bytes of device-side malloc */
+    _Atomic uint64_t epoch;    /* of cudaDeviceReset */
+    _Atomic size_t staging[2]; /* pageable sources captured and not yet copied: small, large */
+    _Atomic size_t heap_used;  /* bytes of device-side malloc */
     struct weir_printf_buffer printf;
 
     struct weir_lock streams_lock; /* rank DEVICE_STREAMS: the model's list of streams, and: */

@@ -115,15 +115,44 @@ static void pack(void *to, const struct weir_copy *c)
     }
 }
 
+/* Staging memory as measured (oracle queue_depth.pageable_*, memcpyasync_pageable_threshold): small
+ * sources share one pool, 32 bytes each for keeping; larger ones take whole pieces of 1 MiB of
+ * another. */
+#define SMALL_MAX  ((size_t)65536)
+#define SMALL_POOL ((size_t)4068000)
+#define SMALL_KEEP 32
+#define PIECE      ((size_t)1 << 20)
+
+static size_t staging_charge(size_t bytes, int *pool, size_t *limit)
+{
+    *pool = bytes > SMALL_MAX;
+    *limit = *pool ? WEIR_MODEL_STAGED_MAX : SMALL_POOL;
+    return *pool ? WEIR_ALIGN_UP(bytes, PIECE) : bytes + SMALL_KEEP;
+}
+
+void weir_staging_give(struct weir_context *ctx, size_t bytes)
+{
+    size_t limit, charge;
+    int pool;
+
+    charge = staging_charge(bytes, &pool, &limit);
+    atomic_fetch_sub_explicit(&ctx->staging[pool], charge, memory_order_relaxed);
+}
+
 /* Captures a pageable source. NULL when the pool of the device is used up (or no memory): the
  * caller waits instead. */
 static void *stage(struct weir_context *ctx, const struct weir_copy *c, size_t bytes)
 {
-    size_t used = atomic_fetch_add_explicit(&ctx->staging_bytes, bytes, memory_order_relaxed);
-    void *staging = used + bytes <= WEIR_MODEL_STAGED_MAX ? weir_alloc(bytes) : NULL;
+    size_t limit, charge, used;
+    void *staging = NULL;
+    int pool;
 
+    charge = staging_charge(bytes, &pool, &limit);
+    used = atomic_fetch_add_explicit(&ctx->staging[pool], charge, memory_order_relaxed);
+    if (used + charge <= limit)
+        staging = weir_alloc(bytes);
     if (!staging) {
-        atomic_fetch_sub_explicit(&ctx->staging_bytes, bytes, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&ctx->staging[pool], charge, memory_order_relaxed);
         return NULL;
     }
     pack(staging, c);
@@ -173,6 +202,8 @@ static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *
         (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_LARGE);
 
     if (!op) {
+        if (staging)
+            weir_staging_give(s->ctx, bytes);
         weir_free(staging);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy");
     }
@@ -209,8 +240,10 @@ static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model
 {
     uint64_t start;
 
-    if (weir_model_point_holds(point))
+    if (weir_model_point_holds(point)) {
+        weir_printf_flush(s->ctx);
         return weir_context_error(s->ctx);
+    }
     start = weir_clock_ns();
     weir_wait_points(point, 1);
     weir_context_count_sync(s->ctx, cause, weir_clock_ns() - start);

@@ -31,6 +31,9 @@ struct weir_copy {
  */
 enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *copy) WEIR_MUST_CHECK;
 
+/* The captured source of a copy was read: its place in the staging memory is free again. */
+void weir_staging_give(struct weir_context *ctx, size_t bytes);
+
 struct weir_fill {
     void *dst;
     uint32_t value;

@@ -80,7 +80,7 @@ static enum weir_err start_locked(void)
 
     weir_config_read(&c->config);
     if (c->config.devices == 0)
-        return WEIR_FAIL(WEIR_ERR_NO_DEVICE, "WEIR_DEVICES=0");
+        return WEIR_FAIL(WEIR_ERR_NO_DEVICE, "WEIR_DEVICES or CUDA_VISIBLE_DEVICES leave none");
     c->device_count = c->config.devices;
     for (int i = 0; i < c->device_count; i++)
         init_context(&c->contexts[i], i);

@@ -12,7 +12,8 @@ _Static_assert(sizeof(struct weir_event) <= 128, "slot size of events in core.c"
 #define HANDLE_LEGACY     1
 #define HANDLE_PER_THREAD 2
 
-#define ID_LEGACY 7 /* as measured (oracle stream_create.id_legacy0) */
+/* As measured (oracle stream_create.id_legacy0, multi_handles.legacy_ids). */
+#define ID_LEGACY(device) (7u + 8u * (unsigned)(device))
 
 #define REUSE_DELAY                                                                                \
     64 /* destroyed streams kept before one is reused: catches most uses after destroy */
@@ -76,13 +77,14 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
         weir_lock_init(&s->lock, WEIR_RANK_STREAM);
     weir_lock_acquire(&s->lock);
     s->ctx = ctx;
-    s->id = cls == WEIR_STREAM_LEGACY ? ID_LEGACY : atomic_fetch_add(&weir_core.next_stream_id, 1);
+    s->id = cls == WEIR_STREAM_LEGACY ? ID_LEGACY(ctx->ordinal)
+                                      : atomic_fetch_add(&weir_core.next_stream_id, 1);
     s->epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
     s->flags = flags;
     s->priority = priority;
     s->wait_seq = UINT64_MAX;
     s->retired_next = NULL;
-    atomic_store_explicit(&s->sync_policy, 0, memory_order_relaxed);
+    atomic_store_explicit(&s->sync_policy, -1, memory_order_relaxed); /* as measured */
     weir_model_stream_init(&weir_core.model, &s->m, ctx->ordinal, cls, priority);
     if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
@@ -121,8 +123,7 @@ void weir_stream_retire_all(struct weir_context *ctx)
     while (d->streams) {
         struct weir_stream *s = weir_stream_of(d->streams);
 
-        weir_slot_kill(&s->slot);
-        retire_locked(s);
+        retire_locked(s); /* its handle stays known: CONTEXT_IS_DESTROYED, until it is reused */
     }
     weir_lock_release(&ctx->streams_lock);
 }
@@ -153,6 +154,8 @@ enum weir_err weir_stream_get(void *handle, struct weir_stream **out)
     if (WEIR_UNLIKELY(!s))
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no stream, or a destroyed one",
                          handle);
+    if (WEIR_UNLIKELY(s->epoch != atomic_load_explicit(&s->ctx->epoch, memory_order_relaxed)))
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "stream of before cudaDeviceReset");
     *out = s;
     return WEIR_OK;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "core/copy.h"
 #include "core/pool.h"
 #include "core/submit.h"
 
@@ -160,8 +161,7 @@ static void free_payload(struct weir_op *op)
         if (copy->staging) {
             weir_free(copy->staging);
             copy->staging = NULL;
-            atomic_fetch_sub_explicit(&op->ctx->staging_bytes, copy->staging_bytes,
-                                      memory_order_relaxed);
+            weir_staging_give(op->ctx, copy->staging_bytes);
         }
     }
 }
@@ -331,12 +331,23 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
 
 /* A stream takes so many operations, then the enqueueing call waits (oracle queue_depth): bounds
  * memory as well. */
-#define QUEUE_DEPTH 1021
+#define QUEUE_DEPTH 1022 /* the one that runs, and 1021 behind it */
 
+/* What only orders, and what the host does, takes no place (queue_depth.*: 20,000 of them return).
+ */
 static bool counts_in_queue(enum weir_op_kind kind)
 {
-    return kind != WEIR_OP_WAIT && kind != WEIR_OP_HOST_FUNC && kind != WEIR_OP_MARKER &&
-           kind != WEIR_OP_CALLBACK;
+    switch (kind) {
+    case WEIR_OP_WAIT:
+    case WEIR_OP_MARKER:
+    case WEIR_OP_HOST_FUNC:
+    case WEIR_OP_CALLBACK:
+    case WEIR_OP_ALLOC:
+    case WEIR_OP_FREE:
+        return false;
+    default:
+        return true;
+    }
 }
 
 static void wait_for_room(struct weir_stream *s)

@@ -315,6 +315,10 @@ enum weir_err weir_rt_PointerGetAttributes(struct cudaPointerAttributes *attribu
     attributes->devicePointer = p;
     switch (info.kind) {
     case WEIR_MEM_KIND_DEVICE:
+        /* Another device's memory has an address here only with peer access. */
+        if (info.device != weir_thread.device &&
+            !(atomic_load(&weir_core.contexts[weir_thread.device].peers) >> info.device & 1))
+            attributes->devicePointer = NULL;
         attributes->type = cudaMemoryTypeDevice;
         attributes->hostPointer = NULL;
         break;

@@ -206,6 +206,8 @@ enum weir_err weir_rt_StreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 
     RT_TRY(weir_stream_get(dst, &d));
     RT_TRY(weir_stream_get(src, &s));
+    if (d->ctx != s->ctx)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "streams of two devices");
     d->priority = s->priority;
     atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
     return WEIR_OK;

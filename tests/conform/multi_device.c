@@ -141,7 +141,7 @@ static void check_reset(void)
     OK(cudaSetDevice(1));
     OK(cudaDeviceReset());
     EXPECT(cudaFree(mem[1]), cudaErrorInvalidValue);
-    EXPECT(cudaStreamQuery(old), cudaErrorInvalidResourceHandle);
+    EXPECT(cudaStreamQuery(old), cudaErrorContextIsDestroyed);
     OK(cudaPointerGetAttributes(&attr, mem[1]));
     CHECK(attr.type == cudaMemoryTypeUnregistered);
     OK(cudaMalloc(&p, 4096));
