@@ -45,6 +45,8 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
         return k == 2 && p->sub == WEIR_PTX_WIDE ? wide_type(t) : t;
     case WEIR_PTX_OP_cvta:
         return t == WEIR_PTX_NONE ? WEIR_PTX_U64 : t;
+    case WEIR_PTX_OP_isspacep:
+        return WEIR_PTX_U64;
     case WEIR_PTX_OP_prmt:
     case WEIR_PTX_OP_lop3:
     case WEIR_PTX_OP_dp4a:
@@ -255,6 +257,7 @@ static void emit_move(struct low *l, const struct low_inst *i)
         v = low_read(l, &at, i->src, i->type);
     } else {
         v = low_read_reg(l, i->src_reg);
+        low_nan_read(l, i, i->src_reg, &v);
     }
     low_write(l, i->dst, &v);
 }

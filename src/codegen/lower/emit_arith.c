@@ -135,6 +135,16 @@ static LLVMValueRef ones(struct low *l, LLVMValueRef like, LLVMValueRef count)
     return sel(l, big, imm(l, like, -1), m);
 }
 
+static LLVMValueRef bit_mask(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+{
+    LLVMValueRef n[2] = {a, b};
+    for (unsigned k = 0; k < 2; k++)
+        n[k] = p->clamp ? low_binary(l, "llvm.umin", n[k], imm(l, a, 32)) : LLVMBuildAnd(l->b, n[k], imm(l, a, 31), "");
+    LLVMValueRef out = cmp(l, LLVMIntUGE, n[0], imm(l, a, 32));
+    LLVMValueRef k = sel(l, out, imm(l, a, 0), n[0]);
+    return sel(l, out, imm(l, a, 0), LLVMBuildShl(l->b, ones(l, a, n[1]), k, ""));
+}
+
 /* Position and length: eight bits count; of the 64-bit forms all, as on hardware. */
 static LLVMValueRef field_bound(struct low *l, LLVMValueRef v, unsigned bits)
 {
@@ -467,7 +477,7 @@ LLVMValueRef low_arith(struct low *l, struct low_args *x)
     case WEIR_PTX_OP_brev: return low_unary(l, "llvm.bitreverse", a);
     case WEIR_PTX_OP_bfe: return extract_field(l, p, a, b, c);
     case WEIR_PTX_OP_bfi: return insert_field(l, a, b, c, x->a[3]);
-    case WEIR_PTX_OP_bmsk: return LLVMBuildShl(l->b, ones(l, a, b), a, "");
+    case WEIR_PTX_OP_bmsk: return bit_mask(l, p, a, b);
     case WEIR_PTX_OP_dp4a:
     case WEIR_PTX_OP_dp2a: return dot(l, x);
     case WEIR_PTX_OP_and: return LLVMBuildAnd(l->b, a, b, "");

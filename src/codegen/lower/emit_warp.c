@@ -416,6 +416,13 @@ static void shfl(struct low *l, const struct low_inst *i)
     write_operand(l, i, &p->operands[0], &d, &q);
 }
 
+/* The operand that names the members of a .sync instruction; NULL: those that are there. */
+const struct weir_ptx_operand *low_member_mask(const struct weir_ptx_inst *p)
+{
+    unsigned k = p->opcode == WEIR_PTX_OP_shfl ? 4 : p->opcode == WEIR_PTX_OP_elect ? 1 : 2;
+    return (p->async_sync || p->opcode == WEIR_PTX_OP_elect) && k < p->operand_count ? &p->operands[k] : NULL;
+}
+
 /* --- votes and the like ------------------------------------------------------------------------------------------------------ */
 
 static LLVMValueRef mask_or_full(struct low *l)
@@ -435,19 +442,43 @@ static LLVMValueRef true_bits(struct low *l, const struct low_inst *i, const str
     return low_mask_bits(l, m);
 }
 
+/* The membership mask of a .sync instruction when lanes may have different ones: the groups then work apart.
+ * False: one for all active lanes, who are the members. */
+static bool own_masks(struct low *l, const struct low_inst *i, struct low_val *m)
+{
+    const struct weir_ptx_operand *o = low_member_mask(i->p);
+    if (!o || low_operand_fact(l, i, o, WEIR_PTX_U32).shape == LOW_UNIFORM)
+        return false;
+    *m = low_read(l, i, o, WEIR_PTX_U32);
+    return m->shape != LOW_UNIFORM;
+}
+
+static LLVMValueRef vote_result(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef t, LLVMValueRef m)
+{
+    LLVMValueRef none = LLVMBuildICmp(l->b, LLVMIntEQ, t, LLVMConstNull(LLVMTypeOf(t)), "");
+    LLVMValueRef all = LLVMBuildICmp(l->b, LLVMIntEQ, t, m, "");
+    switch (p->sub) {
+    case WEIR_PTX_SUB_ALL: return all;
+    case WEIR_PTX_SUB_ANY: return LLVMBuildNot(l->b, none, "");
+    case WEIR_PTX_SUB_UNI: return LLVMBuildOr(l->b, none, all, "");
+    default: return t;
+    }
+}
+
 static void vote(struct low *l, const struct low_inst *i)
 {
-    const struct weir_ptx_inst *p = i->p;
-    LLVMValueRef t = true_bits(l, i, &p->operands[1]), m = mask_or_full(l), zero = LLVMConstInt(l->t.i32, 0, 0), r;
-    LLVMValueRef none = LLVMBuildICmp(l->b, LLVMIntEQ, t, zero, ""), all = LLVMBuildICmp(l->b, LLVMIntEQ, t, m, "");
-    switch (p->sub) {
-    case WEIR_PTX_SUB_ALL: r = all; break;
-    case WEIR_PTX_SUB_ANY: r = LLVMBuildNot(l->b, none, ""); break;
-    case WEIR_PTX_SUB_UNI: r = LLVMBuildOr(l->b, none, all, ""); break;
-    default: r = t; break;
+    LLVMValueRef t = true_bits(l, i, &i->p->operands[1]), m = mask_or_full(l);
+    struct low_val own, v = {.shape = LOW_VARYING};
+    if (own_masks(l, i, &own)) {
+        for (unsigned g = 0; g < l->groups; g++) {
+            LLVMValueRef mine = low_vector(l, &own, g);
+            v.v[g] = vote_result(l, i->p, LLVMBuildAnd(l->b, low_splat(l, t), mine, ""),
+                                 LLVMBuildAnd(l->b, low_splat(l, m), mine, ""));
+        }
+    } else {
+        v = scalar(vote_result(l, i->p, t, m));
     }
-    struct low_val v = scalar(r);
-    write_operand(l, i, &p->operands[0], &v, NULL);
+    write_operand(l, i, &i->p->operands[0], &v, NULL);
 }
 
 static LLVMValueRef spilled_lane(struct low *l, LLVMTypeRef t, LLVMValueRef lane)
@@ -463,12 +494,13 @@ static void spill(struct low *l, const struct low_val *a, LLVMTypeRef t)
     }
 }
 
-static void match_any(struct low *l, const struct low_inst *i, struct low_val *a, LLVMTypeRef t)
+/* Each lane's set of active lanes with the same value. */
+static void match_sets(struct low *l, struct low_val *a, LLVMTypeRef t, struct low_val *d)
 {
     struct low_lane_loop loop;
     LLVMTypeRef vt = low_vec_type(l, l->t.i32);
     LLVMValueRef slot[LOW_MAX_GROUPS];
-    struct low_val d = {.shape = LOW_VARYING};
+    d->shape = LOW_VARYING;
     for (unsigned g = 0; g < l->groups; g++) {
         slot[g] = low_alloca(l, vt, "match");
         LLVMBuildStore(l->b, LLVMConstNull(vt), slot[g]);
@@ -485,8 +517,22 @@ static void match_any(struct low *l, const struct low_inst *i, struct low_val *a
     }
     low_lane_loop_end(l, &loop);
     for (unsigned g = 0; g < l->groups; g++)
-        d.v[g] = LLVMBuildLoad2(l->b, vt, slot[g], "");
-    write_operand(l, i, &i->p->operands[0], &d, NULL);
+        d->v[g] = LLVMBuildLoad2(l->b, vt, slot[g], "");
+}
+
+static void match_own(struct low *l, const struct low_inst *i, struct low_val *d, const struct low_val *own)
+{
+    struct low_val q = {.shape = LOW_VARYING};
+    bool all = i->p->sub == WEIR_PTX_SUB_ALL;
+    LLVMValueRef m = mask_or_full(l);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef mine = low_vector(l, own, g), want = LLVMBuildAnd(l->b, mine, low_splat(l, m), "");
+        d->v[g] = LLVMBuildAnd(l->b, d->v[g], mine, "");
+        q.v[g] = LLVMBuildICmp(l->b, LLVMIntEQ, d->v[g], want, "");
+        if (all)
+            d->v[g] = LLVMBuildSelect(l->b, q.v[g], want, LLVMConstNull(LLVMTypeOf(want)), "");
+    }
+    write_operand(l, i, &i->p->operands[0], d, all ? &q : NULL);
 }
 
 static void match(struct low *l, const struct low_inst *i)
@@ -494,8 +540,14 @@ static void match(struct low *l, const struct low_inst *i)
     const struct weir_ptx_inst *p = i->p;
     struct low_val a = low_read(l, i, &p->operands[1], p->type[0]);
     LLVMTypeRef t = low_type(l, p->type[0]);
-    if (p->sub != WEIR_PTX_SUB_ALL) {
-        match_any(l, i, &a, t);
+    struct low_val own, sets;
+    bool apart = own_masks(l, i, &own);
+    if (p->sub != WEIR_PTX_SUB_ALL || apart) {
+        match_sets(l, &a, t, &sets);
+        if (apart)
+            match_own(l, i, &sets, &own);
+        else
+            write_operand(l, i, &p->operands[0], &sets, NULL);
         return;
     }
     LLVMValueRef m = mask_or_full(l), first = low_binary(l, "llvm.cttz", m, LLVMConstInt(l->t.i1, 1, 0)), eq[LOW_MAX_GROUPS];
@@ -565,14 +617,63 @@ LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const stru
     return low_intrinsic(l, reduce_name(l, p), &t, 1, &r, 1);
 }
 
+/* One round for each group: its first lane's mask says who belongs to it. */
+static void redux_own(struct low *l, const struct low_inst *i, const struct low_val *a, const struct low_val *own)
+{
+    LLVMTypeRef vt = LLVMTypeOf(low_vector(l, a, 0));
+    LLVMValueRef slot[LOW_MAX_GROUPS], saved[LOW_MAX_GROUPS];
+    struct low_lane_loop loop;
+    struct low_val d = {.shape = LOW_VARYING};
+    bool was_full = l->mask_full;
+    memcpy(saved, l->mask, sizeof saved);
+    LLVMValueRef active = mask_or_full(l);
+    for (unsigned g = 0; g < l->groups; g++) {
+        slot[g] = low_alloca(l, vt, "redux");
+        LLVMBuildStore(l->b, LLVMConstNull(vt), slot[g]);
+    }
+    spill(l, own, l->t.i32);
+    low_lane_loop_begin(l, &loop, active);
+    LLVMValueRef bits = LLVMBuildAnd(l->b, spilled_lane(l, l->t.i32, loop.lane), active, "");
+    bits = LLVMBuildOr(l->b, bits, LLVMBuildShl(l->b, LLVMConstInt(l->t.i32, 1, 0), loop.lane, ""), "");
+    low_mask_from_bits(l, bits, l->mask);
+    l->mask_full = false;
+    LLVMValueRef r = low_splat(l, low_reduce(l, i->p, a));
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef old = LLVMBuildLoad2(l->b, vt, slot[g], "");
+        LLVMBuildStore(l->b, LLVMBuildSelect(l->b, l->mask[g], r, old, ""), slot[g]);
+    }
+    low_lane_loop_rest(l, &loop, LLVMBuildAnd(l->b, loop.bits_phi, LLVMBuildNot(l->b, bits, ""), ""));
+    memcpy(l->mask, saved, sizeof saved);
+    l->mask_full = was_full;
+    for (unsigned g = 0; g < l->groups; g++)
+        d.v[g] = LLVMBuildLoad2(l->b, vt, slot[g], "");
+    write_operand(l, i, &i->p->operands[0], &d, NULL);
+}
+
+static void redux(struct low *l, const struct low_inst *i)
+{
+    struct low_val v = low_read(l, i, &i->p->operands[1], i->p->type[0]), own;
+    if (own_masks(l, i, &own)) {
+        redux_own(l, i, &v, &own);
+        return;
+    }
+    v = scalar(low_reduce(l, i->p, &v));
+    write_operand(l, i, &i->p->operands[0], &v, NULL);
+}
+
 static void elect(struct low *l, const struct low_inst *i)
 {
-    LLVMValueRef first = low_binary(l, "llvm.cttz", mask_or_full(l), LLVMConstInt(l->t.i1, 1, 0));
-    struct low_val d = scalar(first), q = {.shape = LOW_VARYING};
+    LLVMValueRef m = mask_or_full(l);
+    struct low_val own, d = {.shape = LOW_VARYING}, q = d;
+    bool apart = own_masks(l, i, &own);
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef lane = LLVMBuildAdd(l->b, low_lanes(l, l->t.i32, 1),
-                                         low_const(l, low_vec_type(l, l->t.i32), g * l->width), "");
-        q.v[g] = LLVMBuildICmp(l->b, LLVMIntEQ, lane, low_splat(l, first), "");
+        LLVMTypeRef vt = low_vec_type(l, l->t.i32);
+        LLVMValueRef lane = LLVMBuildAdd(l->b, low_lanes(l, l->t.i32, 1), low_const(l, vt, g * l->width), "");
+        LLVMValueRef set = low_splat(l, m);
+        if (apart)
+            set = LLVMBuildAnd(l->b, set, low_vector(l, &own, g), "");
+        d.v[g] = low_binary(l, "llvm.cttz", set, LLVMConstInt(l->t.i1, 0, 0));
+        q.v[g] = LLVMBuildICmp(l->b, LLVMIntEQ, lane, d.v[g], "");
     }
     write_operand(l, i, &i->p->operands[0], &d, &q);
 }
@@ -603,9 +704,7 @@ void low_emit_warp(struct low *l, const struct low_inst *i)
         match(l, i);
         break;
     case WEIR_PTX_OP_redux:
-        v = low_read(l, i, &i->p->operands[1], i->p->type[0]);
-        v = scalar(low_reduce(l, i->p, &v));
-        write_operand(l, i, &i->p->operands[0], &v, NULL);
+        redux(l, i);
         break;
     case WEIR_PTX_OP_activemask:
         v = scalar(mask_or_full(l));

@@ -93,6 +93,7 @@ static void compile_guarded(struct low *l)
         low_need_general(l, NULL, "polling loop");
     low_liveness(l);
     low_shapes(l);
+    low_nan_find(l);
     if (l->general)
         low_general_emit(l);
     else

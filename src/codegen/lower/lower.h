@@ -52,6 +52,7 @@ struct low_reg {
     bool addr_only;   /* used only as an address, or by registers of which this holds */
     bool is_virtual;  /* spec and addr_only: never stored, its vector is computed where a slow path needs it */
     bool guarded;     /* AFFINE with several definitions, valid only while ok_slot holds; else the vector is in slow_slot */
+    uint8_t nan;      /* nan.c */
     bool blended;     /* some definition keeps other lanes' values */
     uint32_t def_count, use_count;
     uint32_t def_inst; /* the definition when def_count is 1 */
@@ -330,6 +331,11 @@ LLVMValueRef low_math(struct low *l, struct low_args *x);
 LLVMValueRef low_flush(struct low *l, LLVMValueRef v);
 LLVMValueRef low_is_space(struct low *l, struct low_args *x);
 
+/* nan.c: f32 results that are NaN become 0x7fffffff where their bits are seen */
+void low_nan_find(struct low *l);
+void low_nan_read(struct low *l, const struct low_inst *i, int32_t reg, struct low_val *v);
+void low_nan_write(struct low *l, int32_t reg, struct low_val *v);
+
 /* emit_memory.c */
 void low_emit_load(struct low *l, const struct low_inst *i);
 void low_emit_store(struct low *l, const struct low_inst *i);
@@ -359,12 +365,15 @@ struct low_lane_loop {
 };
 void low_lane_loop_begin(struct low *l, struct low_lane_loop *loop, LLVMValueRef bits);
 void low_lane_loop_end(struct low *l, struct low_lane_loop *loop);
+/* The same with another rest than "all but this lane". */
+void low_lane_loop_rest(struct low *l, struct low_lane_loop *loop, LLVMValueRef rest);
 
 /* emit_atomic.c, emit_warp.c, emit_call.c */
 void low_emit_atomic(struct low *l, const struct low_inst *i);
 void low_emit_fence(struct low *l, const struct low_inst *i);
 void low_emit_warp(struct low *l, const struct low_inst *i);
 void low_emit_call(struct low *l, const struct low_inst *i);
+const struct weir_ptx_operand *low_member_mask(const struct weir_ptx_inst *p);
 /* Reduction of an integer over the active lanes by the instruction's operation. */
 LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a);
 struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type);

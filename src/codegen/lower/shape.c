@@ -433,6 +433,13 @@ static struct low_fact load_fact(struct facts *x)
     return f;
 }
 
+/* Lanes of one warp may name different members: each group has a result of its own. */
+static bool members_differ(struct facts *x)
+{
+    const struct weir_ptx_operand *o = low_member_mask(x->i->p);
+    return o && low_operand_fact(x->l, x->i, o, WEIR_PTX_U32).shape > LOW_UNIFORM;
+}
+
 static struct low_fact inst_fact(struct facts *x)
 {
     const struct weir_ptx_inst *p = x->i->p;
@@ -448,8 +455,9 @@ static struct low_fact inst_fact(struct facts *x)
     case WEIR_PTX_OP_elect:
         return varying;
     case WEIR_PTX_OP_vote:
-    case WEIR_PTX_OP_activemask:
     case WEIR_PTX_OP_redux:
+        return members_differ(x) ? varying : uniform;
+    case WEIR_PTX_OP_activemask:
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
         return uniform;

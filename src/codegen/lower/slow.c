@@ -25,14 +25,18 @@ void low_lane_loop_begin(struct low *l, struct low_lane_loop *loop, LLVMValueRef
     loop->lane = low_binary(l, "llvm.cttz", loop->bits_phi, LLVMConstInt(l->t.i1, 1, 0));
 }
 
-void low_lane_loop_end(struct low *l, struct low_lane_loop *loop)
+void low_lane_loop_rest(struct low *l, struct low_lane_loop *loop, LLVMValueRef rest)
 {
-    LLVMValueRef less = LLVMBuildSub(l->b, loop->bits_phi, LLVMConstInt(l->t.i32, 1, 0), "");
-    LLVMValueRef rest = LLVMBuildAnd(l->b, loop->bits_phi, less, "");
     LLVMBasicBlockRef last = LLVMGetInsertBlock(l->b);
     LLVMAddIncoming(loop->bits_phi, &rest, &last, 1);
     LLVMBuildBr(l->b, loop->head);
     LLVMPositionBuilderAtEnd(l->b, loop->end);
+}
+
+void low_lane_loop_end(struct low *l, struct low_lane_loop *loop)
+{
+    LLVMValueRef less = LLVMBuildSub(l->b, loop->bits_phi, LLVMConstInt(l->t.i32, 1, 0), "");
+    low_lane_loop_rest(l, loop, LLVMBuildAnd(l->b, loop->bits_phi, less, ""));
 }
 
 /* --- the function ------------------------------------------------------------------------------------------------------------ */

@@ -415,6 +415,7 @@ struct low_val low_read(struct low *l, const struct low_inst *i, const struct we
     switch (o->kind) {
     case WEIR_PTX_OPERAND_REG:
         v = low_read_reg(l, low_reg_of(l, i, o->reg));
+        low_nan_read(l, i, low_reg_of(l, i, o->reg), &v);
         if (o->negated) {
             unsigned n = v.shape == LOW_UNIFORM ? 1 : l->groups;
             for (unsigned g = 0; g < n; g++)
@@ -461,11 +462,13 @@ static LLVMValueRef fit(struct low *l, LLVMValueRef x, LLVMTypeRef t)
     return low_bitcast(l, x, t);
 }
 
-void low_write(struct low *l, int32_t reg, const struct low_val *v)
+void low_write(struct low *l, int32_t reg, const struct low_val *value)
 {
     struct low_reg *r = &l->regs.items[reg];
     if (!r->slot[0])
         return; /* never read */
+    struct low_val canonical = *value, *v = &canonical;
+    low_nan_write(l, reg, v);
     LLVMTypeRef t = reg_type(l, r);
     int32_t guard = low_guard_of(l, l->inst);
     struct low_val p = {0};
