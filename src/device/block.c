@@ -113,8 +113,7 @@ static void blocks_body(void *arg)
     const struct weir_launch *launch = &k->launch;
     const weir_block_fn run = k->code->run;
     const uint64_t end = r->end;
-    const int priority =
-        r->is_worker ? r->priority : PRIORITY_BEST; /* a helper runs this kernel or nothing */
+    const int priority = r->priority;
     uint32_t count = 0;
 
     weir_fp_control_set(k->code->mxcsr ? k->code->mxcsr : MXCSR_DEFAULT);

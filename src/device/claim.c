@@ -302,7 +302,13 @@ static bool is_ready_locked(struct compute *c, const struct weir_kernel_work *k)
 enum claim weir_compute_claim_kernel_locked(struct compute *c, struct runner *r,
                                             struct weir_kernel_work *k)
 {
-    return is_ready_locked(c, k) && is_claimable(k) ? kernel_claim_locked(c, r, k) : CLAIM_NOTHING;
+    if (!is_ready_locked(c, k) || !is_claimable(k))
+        return CLAIM_NOTHING;
+    /* A helper takes CPU time from the workers: not while they have more urgent blocks. */
+    if (atomic_load_explicit(&c->best_priority, memory_order_relaxed) <
+        WEIR_MAX(k->work.priority, PRIORITY_BEST))
+        return CLAIM_NOTHING;
+    return kernel_claim_locked(c, r, k);
 }
 
 bool weir_compute_return_locked(struct compute *c, struct runner *r)

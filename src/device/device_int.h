@@ -182,7 +182,7 @@ enum claim { CLAIM_NOTHING, CLAIM_PREPARE, CLAIM_CHUNK, CLAIM_PARKED };
 void weir_compute_drain_locked(struct compute *c, uint64_t now);
 /* What the runner is to do next: fills in its chunk, or its slot with the parked block. */
 enum claim weir_compute_claim_locked(struct compute *c, struct runner *r);
-/* The same, of one kernel only (helpers). */
+/* The same, of one kernel only (helpers); nothing while blocks of a better priority wait. */
 enum claim weir_compute_claim_kernel_locked(struct compute *c, struct runner *r,
                                             struct weir_kernel_work *k);
 /* Unstarted rest of the runner's chunk goes back to its kernel. False: no memory, run it. */

@@ -105,6 +105,31 @@ static void running_kernel_makes_room_for_a_higher_priority(void **state)
     weir_device_destroy(dev);
 }
 
+/* A host thread that waits for the low priority must not slow down the high one. */
+static void helper_does_not_help_while_a_higher_priority_waits(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    _Atomic uint32_t release = 0;
+    struct kernel holder, low, high;
+
+    (void)state;
+    atomic_store(&order_count, 0);
+    hold(dev, &holder, &release);
+    letter_init(&low, 'l', 5, 0, 0);
+    letter_init(&high, 'h', 5, -5, 0);
+    kernel_submit(dev, &low);
+    kernel_submit(dev, &high);
+    assert_false(weir_device_help(dev, &low.k.work, NULL));
+    assert_true(weir_device_help(dev, &high.k.work, NULL));
+    assert_true(weir_device_help(dev, &low.k.work, NULL));
+    assert_memory_equal(order, "hhhhhlllll", 10);
+    atomic_store(&release, 1);
+    assert_int_equal(wait_for(&low.wait), WEIR_OK);
+    assert_int_equal(wait_for(&high.wait), WEIR_OK);
+    assert_int_equal(wait_for(&holder.wait), WEIR_OK);
+    weir_device_destroy(dev);
+}
+
 static void small_kernels_interleave_and_large_ones_do_not(void **state)
 {
     struct weir_device *dev = device_make(1, true);
@@ -474,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(highest_priority_goes_first_and_equal_ones_in_order),
         cmocka_unit_test(running_kernel_makes_room_for_a_higher_priority),
+        cmocka_unit_test(helper_does_not_help_while_a_higher_priority_waits),
         cmocka_unit_test(small_kernels_interleave_and_large_ones_do_not),
         cmocka_unit_test(kernels_of_several_streams_are_in_flight_together),
         cmocka_unit_test(host_functions_run_one_by_one_in_order),
