@@ -335,6 +335,30 @@ static LLVMValueRef half(struct low *l, struct low_args *x, bool bf, unsigned pa
     return LLVMBuildOr(l->b, r[0], LLVMBuildShl(l->b, r[1], low_const(l, LLVMTypeOf(r[1]), 16), ""), "");
 }
 
+static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v);
+
+/* Would the f64 value, rounded to 24 bits without a least exponent, lie below 2^-126? */
+static LLVMValueRef is_tiny(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    LLVMValueRef big = LLVMBuildFMul(l->b, v, low_fconst(l, LLVMTypeOf(v), 0x1p64), "");
+    LLVMValueRef r = low_unary(l, "llvm.fabs", narrow(l, p, big));
+    return LLVMBuildFCmp(l->b, LLVMRealOLT, r, low_fconst(l, LLVMTypeOf(r), 0x1p-62), "");
+}
+
+/* A product below 2^-126 that becomes 2^-126 only because subnormals have fewer bits is flushed, too. */
+static LLVMValueRef flush_exact(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a, LLVMValueRef r)
+{
+    bool mul = p->opcode == WEIR_PTX_OP_mul;
+    if (!mul && p->opcode != WEIR_PTX_OP_fma && p->opcode != WEIR_PTX_OP_mad)
+        return r;
+    LLVMTypeRef t = low_like(l, l->t.f64, r);
+    LLVMValueRef x = LLVMBuildFPExt(l->b, a[0], t, ""), y = LLVMBuildFPExt(l->b, a[1], t, ""), e;
+    e = mul ? LLVMBuildFMul(l->b, x, y, "") : low_ternary(l, "llvm.fma", x, y, LLVMBuildFPExt(l->b, a[2], t, ""));
+    LLVMValueRef tiny = is_tiny(l, p, e);
+    LLVMValueRef zero = low_binary(l, "llvm.copysign", low_fconst(l, LLVMTypeOf(r), 0.0), r);
+    return sel(l, tiny, zero, r);
+}
+
 LLVMValueRef low_float(struct low *l, struct low_args *x)
 {
     const struct weir_ptx_inst *p = x->p;
@@ -359,7 +383,7 @@ LLVMValueRef low_float(struct low *l, struct low_args *x)
     if (!r)
         return NULL;
     if (ftz)
-        r = low_flush(l, r);
+        r = flush_exact(l, p, a, low_flush(l, r));
     return p->sat ? saturate(l, r) : r;
 }
 
@@ -604,8 +628,10 @@ static LLVMValueRef cvt_float(struct low *l, const struct weir_ptx_inst *p, LLVM
         r = LLVMBuildFPExt(l->b, r, low_like(l, l->t.f64, v), "");
     } else {
         r = narrow(l, p, r);
-        if (ftz)
-            r = low_flush(l, r);
+        if (ftz) {
+            LLVMValueRef tiny = is_tiny(l, p, v);
+            r = sel(l, tiny, low_binary(l, "llvm.copysign", low_fconst(l, LLVMTypeOf(r), 0.0), r), r);
+        }
     }
     return p->sat ? saturate(l, r) : r;
 }
