@@ -26,6 +26,14 @@
 
 static void *worker_run(void *arg);
 
+/* Dynamic shared memory begins at a multiple of 16 behind the static. */
+static uint32_t shared_bytes_of(const struct weir_kernel_work *k)
+{
+    return k->launch.dynamic_shared_bytes
+               ? WEIR_ALIGN_UP(k->code->static_shared_bytes, 16u) + k->launch.dynamic_shared_bytes
+               : k->code->static_shared_bytes;
+}
+
 /* ---- sleeping and waking ---- */
 
 static bool sleeper_take_off(struct compute *c)
@@ -283,7 +291,7 @@ static void prepare_run(struct compute *c, struct runner *r)
         return;
     }
     weir_lock_acquire(&c->lock);
-    k->shared_bytes = k->code->static_shared_bytes + k->launch.dynamic_shared_bytes;
+    k->shared_bytes = shared_bytes_of(k);
     atomic_store_explicit(&k->state, KERNEL_RUNNING, memory_order_relaxed);
     weir_compute_update_locked(c);
     weir_lock_release(&c->lock);
@@ -490,7 +498,7 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
     k->served = k->chunk = 0;
     k->parked = 0;
     if (k->code)
-        k->shared_bytes = k->code->static_shared_bytes + k->launch.dynamic_shared_bytes;
+        k->shared_bytes = shared_bytes_of(k);
     weir_inbox_push(&c->inbox, &k->work);
     if (WEIR_UNLIKELY(priority < 0)) { /* running blocks of lower priority make room soon */
         int32_t best = atomic_load(&c->best_priority);
