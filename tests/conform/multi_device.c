@@ -63,6 +63,7 @@ static void check_waits_across(void)
 static void check_copy_order(cudaStream_t held, bool expected, int current)
 {
     unsigned char value = 0;
+    cudaEvent_t done;
     struct hold h;
 
     OK(cudaSetDevice(0));
@@ -74,10 +75,11 @@ static void check_copy_order(cudaStream_t held, bool expected, int current)
     OK(cudaSetDevice(current));
     hold_stream(&h, held);
     OK(cudaMemcpyPeerAsync(mem[1], 1, mem[0], 0, 64, 0));
-    sleep_ms(15);
-    /* non-blocking streams look without being ordered */
-    OK(cudaMemcpyAsync(&value, mem[1], 1, cudaMemcpyDeviceToHost, nonblocking[1]));
-    CHECK(expected ? value == 7 : value == 0);
+    OK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    OK(cudaEventRecord(done, 0));
+    for (int i = 0; i < (expected ? 2000 : 15) && cudaEventQuery(done) == cudaErrorNotReady; i++)
+        sleep_ms(1);
+    EXPECT(cudaEventQuery(done), expected ? cudaSuccess : cudaErrorNotReady);
     if (!expected) {
         /* later work of both devices' blocking streams waits for the copy */
         *pinned = 0;
@@ -89,6 +91,7 @@ static void check_copy_order(cudaStream_t held, bool expected, int current)
         OK(cudaSetDevice(d));
         OK(cudaDeviceSynchronize());
     }
+    OK(cudaEventDestroy(done));
     OK(cudaMemcpy(&value, mem[1], 1, cudaMemcpyDeviceToHost));
     CHECK(value == 7);
 }
