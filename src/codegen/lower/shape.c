@@ -392,6 +392,7 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
         return true;
     case WEIR_PTX_OP_selp:
         *f = choice(&x->a[0], &x->a[1], x->a[2].shape == LOW_UNIFORM);
+        f->invariant &= x->a[2].invariant;
         return true;
     default:
         return false;

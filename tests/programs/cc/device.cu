@@ -1,6 +1,7 @@
 /* The device side of CUDA C++, function by function, against the host's arithmetic: shuffles, votes, atomics, bits,
  * rounding modes, conversions, cached accesses, cooperative groups, constants, calls. Also compiles with nvcc.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
@@ -524,8 +525,54 @@ static void check_groups()
     }
 }
 
+/* --- Barriers: values that live across them, in nested loops; static beside dynamic shared memory */
+
+__global__ void sort_pairs(unsigned *data, unsigned length)
+{
+    extern __shared__ unsigned s[];
+    __shared__ bool swapped[3];
+    const unsigned i = threadIdx.x;
+    s[i] = data[i], s[i + blockDim.x] = data[i + blockDim.x];
+    if (i < 3)
+        swapped[i] = false;
+    for (unsigned size = 2; size <= length; size <<= 1) {
+        /* Chosen before the barriers of the inner loop, used behind them. */
+        const bool up = (i & (size / 2)) == 0 || size == length;
+        for (unsigned stride = size / 2; stride > 0; stride >>= 1) {
+            __syncthreads();
+            const unsigned at = 2 * i - (i & (stride - 1)), a = s[at], b = s[at + stride];
+            if ((a > b) == up) {
+                s[at] = b, s[at + stride] = a;
+                swapped[2] = true;
+            }
+        }
+    }
+    __syncthreads();
+    data[i] = swapped[2] ? s[i] : 0, data[i + blockDim.x] = s[i + blockDim.x];
+}
+
+static void check_barriers()
+{
+    const int n = 512;
+    std::vector<unsigned> host(n), sorted;
+    for (int i = 0; i < n; i++)
+        host[i] = scramble((unsigned)i);
+    sorted = host;
+    std::sort(sorted.begin(), sorted.end());
+    unsigned *device;
+    CHECK(cudaMalloc(&device, n * sizeof *device));
+    CHECK(cudaMemcpy(device, host.data(), n * sizeof *device, cudaMemcpyHostToDevice));
+    sort_pairs<<<1, n / 2, n * sizeof *device>>>(device, n);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(host.data(), device, n * sizeof *device, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(device));
+    for (int i = 0; i < n; i++)
+        expect("sorted across barriers", i, host[i], sorted[i]);
+}
+
 int main()
 {
+    check_barriers();
     check_shuffles<int, 32>("shuffle int");
     check_shuffles<unsigned, 16>("shuffle unsigned, width 16");
     check_shuffles<float, 8>("shuffle float, width 8");
