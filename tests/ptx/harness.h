@@ -77,6 +77,8 @@ struct run {
     enum target targets[TARGET_COUNT];
     int target_count;
     const char *filter;
+    const char *suite; /* ops, kernels, random; NULL = all */
+    bool all;          /* every block shape, every random program */
     bool verbose, list, dump;
     unsigned passed, failed, skipped;
 };

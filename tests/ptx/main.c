@@ -1,4 +1,6 @@
-/* t_ptx [-t quick|best|gpu|parse|interp]... [-v] [-l] [-d] [FILTER]: opcode and kernel tests.
+/* t_ptx [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-v] [-l] [-d] [FILTER]:
+ * opcode and kernel tests.
+ *   -s one suite; -a every block shape and random program (slow).
  *   FILTER  runs only tests whose name contains it; -l lists the names; -v prints every result; -d
  * prints the PTX. Without -t both tiers run. Exit code 77 when there is no compiler library.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -52,6 +54,10 @@ static bool parse(struct run *r, int argc, char **argv)
             r->verbose = true;
         } else if (strcmp(argv[i], "-l") == 0) {
             r->list = true;
+        } else if (strcmp(argv[i], "-a") == 0) {
+            r->all = true;
+        } else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc) {
+            r->suite = argv[++i];
         } else if (strcmp(argv[i], "-d") == 0) {
             r->dump = true;
         } else if (strcmp(argv[i], "-t") == 0 && i + 1 < argc && r->target_count < TARGET_COUNT) {
@@ -77,6 +83,11 @@ static bool parse(struct run *r, int argc, char **argv)
     return true;
 }
 
+static bool in_suite(const struct run *r, const char *name)
+{
+    return !r->suite || strcmp(r->suite, name) == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct run r = {0};
@@ -84,7 +95,9 @@ int main(int argc, char **argv)
     uint64_t ns, instructions;
 
     if (!parse(&r, argc, argv)) {
-        fprintf(stderr, "usage: %s [-t quick|best|gpu|parse|interp]... [-v] [-l] [-d] [FILTER]\n",
+        fprintf(stderr,
+                "usage: %s [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-v] "
+                "[-l] [-d] [FILTER]\n",
                 argv[0]);
         return 2;
     }
@@ -94,9 +107,12 @@ int main(int argc, char **argv)
             return 77;
         }
     }
-    ops_run(&r);
-    kernels_run(&r);
-    random_run(&r);
+    if (in_suite(&r, "ops"))
+        ops_run(&r);
+    if (in_suite(&r, "kernels"))
+        kernels_run(&r);
+    if (in_suite(&r, "random"))
+        random_run(&r);
     if (r.list)
         return 0;
     program_costs(&ns, &instructions);

@@ -16,7 +16,7 @@
 #define SAMPLES  519 /* not a multiple of a warp */
 #define THREADS  96
 #define UNIFORMS 48
-#define LITERALS 2
+#define LITERALS 1
 
 /* One PTX type of an operand. */
 struct type {
