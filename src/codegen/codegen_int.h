@@ -23,6 +23,7 @@ struct weir_cg_settings {
     struct weir_cache cache;
     uint64_t platform[2]; /* hash of Weir, ABIs, LLVM, compiler library, processor */
     const char *missing;  /* processor feature, or NULL */
+    bool fidelity;        /* report each kernel's instructions when its code is asked for first */
 };
 struct weir_cg_settings *weir_cg_settings(void);
 
@@ -58,6 +59,7 @@ struct weir_cg_kernel {
     size_t inst_count;                      /* with all functions that it may call */
     const struct weir_ptx_var *unresolved;  /* an extern variable that it names, or NULL */
     struct weir_cg_variant *_Atomic recent; /* launched last: found without the lock */
+    _Atomic bool reported;                  /* by weir_cg_fidelity_report */
     struct weir_lock lock;                  /* COMPILE */
     /* guarded by lock */
     struct weir_map variants; /* packed shape -> variant */
@@ -80,6 +82,9 @@ struct weir_cg_module {
 void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
                          const struct weir_ptx_function *f);
 void weir_cg_kernel_finish(struct weir_cg_kernel *k);
+
+/* fidelity.c: writes the report of `weir run --fidelity` for k, one line on stderr. Thread: any. */
+void weir_cg_fidelity_report(const struct weir_cg_kernel *k);
 
 /* reach.c: the function and all that it may call, each once; indices into module->functions. False
  * when out of memory. */

@@ -35,6 +35,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_QUICK;
     else if (tier && strcmp(tier, "best") == 0)
         settings.tiers = WEIR_CG_TIERS_BEST;
+    settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
     weir_hash128_init(&h);
@@ -463,6 +464,8 @@ enum weir_err weir_cg_kernel_code(struct weir_cg_kernel *k, const uint32_t block
     if (!v)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a kernel's code");
     weir_lock_check_none_held();
+    if (weir_cg_settings()->fidelity && !atomic_exchange(&k->reported, true))
+        weir_cg_fidelity_report(k);
     if (must_fill)
         fill(v);
     while ((state = atomic_load_explicit(&v->state, memory_order_acquire)) == WEIR_CG_BUSY)

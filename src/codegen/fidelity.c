@@ -1,0 +1,93 @@
+/* `weir run --fidelity`: which instructions of a launched kernel give the PTX manual's result
+ * exactly, and which only stay within its bound for approximate instructions. Those that cannot be
+ * compiled are refused at the launch, by name. Works on the parsed text, so it says the same for
+ * kernels from the cache.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "codegen/codegen_int.h"
+
+/* Approximate on hardware too: only a bound is promised, and Weir's bits differ from a GPU's. */
+static bool is_approximate(const struct weir_ptx_inst *i)
+{
+    switch (i->opcode) {
+    case WEIR_PTX_OP_sin:
+    case WEIR_PTX_OP_cos:
+    case WEIR_PTX_OP_ex2:
+    case WEIR_PTX_OP_lg2:
+    case WEIR_PTX_OP_tanh:
+    case WEIR_PTX_OP_rsqrt:
+        return true;
+    case WEIR_PTX_OP_div:
+    case WEIR_PTX_OP_rcp:
+    case WEIR_PTX_OP_sqrt:
+        return weir_ptx_type_is_float(i->type[0]) &&
+               (i->approx || i->full || i->sub == WEIR_PTX_SUB_APPROX ||
+                i->sub == WEIR_PTX_SUB_FULL);
+    default:
+        return false;
+    }
+}
+
+struct tally {
+    char name[48];
+    unsigned count;
+};
+
+struct survey {
+    WEIR_VEC(struct tally) approximate;
+    unsigned exact;
+};
+
+static bool survey_add(struct survey *s, const struct weir_ptx_inst *i)
+{
+    struct tally t = {{0}, 1};
+    char *place;
+
+    if (!is_approximate(i)) {
+        s->exact++;
+        return true;
+    }
+    weir_ptx_inst_name(i, t.name, sizeof t.name);
+    place = strstr(t.name, " (line");
+    if (place)
+        *place = 0;
+    for (size_t n = 0; n < s->approximate.count; n++) {
+        if (strcmp(s->approximate.items[n].name, t.name) == 0) {
+            s->approximate.items[n].count++;
+            return true;
+        }
+    }
+    return weir_vec_push(&s->approximate, t);
+}
+
+void weir_cg_fidelity_report(const struct weir_cg_kernel *k)
+{
+    struct weir_cg_reach reach;
+    struct survey s = {0};
+    char list[600] = "";
+    size_t used = 0;
+    bool whole = true;
+
+    if (!weir_cg_reach_compute(k->function, &reach))
+        return;
+    for (size_t f = 0; f < reach.functions.count; f++) {
+        const struct weir_ptx_function *fn = reach.functions.items[f];
+
+        for (size_t i = 0; i < fn->inst_count; i++)
+            whole = survey_add(&s, &fn->insts[i]) && whole;
+    }
+    weir_cg_reach_finish(&reach);
+    for (size_t n = 0; n < s.approximate.count && used < sizeof list - 80; n++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s x%u", n ? ", " : "",
+                                 s.approximate.items[n].name, s.approximate.items[n].count);
+    weir_log(WEIR_LOG_WARN, "fidelity: kernel %s: %u instructions exact%s%s%s", k->function->name,
+             s.exact, s.approximate.count ? ", within the manual's bound: " : "", list,
+             whole ? "" : " (list cut: no memory)");
+    weir_vec_finish(&s.approximate);
+}

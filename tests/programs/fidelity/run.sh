@@ -1,0 +1,16 @@
+#!/bin/sh
+# `weir run --fidelity` names each launched kernel once, and its approximate instructions; without it nothing is said.
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+command -v clang-19 >/dev/null || { echo 'skipped: weir cc needs clang-19'; exit 77; }
+[ -z "${SANITIZE:-}" ] || { echo 'skipped: covered by the plain builds; the program has no sanitizer'; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$WEIR" cc -O2 "$1" -o "$work/two"
+"$WEIR" run "$work/two" >"$work/silent" 2>&1
+[ ! -s "$work/silent" ] || { echo 'not silent without --fidelity:'; cat "$work/silent"; exit 1; }
+"$WEIR" run --fidelity "$work/two" 2>"$work/said"
+cat "$work/said"
+[ "$(grep -c 'fidelity: kernel' "$work/said")" = 2 ]
+grep -q 'kernel _Z5exactPi: [0-9]* instructions exact$' "$work/said"
+grep 'kernel _Z11approximatePf' "$work/said" | grep 'sin.approx.f32 x1' | grep 'div.approx.f32 x1' | grep -q 'cos.approx.f32 x1'
