@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ptx/generate.h"
 #include "ptx/harness.h"
 #include "support/ptx_text.h"
 
@@ -22,6 +23,7 @@ static unsigned failures, runs, refused, known;
 static char *known_text; /* of the file after -k */
 static enum target targets[TARGET_COUNT] = {TARGET_QUICK, TARGET_BEST};
 static int target_count = 2;
+static struct dims block_shape = {BLOCK, 1, 1};
 
 /* Edge values among random ones. */
 static uint32_t input_word(struct rng *r)
@@ -52,7 +54,7 @@ static enum outcome run_on(enum target t, const char *ptx, const char *kernel, u
     } params = {result, in, THREADS};
     struct launch l = {.kernel = kernel,
                        .grid = {GRID, 1, 1},
-                       .block = {BLOCK, 1, 1},
+                       .block = block_shape,
                        .params = &params,
                        .param_bytes = 20};
     enum outcome o = OUTCOME_ERROR;
@@ -174,6 +176,27 @@ static void compare_all(const char *ptx, const char *filter)
     weir_ptx_module_destroy(m);
 }
 
+/* Random kernels FIRST-LAST; a single one is printed. */
+static void compare_generated(const char *range)
+{
+    char *end;
+    unsigned long first = strtoul(range, &end, 10), last = *end == '-' ? strtoul(end + 1, NULL, 10) : first;
+
+    for (unsigned long n = first; n <= last; n++) {
+        struct text t = {0};
+        unsigned before = failures;
+
+        generate_kernel(n, BLOCK, THREADS * IN_WORDS, &t, &block_shape);
+        if (*end != '-')
+            printf("%s// block %u x %u x %u\n", t.s, block_shape.x, block_shape.y, block_shape.z);
+        compare(t.s, "g", n);
+        if (failures != before)
+            printf("     in random kernel %lu\n", n);
+        text_free(&t);
+    }
+    block_shape = (struct dims){BLOCK, 1, 1};
+}
+
 /* The PTX text of a .cu or .ptx file; NULL: skipped or failed (*rc). */
 static char *load(const char *path, int *rc)
 {
@@ -204,6 +227,7 @@ static char *load(const char *path, int *rc)
 int main(int argc, char **argv)
 {
     char message[400], *text;
+    const char *generated = NULL;
     int rc, arg = 1;
 
     for (; argc > arg + 1 && argv[arg][0] == '-'; arg += 2) {
@@ -213,13 +237,17 @@ int main(int argc, char **argv)
             known_text = ptx_text_read_file(argv[arg + 1], &bytes);
             continue;
         }
+        if (argv[arg][1] == 'r') {
+            generated = argv[arg + 1];
+            continue;
+        }
         target_count = 1;
         for (int t = 0; t < TARGET_COUNT; t++) {
             if (strcmp(argv[arg + 1], target_names[t]) == 0)
                 targets[0] = (enum target)t;
         }
     }
-    if (argc <= arg)
+    if (argc <= arg && !generated)
         return 2;
     for (int k = 0; k <= target_count; k++) {
         if (!target_open(k < target_count ? targets[k] : TARGET_INTERP, message, sizeof message)) {
@@ -227,11 +255,15 @@ int main(int argc, char **argv)
             return 77;
         }
     }
-    text = load(argv[arg], &rc);
-    if (!text)
-        return rc;
-    compare_all(text, argc > arg + 1 ? argv[arg + 1] : NULL);
-    free(text);
+    if (generated) {
+        compare_generated(generated);
+    } else {
+        text = load(argv[arg], &rc);
+        if (!text)
+            return rc;
+        compare_all(text, argc > arg + 1 ? argv[arg + 1] : NULL);
+        free(text);
+    }
     free(known_text);
     printf("%u runs compared, %u refused by name, %u known to fail, %u failed\n", runs, refused,
            known, failures);
