@@ -8,6 +8,36 @@
 
 #include "base/compiler.h"
 
+/* Numbers of the symbols: their places in the table. */
+#define ID_NONE(name) WEIR_API_ID_##name,
+#define ID_PTSZ(name) WEIR_API_ID_##name, WEIR_API_ID_##name##_ptsz,
+#define ID_PTDS(name) WEIR_API_ID_##name, WEIR_API_ID_##name##_ptds,
+enum weir_api_id {
+#define WEIR_API(chapter, status, guard, variant, name, params, args)     ID_##variant(cuda##name)
+#define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args) ID_##variant(cuda##name)
+#define WEIR_API_INTERNAL(status, guard, variant, name, params, args)     ID_##variant(__cuda##name)
+#define WEIR_API_REGISTER(status, ret, name, params, args)                ID_NONE(__cuda##name)
+#include "runtime.def"
+#undef WEIR_API
+#undef WEIR_API_VALUE
+#undef WEIR_API_INTERNAL
+#undef WEIR_API_REGISTER
+    WEIR_API_ID_COUNT
+};
+#undef ID_NONE
+#undef ID_PTSZ
+#undef ID_PTDS
+
+/* Who watches the calls that return an error code: the log (WEIR_LOG=debug), later the recorder of
+ * traces. Both functions run on the calling thread, no lock held. */
+struct weir_api_hook {
+    void (*enter)(enum weir_api_id id);
+    void (*leave)(enum weir_api_id id, int err);
+};
+
+/* NULL takes it away. Calls that have entered may still leave through the old one. Thread: any. */
+void weir_api_set_hook(const struct weir_api_hook *hook);
+
 struct weir_api_entry {
     const char *name;    /* the exported symbol */
     const char *chapter; /* of the runtime API's documentation, in capitals */

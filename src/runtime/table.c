@@ -22,6 +22,8 @@ static const struct weir_api_entry entries[] = {
 #include "runtime.def"
 };
 
+_Static_assert(WEIR_ARRAY_SIZE(entries) == WEIR_API_ID_COUNT, "rows and numbers");
+
 const struct weir_api_entry *weir_api_table(size_t *count)
 {
     *count = WEIR_ARRAY_SIZE(entries);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "core/core.h"
+#include "runtime/api.h"
 
 /* --- guards ----------------------------------------------------------------------------------- */
 
@@ -46,6 +47,29 @@ static inline enum weir_err guard_call(void)
 #define GUARD_LIGHT guard_light
 #define GUARD_CALL  guard_call
 
+/* Usually NULL: one load and a branch that is not taken. */
+static _Atomic(const struct weir_api_hook *) hook;
+
+void weir_api_set_hook(const struct weir_api_hook *new_hook)
+{
+    atomic_store_explicit(&hook, new_hook, memory_order_release); /* pairs with the loads below */
+}
+
+static inline const struct weir_api_hook *hook_enter(enum weir_api_id id)
+{
+    const struct weir_api_hook *h = atomic_load_explicit(&hook, memory_order_acquire);
+
+    if (WEIR_UNLIKELY(h))
+        h->enter(id);
+    return h;
+}
+
+static inline void hook_leave(const struct weir_api_hook *h, enum weir_api_id id, enum weir_err err)
+{
+    if (WEIR_UNLIKELY(h))
+        h->leave(id, (int)err);
+}
+
 /* cudaErrorNotReady is an answer, not an error: it does not become the last one (oracle
  * stream_query). */
 static inline cudaError_t finish(enum weir_err err)
@@ -69,15 +93,17 @@ static cudaError_t not_supported(const char *name)
                    "cuda" #name " differs from its prototype");
 #define CHECK_TODO(name, ret, params)
 
-#define BODY(symbol, guard, per_thread, name, params, args)                                        \
+#define BODY(symbol, id, guard, per_thread, name, params, args)                                    \
     WEIR_EXPORT cudaError_t symbol params;                                                         \
     cudaError_t symbol params                                                                      \
     {                                                                                              \
+        const struct weir_api_hook *h = hook_enter(id);                                            \
         enum weir_err err = GUARD_##guard();                                                       \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             weir_thread.ptds = (per_thread);                                                       \
             err = weir_rt_##name args;                                                             \
         }                                                                                          \
+        hook_leave(h, id, err);                                                                    \
         return finish(err);                                                                        \
     }
 #define BODY_VALUE(symbol, ret, name, params, args)                                                \
@@ -100,29 +126,31 @@ static cudaError_t not_supported(const char *name)
         return not_supported(text);                                                                \
     }
 
-#define DONE_NONE(symbol, guard, name, params, args) BODY(symbol, guard, false, name, params, args)
-#define DONE_PTSZ(symbol, guard, name, params, args)                                               \
-    BODY(symbol, guard, false, name, params, args)                                                 \
-    BODY(symbol##_ptsz, guard, true, name, params, args)
-#define DONE_PTDS(symbol, guard, name, params, args)                                               \
-    BODY(symbol, guard, false, name, params, args)                                                 \
-    BODY(symbol##_ptds, guard, true, name, params, args)
+#define DONE_NONE(symbol, id, guard, name, params, args)                                           \
+    BODY(symbol, id, guard, false, name, params, args)
+#define DONE_PTSZ(symbol, id, guard, name, params, args)                                           \
+    BODY(symbol, id, guard, false, name, params, args)                                             \
+    BODY(symbol##_ptsz, id##_ptsz, guard, true, name, params, args)
+#define DONE_PTDS(symbol, id, guard, name, params, args)                                           \
+    BODY(symbol, id, guard, false, name, params, args)                                             \
+    BODY(symbol##_ptds, id##_ptds, guard, true, name, params, args)
 #define TODO_NONE(symbol, text) BODY_TODO(symbol, text)
 #define TODO_PTSZ(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptsz, text "_ptsz")
 #define TODO_PTDS(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptds, text "_ptds")
 
-#define ROW_DONE(symbol, text, guard, variant, name, params, args)                                 \
-    DONE_##variant(symbol, guard, name, params, args)
-#define ROW_TODO(symbol, text, guard, variant, name, params, args) TODO_##variant(symbol, text)
+#define ROW_DONE(symbol, text, id, guard, variant, name, params, args)                             \
+    DONE_##variant(symbol, id, guard, name, params, args)
+#define ROW_TODO(symbol, text, id, guard, variant, name, params, args) TODO_##variant(symbol, text)
 
 #define WEIR_API(chapter, status, guard, variant, name, params, args)                              \
     CHECK_##status(name, cudaError_t, params)                                                      \
-        ROW_##status(weir_api_cuda##name, "cuda" #name, guard, variant, name, params, args)
+        ROW_##status(weir_api_cuda##name, "cuda" #name, WEIR_API_ID_cuda##name, guard, variant,    \
+                     name, params, args)
 #define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args)                          \
     CHECK_##status(name, ret, params) BODY_VALUE(weir_api_cuda##name, ret, name, params, args)
 #define WEIR_API_INTERNAL(status, guard, variant, name, params, args)                              \
-    ROW_##status(weir_api___cuda##name, "__cuda" #name, guard, variant, internal_##name, params,   \
-                 args)
+    ROW_##status(weir_api___cuda##name, "__cuda" #name, WEIR_API_ID___cuda##name, guard, variant,  \
+                 internal_##name, params, args)
 
 #define REGISTER_void(name, params, args)                                                          \
     BODY_VOID(weir_api___cuda##name, internal_##name, params, args)
