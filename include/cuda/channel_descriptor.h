@@ -1,8 +1,9 @@
 /* cudaCreateChannelDesc<T>(): the channel description of an element type, C++ only.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_CHANNEL_DESCRIPTOR_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_CHANNEL_DESCRIPTOR_H) && !defined(__CHANNEL_DESCRIPTOR_H__)
 #define WEIR_CUDA_CHANNEL_DESCRIPTOR_H
-#define __CHANNEL_DESCRIPTOR_H__ /* programs ask whether this header was there */
+#define __CHANNEL_DESCRIPTOR_H__
 
 #include "cuda_runtime_api.h"
 #include "vector_types.h"

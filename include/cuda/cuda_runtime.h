@@ -2,9 +2,10 @@
  * and symbols by reference. In C it is the C interface and the vector makers. `weir cc` includes
  * this before every .cu file, as nvcc does.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_RUNTIME_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_RUNTIME_H) && !defined(__CUDA_RUNTIME_H__)
 #define WEIR_CUDA_RUNTIME_H
-#define __CUDA_RUNTIME_H__ /* programs ask whether this header was there */
+#define __CUDA_RUNTIME_H__
 
 #include "builtin_types.h"
 #include "library_types.h"

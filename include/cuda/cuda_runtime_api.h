@@ -4,9 +4,10 @@
  * calls may be made from any thread unless a chapter says otherwise.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef WEIR_CUDA_RUNTIME_API_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_RUNTIME_API_H) && !defined(__CUDA_RUNTIME_API_H__)
 #define WEIR_CUDA_RUNTIME_API_H
-#define __CUDA_RUNTIME_API_H__ /* programs ask whether this header was there */
+#define __CUDA_RUNTIME_API_H__
 
 #define CUDART_VERSION       13000
 #define __CUDART_API_VERSION CUDART_VERSION

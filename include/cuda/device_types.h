@@ -1,8 +1,9 @@
 /* Enumerations that device code uses.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_DEVICE_TYPES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_DEVICE_TYPES_H) && !defined(__DEVICE_TYPES_H__)
 #define WEIR_CUDA_DEVICE_TYPES_H
-#define __DEVICE_TYPES_H__ /* programs ask whether this header was there */
+#define __DEVICE_TYPES_H__
 
 enum cudaRoundMode {
     cudaRoundNearest = 0,

@@ -1,8 +1,9 @@
 /* Makers of the three small structs of 3D copies.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_DRIVER_FUNCTIONS_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_DRIVER_FUNCTIONS_H) && !defined(__DRIVER_FUNCTIONS_H__)
 #define WEIR_CUDA_DRIVER_FUNCTIONS_H
-#define __DRIVER_FUNCTIONS_H__ /* programs ask whether this header was there */
+#define __DRIVER_FUNCTIONS_H__
 
 #include "driver_types.h"
 

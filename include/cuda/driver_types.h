@@ -3,9 +3,10 @@
  * against another toolkit's headers pass the same structs to us. tests/headers compares them with
  * the toolkit where one is installed.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_DRIVER_TYPES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_DRIVER_TYPES_H) && !defined(__DRIVER_TYPES_H__)
 #define WEIR_CUDA_DRIVER_TYPES_H
-#define __DRIVER_TYPES_H__ /* programs ask whether this header was there */
+#define __DRIVER_TYPES_H__
 
 #include <limits.h>
 #include <stddef.h>
@@ -777,9 +778,12 @@ enum cudaAtomicOperationCapability {
 
 enum cudaDeviceNumaConfig { cudaDeviceNumaConfigNone = 0, cudaDeviceNumaConfigNumaNode = 1 };
 
+#ifndef CU_UUID_HAS_BEEN_DEFINED /* in cuda.h too */
+#define CU_UUID_HAS_BEEN_DEFINED
 typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
+#endif
 typedef CUuuid cudaUUID_t;
 
 struct cudaDeviceProp {

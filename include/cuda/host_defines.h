@@ -2,9 +2,10 @@
  * `weir cc` drives it) they are clang's attributes; in C and C++ they are nothing, so that one
  * header serves both.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_HOST_DEFINES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_HOST_DEFINES_H) && !defined(__HOST_DEFINES_H__)
 #define WEIR_CUDA_HOST_DEFINES_H
-#define __HOST_DEFINES_H__ /* programs ask whether this header was there */
+#define __HOST_DEFINES_H__
 
 #if defined(__clang__) && defined(__CUDA__)
 

@@ -1,9 +1,10 @@
 /* Names of element types that CUDA's libraries share. Only the part that the runtime's own
  * headers bring along.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_LIBRARY_TYPES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_LIBRARY_TYPES_H) && !defined(__LIBRARY_TYPES_H__)
 #define WEIR_CUDA_LIBRARY_TYPES_H
-#define __LIBRARY_TYPES_H__ /* programs ask whether this header was there */
+#define __LIBRARY_TYPES_H__
 
 /* R: real, C: a complex pair; then bits and kind: F float, BF bfloat, I signed, U unsigned. */
 typedef enum cudaDataType_t {

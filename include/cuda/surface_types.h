@@ -1,8 +1,9 @@
 /* Surface objects: the handle, and the modes of out-of-range accesses.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_SURFACE_TYPES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_SURFACE_TYPES_H) && !defined(__SURFACE_TYPES_H__)
 #define WEIR_CUDA_SURFACE_TYPES_H
-#define __SURFACE_TYPES_H__ /* programs ask whether this header was there */
+#define __SURFACE_TYPES_H__
 
 #define cudaSurfaceType1D             0x01
 #define cudaSurfaceType2D             0x02

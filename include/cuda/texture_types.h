@@ -1,8 +1,9 @@
 /* Texture objects: the handle, and how a program describes sampling.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_TEXTURE_TYPES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_TEXTURE_TYPES_H) && !defined(__TEXTURE_TYPES_H__)
 #define WEIR_CUDA_TEXTURE_TYPES_H
-#define __TEXTURE_TYPES_H__ /* programs ask whether this header was there */
+#define __TEXTURE_TYPES_H__
 
 #define cudaTextureType1D             0x01
 #define cudaTextureType2D             0x02

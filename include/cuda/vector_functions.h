@@ -1,8 +1,9 @@
 /* make_int2(x, y) and its like, for host and device, C and C++.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_VECTOR_FUNCTIONS_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_VECTOR_FUNCTIONS_H) && !defined(__VECTOR_FUNCTIONS_H__)
 #define WEIR_CUDA_VECTOR_FUNCTIONS_H
-#define __VECTOR_FUNCTIONS_H__ /* programs ask whether this header was there */
+#define __VECTOR_FUNCTIONS_H__
 
 #include "vector_types.h"
 

@@ -2,9 +2,10 @@
  * interface: kernels get these by value. Two- and four-component vectors are aligned for one
  * access, except that the 32-byte ones keep 16; the _16a and _32a forms say theirs in the name.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CUDA_VECTOR_TYPES_H
+/* The second name is the toolkit's own: programs ask for it, and its headers may come first. */
+#if !defined(WEIR_CUDA_VECTOR_TYPES_H) && !defined(__VECTOR_TYPES_H__)
 #define WEIR_CUDA_VECTOR_TYPES_H
-#define __VECTOR_TYPES_H__ /* programs ask whether this header was there */
+#define __VECTOR_TYPES_H__
 
 #include "host_defines.h"
 
