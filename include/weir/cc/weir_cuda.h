@@ -26,7 +26,6 @@
 #include <assert.h>
 #include <cmath>
 #include <cstdlib>
-#include <new>
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
@@ -66,6 +65,9 @@ static __device__ inline void __assert_fail(const char *message, const char *fil
     __assertfail(message, file, line, function, sizeof(char));
 }
 }
+
+/* clang's wrapper adds the device's operators new and delete, now that it can. */
+#include <new>
 
 namespace std {
 static __device__ inline void free(void *p)
