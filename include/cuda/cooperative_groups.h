@@ -1,7 +1,6 @@
-/* Cooperative groups for weir cc: blocks, tiles of a warp, the threads that happen to be together.
- * Device code only. Reductions and scans stand in cooperative_groups/reduce.h and scan.h. Not there
- * yet: synchronising a whole grid, clusters, memcpy_async; using one of them is an error at compile
- * time that says so.
+/* Cooperative groups for weir cc: grids, blocks, tiles of a warp, the threads that happen to be
+ * together. Device code only. Reductions and scans stand in cooperative_groups/reduce.h and scan.h.
+ * Not there yet: clusters, memcpy_async.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_COOPERATIVE_GROUPS_H
 #define WEIR_CUDA_COOPERATIVE_GROUPS_H
@@ -55,10 +54,6 @@ template <class T, class Shuffle> __device__ inline T in_words(const T &value, S
     return result;
 }
 
-template <class T> struct never {
-    static constexpr bool value = false;
-};
-
 } // namespace weir
 
 /* Any group, its kind known at run time: a block, or some lanes of a warp. */
@@ -110,6 +105,20 @@ __device__ inline thread_block this_thread_block()
     return thread_block();
 }
 
+namespace weir {
+
+/* A word in which all blocks of a cooperative launch can meet, zero at start; null in other launches. */
+__device__ inline unsigned *grid_counter()
+{
+    unsigned high, low;
+    asm("mov.u32 %0, %%envreg1;" : "=r"(high));
+    asm("mov.u32 %0, %%envreg2;" : "=r"(low));
+    const unsigned long long workspace = (unsigned long long)high << 32 | low;
+    return workspace ? (unsigned *)(workspace + 4) : nullptr;
+}
+
+} // namespace weir
+
 class grid_group {
     __device__ grid_group() {}
     friend __device__ grid_group this_grid();
@@ -132,10 +141,24 @@ class grid_group {
     static __device__ dim3 group_dim() { return gridDim; }
     static __device__ dim3 dim_blocks() { return gridDim; }
     static __device__ dim3 block_index() { return blockIdx; }
-    static __device__ bool is_valid() { return true; }
-    template <class T = void> __device__ void sync() const
+    /* Only in a launch by cudaLaunchCooperativeKernel; elsewhere sync() is an error of the launch. */
+    static __device__ bool is_valid() { return weir::grid_counter() != nullptr; }
+    /* The blocks count who has come; the count never goes back, so a round ends at a multiple of their number. */
+    static __device__ void sync()
     {
-        static_assert(weir::never<T>::value, "weir cc does not support grid_group::sync() yet");
+        unsigned *const counter = weir::grid_counter();
+        if (!counter)
+            __trap();
+        __syncthreads();
+        if (weir::block_rank() == 0) {
+            const unsigned blocks = (unsigned)num_blocks();
+            __threadfence();
+            const unsigned end = (atomicAdd(counter, 1u) / blocks + 1) * blocks;
+            while ((int)(*(volatile unsigned *)counter - end) < 0)
+                ;
+            __threadfence();
+        }
+        __syncthreads();
     }
 };
 

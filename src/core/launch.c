@@ -19,6 +19,8 @@
 #define BLOCK_XY_MAX 1024u
 #define BLOCK_Z_MAX  64u
 
+#define GRID_WORKSPACE_BYTES 64
+
 /* These limits are the same for every capability that Weir offers (profile attributes 2 to 7). */
 static bool shape_is_valid(const struct weir_launch_config *c, int max_threads)
 {
@@ -111,12 +113,23 @@ static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_e
     work->ready_ns = work->start_ns = work->end_ns = 0;
 }
 
+/* Memory in which the blocks of a cooperative launch meet; the operation frees it. */
+static enum weir_err make_workspace(const struct weir_context *ctx,
+                                    const struct weir_launch_config *c, void **out)
+{
+    *out = NULL;
+    if (WEIR_LIKELY(!c->cooperative))
+        return WEIR_OK;
+    return weir_mem_alloc(WEIR_MEM_KIND_INTERNAL, ctx->ordinal, GRID_WORKSPACE_BYTES, 0, NULL, out);
+}
+
 enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
                                  const struct weir_launch_config *config, void *const *args)
 {
     struct weir_function_image *image;
     struct weir_kernel_op *op;
     unsigned char *params, *heap = NULL;
+    void *workspace;
     enum weir_err err = weir_function_image(f, s->ctx, &image);
 
     if (WEIR_UNLIKELY(err != WEIR_OK))
@@ -129,9 +142,16 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         if (!heap)
             return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "arguments of %s", f->name);
     }
+    err = make_workspace(s->ctx, config, &workspace);
+    if (WEIR_UNLIKELY(err != WEIR_OK)) {
+        weir_free(heap);
+        return err;
+    }
     op = (struct weir_kernel_op *)weir_submit_begin(s, WEIR_OP_KERNEL, WEIR_OP_LARGE);
     if (WEIR_UNLIKELY(!op)) {
         weir_free(heap);
+        if (workspace)
+            (void)!weir_mem_free(WEIR_MEM_KIND_INTERNAL, workspace); /* allocated just now */
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "launch of %s", f->name);
     }
     params = heap ? heap : op->params;
@@ -146,6 +166,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->function = f;
     op->image = image;
     op->heap_params = heap;
+    op->workspace = workspace;
+    op->work.launch.grid_workspace = (uint64_t)(uintptr_t)workspace;
     return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }
 

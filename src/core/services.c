@@ -144,10 +144,9 @@ static WEIR_NORETURN void kernel_assert_fail(struct weir_block *block, uint32_t 
 {
     const uint32_t *t = block->launch->block;
 
-    /* Thread ids are not known here: the first lane's text is printed once for the warp, as CUDA's
-     * is a thread's. */
     for (int lane = 0; lane < 32; lane++) {
         const char *texts[3] = {"?", "?", "?"};
+        uint32_t thread;
         uint64_t addrs[3] = {file[lane], function[lane], message[lane]};
         size_t max;
 
@@ -159,12 +158,12 @@ static WEIR_NORETURN void kernel_assert_fail(struct weir_block *block, uint32_t 
             if (string_at(block, addrs[i], &s, &max) && strnlen(s, max) < max)
                 texts[i] = s;
         }
+        thread = block->warp * 32 + (uint32_t)lane;
         fprintf(stderr,
-                "%s:%" PRIu32 ": %s: block: [%" PRIu32 ",%" PRIu32 ",%" PRIu32 "] of %" PRIu32
-                "x%" PRIu32 "x%" PRIu32 " threads: Assertion `%s` failed.\n",
+                "%s:%" PRIu32 ": %s: block: [%" PRIu32 ",%" PRIu32 ",%" PRIu32
+                "], thread: [%" PRIu32 ",%" PRIu32 ",%" PRIu32 "] Assertion `%s` failed.\n",
                 texts[0], line[lane], texts[1], block->ctaid[0], block->ctaid[1], block->ctaid[2],
-                t[0], t[1], t[2], texts[2]);
-        break;
+                thread % t[0], thread / t[0] % t[1], thread / t[0] / t[1], texts[2]);
     }
     weir_device_block_fail(block, WEIR_ERR_ASSERT, 0);
 }

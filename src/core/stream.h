@@ -89,6 +89,7 @@ struct weir_kernel_op {
     struct weir_function *function;
     struct weir_function_image *image;
     void *heap_params; /* more than WEIR_INLINE_PARAMS */
+    void *workspace;   /* cooperative launches: where the blocks meet */
     WEIR_ALIGNED(64) unsigned char params[WEIR_INLINE_PARAMS];
 };
 

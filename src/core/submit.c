@@ -155,6 +155,10 @@ static void free_payload(struct weir_op *op)
 
         weir_free(kernel->heap_params);
         kernel->heap_params = NULL;
+        if (WEIR_UNLIKELY(kernel->workspace)) {
+            (void)!weir_mem_free(WEIR_MEM_KIND_INTERNAL, kernel->workspace); /* it is ours */
+            kernel->workspace = NULL;
+        }
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
         struct weir_copy_op *copy = (struct weir_copy_op *)op;
 

@@ -13,7 +13,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 1
+#define WEIR_KERNEL_ABI 2
 
 struct weir_block;
 struct weir_launch;
@@ -64,6 +64,8 @@ struct weir_launch {
         *module_data; /* of codegen's image: table of the addresses of the module's variables */
     uint64_t window_base, window_bytes;
     uint64_t grid_id;
+    uint64_t grid_workspace; /* of a cooperative launch: 64 bytes in the window, zero at start, for
+                                the program's grid barrier (%envreg1 and 2); else 0 */
     uint32_t device, sm_count;
     void *owner; /* core's: for printf buffers, device heap, error reports */
 };
@@ -76,6 +78,7 @@ struct weir_block {
     uint32_t resume;       /* 0: start; else generated code's own (set when it parks) */
     uint32_t shared_bytes; /* static + dynamic */
     uint32_t smid;         /* worker index: %smid */
+    uint32_t warp;         /* set before assert_fail: whose lanes call */
     char *shared;   /* shared memory of the block, 128-byte aligned, inside the window; contents
                        undefined at start */
     char *state;    /* kernel->state_bytes, 64-byte aligned: per-warp state across region splits */

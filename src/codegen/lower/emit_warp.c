@@ -267,6 +267,10 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
         return scalar(LLVMConstInt(l->t.i32, 1, 0));
     case WEIR_PTX_SREG_is_explicit_cluster:
         return scalar(LLVMConstInt(l->t.i1, 0, 0));
+    case WEIR_PTX_SREG_envreg: /* the driver's: 1 and 2 are the halves of the grid's workspace, high one first */
+        if (element != 1 && element != 2)
+            return scalar(LLVMConstInt(l->t.i32, 0, 0));
+        return scalar(launch_field(l, offsetof(struct weir_launch, grid_workspace) + (element == 1 ? 4 : 0), l->t.i32));
     default:
         return scalar(LLVMConstInt(l->t.i32, 0, 0));
     }
