@@ -10,9 +10,9 @@
 #include "base/vec.h"
 #include "cc/cc.h"
 
-/* The device profile `cpu` is 8.6 (src/device); PTX 7.8 is what clang can emit for it and all we
+/* The device profile `cpu` is 8.9 (src/core/profile.c); PTX 7.8 is what clang can emit for it and all we
  * read. */
-#define CC_DEFAULT_SM      86
+#define CC_DEFAULT_SM      89
 #define CC_PTX_FEATURE     "+ptx78"
 #define CC_PTX_FEATURE_NEW "+ptx84" /* for sm_90 and above */
 

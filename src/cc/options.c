@@ -19,7 +19,7 @@ static const char help[] =
     "  -I DIR  -D NAME[=V]  -U NAME  -include FILE  -std=c++17  -x cu|c|c++\n"
     "  -L DIR  -l LIB  -Xcompiler OPTS  -Xlinker OPTS  -fPIC and other -f, -W, -m options of "
     "clang\n"
-    "  -arch sm_NN  -gencode arch=compute_NN,code=...   (default sm_86)\n"
+    "  -arch sm_NN  -gencode arch=compute_NN,code=...   (default sm_89)\n"
     "  --default-stream per-thread|legacy  --use_fast_math  -fmad=false\n"
     "  -v  --dryrun  --keep\n";
 

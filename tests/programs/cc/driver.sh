@@ -24,7 +24,7 @@ int main() { k<<<1, 32, 128>>>(nullptr); return cudaDeviceSynchronize(); }
 END
 accept "$WEIR" cc --version
 accept "$WEIR" cc -ptx k.cu
-has '^\.target sm_86' k.ptx
+has '^\.target sm_89' k.ptx
 has '^\.version 7\.8' k.ptx
 has '\.visible \.entry _Z1kPf' k.ptx
 accept "$WEIR" cc -ptx -arch=sm_70 -lineinfo k.cu -o l.ptx
