@@ -10,8 +10,8 @@
 #include "base/vec.h"
 #include "cc/cc.h"
 
-/* The device profile `cpu` is 8.9 (src/core/profile.c); PTX 7.8 is what clang can emit for it and all we
- * read. */
+/* The device profile `cpu` is 8.9 (src/core/profile.c). The PTX versions are the oldest that have
+ * every instruction of the architecture. */
 #define CC_DEFAULT_SM      89
 #define CC_PTX_FEATURE     "+ptx78"
 #define CC_PTX_FEATURE_NEW "+ptx84" /* for sm_90 and above */
