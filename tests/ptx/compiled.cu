@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 namespace cg = cooperative_groups;
@@ -344,4 +345,110 @@ KERNEL(d_math)
     put(o + 2, pow(b, a));
     put(o + 4, tanh(a) + erf(a) + cbrt(b));
     put(o + 6, fmod(b, 0.37) + atan2(a, b) + rsqrt(b));
+}
+
+static __device__ unsigned mix(unsigned s, unsigned v)
+{
+    return s * 31 + v;
+}
+
+KERNEL(x_simd_sums)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)c;
+    o[0] = mix(mix(__vadd4(a, b), __vadd2(a, b)), __vsub4(a, b));
+    o[1] = mix(mix(__vabsdiffu4(a, b), __vabsdiffs4(a, b)), __vabsdiffu2(a, b));
+    o[2] = mix(mix(__vsadu4(a, b), __vsads4(a, b)), __vsadu2(a, b));
+    o[3] = mix(mix(__vaddss4(a, b), __vaddus4(a, b)), __vaddss2(a, b));
+    o[4] = mix(mix(__vsubss4(a, b), __vsubus4(a, b)), __vsubss2(a, b));
+    o[5] = mix(mix(__vabs4(a), __vabsss4(a)), __vneg4(a));
+    o[6] = mix(mix(__vnegss4(a), __vavgu4(a, b)), __vavgs4(a, b));
+    o[7] = mix(__vhaddu4(a, b), __vavgs2(a, b));
+}
+
+KERNEL(x_simd_compares)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)c;
+    o[0] = mix(__vcmpeq4(a, b), __vcmpgtu4(a, b));
+    o[1] = mix(__vcmpges4(a, b), __vcmpltu2(a, b));
+    o[2] = mix(__vseteq4(a, b), __vsetgtu4(a, b));
+    o[3] = mix(__vsetles2(a, b), __vmaxu4(a, b));
+    o[4] = mix(__vmaxs4(a, b), __vminu2(a, b));
+    o[5] = mix(__vmins2(a, b), __vmins4(a, b));
+    o[6] = mix(mix(__dp4a((int)a, (int)b, (int)c), __dp4a(a, b, c)),
+               mix(__dp2a_lo((int)a, (int)b, (int)c), __dp2a_hi(a, b, c)));
+    o[7] = mix(__byte_perm(a, b, c), __funnelshift_lc(a, b, c));
+}
+
+KERNEL(x_conversions)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)c;
+    long long L = ((long long)a << 32) | b;
+    unsigned long long U = (unsigned long long)L;
+    double d = __longlong_as_double(L);
+    float f = __uint_as_float(a);
+    o[0] = mix(__double2hiint(__ll2double_rz(L)), __double2loint(__ull2double_ru(U)));
+    o[1] = mix(__double2loint(__ll2double_rd(L)), __double2loint(__ull2double_rz(U)));
+    o[2] = mix(__float_as_uint(__ll2float_rz(L)), __float_as_uint(__int2float_ru(a)));
+    o[3] = mix(__float_as_uint(__ull2float_ru(U)), __float_as_uint(__uint2float_rd(a)));
+    o[4] = mix(__float_as_uint(__double2float_rd(d)), __float2int_ru(f));
+    o[5] = mix((unsigned)__float2ull_rd(f), (unsigned)__double2ll_rd(d));
+    o[6] = mix(__double2uint_rz(d), __double2int_rn(d));
+    o[7] = mix((unsigned)(__float2ll_rn(f) >> 32), __float_as_uint(__int2float_rz(a)));
+}
+
+KERNEL(x_to_halves)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)c;
+    long long L = ((long long)(int)a << (c & 31)) | b;
+    float f = __uint_as_float(a);
+    int s = (int)a >> (c & 31);
+    o[0] = mix(__half_as_ushort(__int2half_rz(s)), __half_as_ushort(__int2half_ru(s)));
+    o[1] = mix(__half_as_ushort(__ll2half_rd(L >> (c & 63))), __half_as_ushort(__float2half_rz(f)));
+    o[2] = mix(__half_as_ushort(__float2half_ru(f)),
+               __half_as_ushort(__ushort2half_rz((unsigned short)a)));
+    o[3] = mix(__half_as_ushort(__uint2half_rd((unsigned)s)),
+               __half_as_ushort(
+                   __float2half_rd(__uint_as_float((a & 0x807fffff) | ((b % 40 + 95) << 23)))));
+    o[4] = mix(__half_as_ushort(
+                   __float2half_rz(__uint_as_float((a & 0x807fffff) | ((b % 40 + 95) << 23)))),
+               __half_as_ushort(
+                   __float2half_ru(__uint_as_float((a & 0x807fffff) | ((b % 40 + 95) << 23)))));
+    o[5] = mix(__bfloat16_as_ushort(__float2bfloat16_rz(f)),
+               __bfloat16_as_ushort(__float2bfloat16_ru(f)));
+    o[6] = mix(__bfloat16_as_ushort(__float2bfloat16_rn(f)),
+               __bfloat16_as_ushort(__int2bfloat16_rz(s)));
+    o[7] = mix(mix(__half2int_rz(__ushort_as_half((unsigned short)a)),
+                   __half2uint_rd(__ushort_as_half((unsigned short)b))),
+               (unsigned)__half2ll_ru(__ushort_as_half((unsigned short)c)));
+}
+
+KERNEL(x_half_pairs)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)c;
+    __half2 p = *(const __half2 *)i, q = *(const __half2 *)(i + 1), r;
+    r = __hadd2_sat(p, q);
+    o[0] = *(unsigned *)&r;
+    r = __hgt2(p, q);
+    o[1] = mix(*(unsigned *)&r, __hbeq2(p, q));
+    o[2] = __hltu2_mask(p, q);
+    r = __hmin2(p, q);
+    o[3] = *(unsigned *)&r;
+    r = __hmax2_nan(p, q);
+    o[4] = *(unsigned *)&r;
+    r = __hfma2_relu(p, q, p);
+    o[5] = *(unsigned *)&r;
+    r = __float22half2_rn(make_float2(__uint_as_float(a), __uint_as_float(b)));
+    o[6] = *(unsigned *)&r;
+    r = __heq2(p, q);
+    o[7] = mix(*(unsigned *)&r, __hbgtu2(p, q));
 }

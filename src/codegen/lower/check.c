@@ -19,7 +19,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_rcp, WEIR_PTX_OP_red, WEIR_PTX_OP_redux, WEIR_PTX_OP_rem, WEIR_PTX_OP_ret, WEIR_PTX_OP_rsqrt,
     WEIR_PTX_OP_sad, WEIR_PTX_OP_selp, WEIR_PTX_OP_set, WEIR_PTX_OP_setmaxnreg, WEIR_PTX_OP_setp, WEIR_PTX_OP_shf,
     WEIR_PTX_OP_shfl, WEIR_PTX_OP_shl, WEIR_PTX_OP_shr, WEIR_PTX_OP_sin, WEIR_PTX_OP_slct, WEIR_PTX_OP_sqrt,
-    WEIR_PTX_OP_st, WEIR_PTX_OP_sub, WEIR_PTX_OP_subc, WEIR_PTX_OP_tanh, WEIR_PTX_OP_testp, WEIR_PTX_OP_trap,
+    WEIR_PTX_OP_st, WEIR_PTX_OP_sub, WEIR_PTX_OP_subc, WEIR_PTX_OP_szext, WEIR_PTX_OP_tanh, WEIR_PTX_OP_testp, WEIR_PTX_OP_trap,
     WEIR_PTX_OP_vote, WEIR_PTX_OP_xor,
 };
 
@@ -36,14 +36,12 @@ static bool is_half(uint8_t t)
 
 static bool half_ok(const struct weir_ptx_inst *i)
 {
-    bool pair = i->type[0] == WEIR_PTX_F16X2 || i->type[0] == WEIR_PTX_BF16X2;
     switch (i->opcode) {
     case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma: case WEIR_PTX_OP_neg:
     case WEIR_PTX_OP_abs: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max: case WEIR_PTX_OP_mov: case WEIR_PTX_OP_ld:
-    case WEIR_PTX_OP_st: case WEIR_PTX_OP_cvt:
+    case WEIR_PTX_OP_st: case WEIR_PTX_OP_cvt: case WEIR_PTX_OP_set: case WEIR_PTX_OP_setp: case WEIR_PTX_OP_ex2:
+    case WEIR_PTX_OP_tanh:
         return true;
-    case WEIR_PTX_OP_setp:
-        return !pair;
     default:
         return false;
     }
@@ -63,13 +61,8 @@ static bool types_ok(const struct weir_ptx_inst *i, const char **why)
         *why = "half precision form";
         return false;
     }
-    if (is_math(i->opcode) && i->type[0] != WEIR_PTX_F32) {
+    if (is_math(i->opcode) && i->type[0] != WEIR_PTX_F32 && !is_half(i->type[0])) {
         *why = "type";
-        return false;
-    }
-    if (i->opcode == WEIR_PTX_OP_cvt && (is_half(i->type[0]) || is_half(i->type[1])) &&
-        (i->rounding == WEIR_PTX_RZ || i->rounding == WEIR_PTX_RM || i->rounding == WEIR_PTX_RP || i->relu)) {
-        *why = "rounding";
         return false;
     }
     return true;
@@ -106,6 +99,10 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
     for (size_t k = 0; k < sizeof known / sizeof known[0] && !found; k++)
         found = known[k] == i->opcode;
     *why = "instruction";
+    if (low_video_parts(i->opcode)) {
+        *why = "form";
+        return low_video_ok(i);
+    }
     if (!found || !types_ok(i, why))
         return false;
     switch (i->opcode) {

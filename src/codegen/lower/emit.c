@@ -47,6 +47,9 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
         return t == WEIR_PTX_NONE ? WEIR_PTX_U64 : t;
     case WEIR_PTX_OP_isspacep:
         return WEIR_PTX_U64;
+    case WEIR_PTX_OP_vadd2: case WEIR_PTX_OP_vsub2: case WEIR_PTX_OP_vavrg2: case WEIR_PTX_OP_vabsdiff2:
+    case WEIR_PTX_OP_vmin2: case WEIR_PTX_OP_vmax2: case WEIR_PTX_OP_vadd4: case WEIR_PTX_OP_vsub4:
+    case WEIR_PTX_OP_vavrg4: case WEIR_PTX_OP_vabsdiff4: case WEIR_PTX_OP_vmin4: case WEIR_PTX_OP_vmax4:
     case WEIR_PTX_OP_prmt:
     case WEIR_PTX_OP_lop3:
     case WEIR_PTX_OP_dp4a:
@@ -81,7 +84,7 @@ static LLVMValueRef evaluate(struct low *l, struct low_args *x)
     if (x->dest == DEST_CARRY)
         return low_carry_out(l, x);
     if ((v = low_compare(l, x)) || (v = low_cvt(l, x)) || (v = low_float(l, x)) || (v = low_math(l, x)) ||
-        (v = low_arith(l, x)))
+        (v = low_video(l, x)) || (v = low_arith(l, x)))
         return v;
     low_refuse(l, x->p, "not supported");
 }

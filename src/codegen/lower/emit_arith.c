@@ -135,6 +135,17 @@ static LLVMValueRef ones(struct low *l, LLVMValueRef like, LLVMValueRef count)
     return sel(l, big, imm(l, like, -1), m);
 }
 
+/* The low n bits with their sign or zeros above. */
+static LLVMValueRef extend_from(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef n)
+{
+    n = p->clamp ? low_binary(l, "llvm.umin", n, imm(l, a, 32)) : LLVMBuildAnd(l->b, n, imm(l, a, 31), "");
+    LLVMValueRef none = cmp(l, LLVMIntEQ, n, imm(l, a, 0));
+    LLVMValueRef k = sel(l, none, imm(l, a, 0), LLVMBuildSub(l->b, imm(l, a, 32), n, ""));
+    LLVMValueRef up = LLVMBuildShl(l->b, a, k, "");
+    up = is_signed(p) ? LLVMBuildAShr(l->b, up, k, "") : LLVMBuildLShr(l->b, up, k, "");
+    return sel(l, none, imm(l, a, 0), up);
+}
+
 static LLVMValueRef bit_mask(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
 {
     LLVMValueRef n[2] = {a, b};
@@ -477,6 +488,7 @@ LLVMValueRef low_arith(struct low *l, struct low_args *x)
     case WEIR_PTX_OP_brev: return low_unary(l, "llvm.bitreverse", a);
     case WEIR_PTX_OP_bfe: return extract_field(l, p, a, b, c);
     case WEIR_PTX_OP_bfi: return insert_field(l, a, b, c, x->a[3]);
+    case WEIR_PTX_OP_szext: return extend_from(l, p, a, b);
     case WEIR_PTX_OP_bmsk: return bit_mask(l, p, a, b);
     case WEIR_PTX_OP_dp4a:
     case WEIR_PTX_OP_dp2a: return dot(l, x);

@@ -29,7 +29,7 @@ static bool explicit_ftz(struct low *l, const struct weir_ptx_inst *p)
     return p->ftz && (!l->all_ftz || passes);
 }
 
-static LLVMValueRef saturate(struct low *l, LLVMValueRef v)
+LLVMValueRef low_saturate(struct low *l, LLVMValueRef v)
 {
     /* NaN becomes 0: maxnum with 0 first */
     LLVMTypeRef t = LLVMTypeOf(v);
@@ -100,7 +100,7 @@ static LLVMValueRef rounded(struct low *l, const struct weir_ptx_inst *p, const 
     return join_halves(l, rounded_native(l, op, w, n, mode), rounded_native(l, op, w2, n, mode));
 }
 
-static bool directed(const struct weir_ptx_inst *p)
+bool low_directed(const struct weir_ptx_inst *p)
 {
     return p->rounding == WEIR_PTX_RZ || p->rounding == WEIR_PTX_RM || p->rounding == WEIR_PTX_RP;
 }
@@ -125,7 +125,7 @@ static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMVa
 static LLVMValueRef three_way(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
     LLVMValueRef v[3] = {a, b, c};
-    return directed(p) ? rounded(l, p, "vfmadd", v, 3) : low_ternary(l, "llvm.fma", a, b, c);
+    return low_directed(p) ? rounded(l, p, "vfmadd", v, 3) : low_ternary(l, "llvm.fma", a, b, c);
 }
 
 static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
@@ -133,13 +133,13 @@ static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMVal
     LLVMValueRef v[2] = {a, b};
     switch (p->opcode) {
     case WEIR_PTX_OP_add:
-        return directed(p) ? rounded(l, p, "add", v, 2) : LLVMBuildFAdd(l->b, a, b, "");
+        return low_directed(p) ? rounded(l, p, "add", v, 2) : LLVMBuildFAdd(l->b, a, b, "");
     case WEIR_PTX_OP_sub:
-        return directed(p) ? rounded(l, p, "sub", v, 2) : LLVMBuildFSub(l->b, a, b, "");
+        return low_directed(p) ? rounded(l, p, "sub", v, 2) : LLVMBuildFSub(l->b, a, b, "");
     case WEIR_PTX_OP_mul:
-        return directed(p) ? rounded(l, p, "mul", v, 2) : LLVMBuildFMul(l->b, a, b, "");
+        return low_directed(p) ? rounded(l, p, "mul", v, 2) : LLVMBuildFMul(l->b, a, b, "");
     default:
-        return directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, a, b, "");
+        return low_directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, a, b, "");
     }
 }
 
@@ -164,7 +164,7 @@ static LLVMValueRef test_class(struct low *l, const struct weir_ptx_inst *p, LLV
     low_refuse(l, p, "class");
 }
 
-static LLVMValueRef arithmetic(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a)
+LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a)
 {
     switch (p->opcode) { /* dispatch */
     case WEIR_PTX_OP_add:
@@ -184,155 +184,14 @@ static LLVMValueRef arithmetic(struct low *l, const struct weir_ptx_inst *p, LLV
     case WEIR_PTX_OP_max:
         return min_max(l, p, a[0], a[1]);
     case WEIR_PTX_OP_sqrt:
-        return directed(p) ? rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
+        return low_directed(p) ? rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
     case WEIR_PTX_OP_rcp: {
         LLVMValueRef v[2] = {low_fconst(l, LLVMTypeOf(a[0]), 1.0), a[0]};
-        return directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, v[0], v[1], "");
+        return low_directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, v[0], v[1], "");
     }
     default:
         return NULL;
     }
-}
-
-/* --- f16, bf16: through f32, which rounds once for +, -, * (24 >= 2 * 11 + 2) --------------------------------------------- */
-
-static LLVMValueRef from_half(struct low *l, LLVMValueRef v, bool bf)
-{
-    if (bf) {
-        LLVMValueRef w = low_resize(l, v, 32, false);
-        return low_bitcast(l, LLVMBuildShl(l->b, w, low_const(l, LLVMTypeOf(w), 16), ""), l->t.f32);
-    }
-    return LLVMBuildFPExt(l->b, low_bitcast(l, v, l->t.f16), low_like(l, l->t.f32, v), "");
-}
-
-/* NaNs of half precision are 0x7fff. */
-static LLVMValueRef canonical_half(struct low *l, LLVMValueRef h, bool bf)
-{
-    LLVMTypeRef t = LLVMTypeOf(h);
-    LLVMValueRef m = LLVMBuildAnd(l->b, h, low_const(l, t, 0x7fff), "");
-    LLVMValueRef nan = LLVMBuildICmp(l->b, LLVMIntUGT, m, low_const(l, t, bf ? 0x7f80 : 0x7c00), "");
-    return sel(l, nan, low_const(l, t, 0x7fff), h);
-}
-
-static LLVMValueRef to_half(struct low *l, LLVMValueRef v, bool bf)
-{
-    if (!bf) {
-        LLVMValueRef h = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), "");
-        return canonical_half(l, low_bitcast(l, h, l->t.i16), false);
-    }
-    LLVMValueRef w = low_bitcast(l, v, l->t.i32);
-    LLVMTypeRef t = LLVMTypeOf(w);
-    LLVMValueRef odd = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, w, low_const(l, t, 16), ""), low_const(l, t, 1), "");
-    LLVMValueRef r = LLVMBuildAdd(l->b, LLVMBuildAdd(l->b, w, odd, ""), low_const(l, t, 0x7fff), "");
-    LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
-    r = LLVMBuildLShr(l->b, r, low_const(l, t, 16), "");
-    return low_resize(l, sel(l, nan, low_const(l, t, 0x7fff), r), 16, false);
-}
-
-static bool half_kind(enum weir_ptx_type t, bool *bf, unsigned *parts)
-{
-    *bf = t == WEIR_PTX_BF16 || t == WEIR_PTX_BF16X2;
-    *parts = t == WEIR_PTX_F16X2 || t == WEIR_PTX_BF16X2 ? 2 : 1;
-    return t == WEIR_PTX_F16 || t == WEIR_PTX_F16X2 || *bf;
-}
-
-static LLVMValueRef half_part(struct low *l, LLVMValueRef v, unsigned k)
-{
-    v = k ? LLVMBuildLShr(l->b, v, low_const(l, LLVMTypeOf(v), 16), "") : v;
-    return low_resize(l, v, 16, false);
-}
-
-/* f64 to f32, rounded to odd: a rounding that follows is then the only one. */
-static LLVMValueRef trunc_odd(struct low *l, LLVMValueRef s)
-{
-    LLVMTypeRef ti = low_like(l, l->t.i32, s);
-    LLVMValueRef f = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f32, s), "");
-    LLVMValueRef back = LLVMBuildFPExt(l->b, f, LLVMTypeOf(s), "");
-    LLVMValueRef inexact = LLVMBuildFCmp(l->b, LLVMRealONE, back, s, "");
-    LLVMValueRef over = LLVMBuildFCmp(l->b, LLVMRealOGT, low_unary(l, "llvm.fabs", back),
-                                      low_unary(l, "llvm.fabs", s), "");
-    LLVMValueRef bits = low_bitcast(l, f, l->t.i32);
-    LLVMValueRef cut = LLVMBuildSub(
-        l->b, bits, sel(l, over, low_const(l, ti, 1), low_const(l, ti, 0)), "");
-    cut = LLVMBuildOr(l->b, cut, low_const(l, ti, 1), "");
-    return low_bitcast(l, sel(l, inexact, cut, bits), l->t.f32);
-}
-
-/* a * b + c of halves, rounded once: the product is exact in f64; the sum is rounded to odd there. */
-static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
-{
-    LLVMTypeRef t = low_like(l, l->t.f64, a[0]), ti = low_like(l, l->t.i64, a[0]);
-    LLVMValueRef x = LLVMBuildFPExt(l->b, a[0], t, ""), y = LLVMBuildFPExt(l->b, a[1], t, "");
-    LLVMValueRef c = LLVMBuildFPExt(l->b, a[2], t, ""), m = LLVMBuildFMul(l->b, x, y, "");
-    LLVMValueRef s = LLVMBuildFAdd(l->b, m, c, "");
-    LLVMValueRef bb = LLVMBuildFSub(l->b, s, m, "");
-    LLVMValueRef err = LLVMBuildFAdd(l->b, LLVMBuildFSub(l->b, m, LLVMBuildFSub(l->b, s, bb, ""), ""),
-                                     LLVMBuildFSub(l->b, c, bb, ""), "");
-    LLVMValueRef inexact = LLVMBuildFCmp(l->b, LLVMRealONE, err, low_fconst(l, t, 0.0), "");
-    LLVMValueRef bits = LLVMBuildBitCast(l->b, s, ti, "");
-    LLVMValueRef even = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildAnd(l->b, bits, low_const(l, ti, 1), ""),
-                                      low_const(l, ti, 0), "");
-    LLVMValueRef down = LLVMBuildXor(l->b, LLVMBuildFCmp(l->b, LLVMRealOLT, err, low_fconst(l, t, 0.0), ""),
-                                     LLVMBuildFCmp(l->b, LLVMRealOLT, s, low_fconst(l, t, 0.0), ""), "");
-    LLVMValueRef odd = sel(l, down, LLVMBuildSub(l->b, bits, low_const(l, ti, 1), ""),
-                           LLVMBuildAdd(l->b, bits, low_const(l, ti, 1), ""));
-    bits = sel(l, LLVMBuildAnd(l->b, inexact, even, ""), odd, bits);
-    s = LLVMBuildBitCast(l->b, bits, t, "");
-    if (!bf) {
-        LLVMValueRef h = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f16, s), "");
-        return canonical_half(l, low_bitcast(l, h, l->t.i16), false);
-    }
-    return to_half(l, trunc_odd(l, s), true);
-}
-
-static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *raw, unsigned n, bool bf)
-{
-    LLVMValueRef a[3] = {0}, r;
-    if (p->opcode == WEIR_PTX_OP_neg || p->opcode == WEIR_PTX_OP_abs) {
-        LLVMTypeRef t = LLVMTypeOf(raw[0]);
-        r = p->opcode == WEIR_PTX_OP_neg ? LLVMBuildXor(l->b, raw[0], low_const(l, t, -32768), "")
-                                         : LLVMBuildAnd(l->b, raw[0], low_const(l, t, 32767), "");
-        return canonical_half(l, r, bf);
-    }
-    for (unsigned k = 0; k < n; k++)
-        a[k] = from_half(l, raw[k], bf);
-    if (p->opcode == WEIR_PTX_OP_fma) {
-        r = half_fma(l, a, bf);
-        if (p->relu || p->sat) {
-            LLVMValueRef f = from_half(l, r, bf);
-            f = p->sat ? saturate(l, f) : low_binary(l, "llvm.maxnum", f, low_fconst(l, LLVMTypeOf(f), 0.0));
-            r = to_half(l, f, bf);
-        }
-        return r;
-    }
-    r = arithmetic(l, p, a);
-    if (!r)
-        low_refuse(l, p, "half precision");
-    if (p->sat)
-        r = saturate(l, r);
-    return to_half(l, r, bf);
-}
-
-static LLVMValueRef half(struct low *l, struct low_args *x, bool bf, unsigned parts)
-{
-    const struct weir_ptx_inst *p = x->p;
-    switch (p->opcode) {
-    case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma:
-    case WEIR_PTX_OP_neg: case WEIR_PTX_OP_abs: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max:
-        break;
-    default:
-        return NULL;
-    }
-    if (parts == 1)
-        return half_one(l, p, x->a, x->count, bf);
-    LLVMValueRef r[2];
-    for (unsigned k = 0; k < 2; k++) {
-        LLVMValueRef h[3] = {0};
-        for (unsigned n = 0; n < x->count && n < 3; n++)
-            h[n] = half_part(l, x->a[n], k);
-        r[k] = low_resize(l, half_one(l, p, h, x->count, bf), 32, false);
-    }
-    return LLVMBuildOr(l->b, r[0], LLVMBuildShl(l->b, r[1], low_const(l, LLVMTypeOf(r[1]), 16), ""), "");
 }
 
 static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v);
@@ -364,8 +223,8 @@ LLVMValueRef low_float(struct low *l, struct low_args *x)
     const struct weir_ptx_inst *p = x->p;
     bool bf;
     unsigned parts;
-    if (half_kind(p->type[0], &bf, &parts))
-        return half(l, x, bf, parts);
+    if (low_half_kind(p->type[0], &bf, &parts))
+        return low_half(l, x, bf, parts);
     if (p->type[0] != WEIR_PTX_F32 && p->type[0] != WEIR_PTX_F64)
         return NULL;
     if (p->opcode == WEIR_PTX_OP_copysign)
@@ -379,12 +238,12 @@ LLVMValueRef low_float(struct low *l, struct low_args *x)
     LLVMValueRef a[3] = {x->a[0], x->a[1], x->a[2]};
     for (unsigned k = 0; k < x->count && k < 3 && ftz; k++)
         a[k] = low_flush(l, a[k]);
-    LLVMValueRef r = arithmetic(l, p, a);
+    LLVMValueRef r = low_float_arithmetic(l, p, a);
     if (!r)
         return NULL;
     if (ftz)
         r = flush_exact(l, p, a, low_flush(l, r));
-    return p->sat ? saturate(l, r) : r;
+    return p->sat ? low_saturate(l, r) : r;
 }
 
 /* --- comparisons -------------------------------------------------------------------------------------------------------------- */
@@ -440,10 +299,10 @@ static LLVMValueRef compare(struct low *l, const struct weir_ptx_inst *p, enum w
 {
     bool bf;
     unsigned parts;
-    if (half_kind(t, &bf, &parts)) {
+    if (low_half_kind(t, &bf, &parts)) {
         if (parts == 2)
             low_refuse(l, p, "packed comparison");
-        return compare_floats(l, p, from_half(l, a, bf), from_half(l, b, bf));
+        return compare_floats(l, p, low_from_half(l, a, bf), low_from_half(l, b, bf));
     }
     if (weir_ptx_type_is_float(t))
         return compare_floats(l, p, a, b);
@@ -460,9 +319,26 @@ static LLVMValueRef combine(struct low *l, const struct weir_ptx_inst *p, LLVMVa
     }
 }
 
+/* One part of set; halves are f32 by now. */
+static LLVMValueRef set_part(struct low *l, struct low_args *x, LLVMValueRef a, LLVMValueRef b)
+{
+    const struct weir_ptx_inst *p = x->p;
+    bool is_float = weir_ptx_type_is_float(p->type[1]);
+    LLVMValueRef r = is_float ? compare_floats(l, p, a, b) : compare(l, p, p->type[1], a, b);
+    return combine(l, p, r, x->a[2]);
+}
+
 LLVMValueRef low_compare(struct low *l, struct low_args *x)
 {
     const struct weir_ptx_inst *p = x->p;
+    bool bf;
+    unsigned parts;
+    if (p->opcode == WEIR_PTX_OP_set && (low_half_kind(p->type[0], &bf, &parts) || low_half_kind(p->type[1], &bf, &parts)))
+        return low_half_set(l, x, set_part);
+    if (p->opcode == WEIR_PTX_OP_setp && low_half_kind(p->type[0], &bf, &parts) && parts == 2) {
+        LLVMValueRef a = low_half_part(l, x->a[0], x->dest), b = low_half_part(l, x->a[1], x->dest);
+        return combine(l, p, compare_floats(l, p, low_from_half(l, a, bf), low_from_half(l, b, bf)), x->a[2]);
+    }
     if (p->opcode == WEIR_PTX_OP_setp) {
         LLVMValueRef r = compare(l, p, p->type[0], x->a[0], x->a[1]);
         if (x->dest == 1)
@@ -488,7 +364,7 @@ LLVMValueRef low_compare(struct low *l, struct low_args *x)
 
 /* --- conversions ---------------------------------------------------------------------------------------------------------------- */
 
-static LLVMValueRef round_to_integral(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+LLVMValueRef low_round_integral(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     switch (p->rounding) {
     case WEIR_PTX_RNI: case WEIR_PTX_RN: return low_unary(l, "llvm.roundeven", v);
@@ -499,13 +375,13 @@ static LLVMValueRef round_to_integral(struct low *l, const struct weir_ptx_inst 
     }
 }
 
-static LLVMValueRef float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+LLVMValueRef low_float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     bool sign = weir_ptx_type_is_signed(p->type[0]);
     unsigned bits = weir_ptx_type_bits(p->type[0]);
     if (p->ftz && p->type[1] == WEIR_PTX_F32 && !l->all_ftz)
         v = low_flush(l, v);
-    v = round_to_integral(l, p, v);
+    v = low_round_integral(l, p, v);
     LLVMTypeRef over[2] = {low_like(l, low_int(l, bits), v), LLVMTypeOf(v)};
     LLVMValueRef r =
         low_intrinsic(l, sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", over, 2, &v, 1);
@@ -549,7 +425,7 @@ static LLVMValueRef order_of(struct low *l, LLVMValueRef gt, LLVMValueRef lt)
 static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     LLVMValueRef r = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f32, v), "");
-    if (!directed(p))
+    if (!low_directed(p))
         return r;
     LLVMValueRef back = LLVMBuildFPExt(l->b, r, LLVMTypeOf(v), "");
     return step_toward(l, p, r, order_of(l, LLVMBuildFCmp(l->b, LLVMRealOGT, back, v, ""),
@@ -584,7 +460,7 @@ static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, L
     LLVMTypeRef t = low_like(l, p->type[0] == WEIR_PTX_F64 ? l->t.f64 : l->t.f32, v);
     LLVMValueRef r = sign ? LLVMBuildSIToFP(l->b, v, t, "") : LLVMBuildUIToFP(l->b, v, t, "");
     unsigned bits = low_bits_of(v);
-    if (!directed(p) || bits < (p->type[0] == WEIR_PTX_F64 ? 64u : 32u))
+    if (!low_directed(p) || bits < (p->type[0] == WEIR_PTX_F64 ? 64u : 32u))
         return r;
     if (p->type[0] == WEIR_PTX_F64 || bits == 64)
         return rounded_int(l, p, v, sign);
@@ -621,7 +497,7 @@ static LLVMValueRef cvt_float(struct low *l, const struct weir_ptx_inst *p, LLVM
     if (to == from) {
         if (ftz)
             r = low_flush(l, r);
-        r = round_to_integral(l, p, r);
+        r = low_round_integral(l, p, r);
     } else if (to == WEIR_PTX_F64) {
         if (ftz)
             r = low_flush(l, r);
@@ -633,50 +509,7 @@ static LLVMValueRef cvt_float(struct low *l, const struct weir_ptx_inst *p, LLVM
             r = sel(l, tiny, low_binary(l, "llvm.copysign", low_fconst(l, LLVMTypeOf(r), 0.0), r), r);
         }
     }
-    return p->sat ? saturate(l, r) : r;
-}
-
-static LLVMValueRef cvt_half(struct low *l, struct low_args *x)
-{
-    const struct weir_ptx_inst *p = x->p;
-    enum weir_ptx_type to = p->type[0], from = p->type[1];
-    bool bf, bt;
-    unsigned pf, pt;
-    bool hf = half_kind(from, &bf, &pf), ht = half_kind(to, &bt, &pt);
-    if (directed(p) || p->relu || from == WEIR_PTX_TF32 || to == WEIR_PTX_TF32)
-        low_refuse(l, p, "form");
-    LLVMValueRef v = x->a[0];
-    if (ht && pt == 2) { /* cvt.rn.f16x2.f32 d, a, b: a is the upper half */
-        if (x->count < 2)
-            low_refuse(l, p, "form");
-        LLVMValueRef hi = low_resize(l, to_half(l, x->a[0], bt), 32, false);
-        LLVMValueRef lo = low_resize(l, to_half(l, x->a[1], bt), 32, false);
-        return LLVMBuildOr(l->b, lo, LLVMBuildShl(l->b, hi, low_const(l, LLVMTypeOf(hi), 16), ""), "");
-    }
-    if (hf) {
-        v = from_half(l, v, bf);
-        if (to == WEIR_PTX_F32)
-            return p->sat ? saturate(l, v) : v;
-        if (to == WEIR_PTX_F64)
-            return LLVMBuildFPExt(l->b, v, low_like(l, l->t.f64, v), "");
-        if (ht)
-            return to_half(l, p->sat ? saturate(l, round_to_integral(l, p, v)) : round_to_integral(l, p, v), bt);
-        return float_to_int(l, p, v);
-    }
-    if (from == WEIR_PTX_F64 && !bt) /* NaN keeps sign and payload here */
-        return low_bitcast(l, LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), ""), l->t.i16);
-    if (from == WEIR_PTX_F64)
-        low_refuse(l, p, "form");
-    if (!weir_ptx_type_is_float(from)) {
-        if (bt)
-            low_refuse(l, p, "form");
-        v = weir_ptx_type_is_signed(from) ? LLVMBuildSIToFP(l->b, v, low_like(l, l->t.f16, v), "")
-                                          : LLVMBuildUIToFP(l->b, v, low_like(l, l->t.f16, v), "");
-        return low_bitcast(l, v, l->t.i16);
-    }
-    if (p->sat)
-        v = saturate(l, v);
-    return to_half(l, v, bt);
+    return p->sat ? low_saturate(l, r) : r;
 }
 
 LLVMValueRef low_cvt(struct low *l, struct low_args *x)
@@ -687,17 +520,17 @@ LLVMValueRef low_cvt(struct low *l, struct low_args *x)
     if (p->opcode != WEIR_PTX_OP_cvt)
         return NULL;
     enum weir_ptx_type to = p->type[0], from = p->type[1];
-    if (half_kind(to, &bf, &parts) || half_kind(from, &bf, &parts) || to == WEIR_PTX_TF32 ||
+    if (low_half_kind(to, &bf, &parts) || low_half_kind(from, &bf, &parts) || to == WEIR_PTX_TF32 ||
         weir_ptx_type_bits(to) > 64)
-        return cvt_half(l, x);
+        return low_cvt_half(l, x);
     bool tf = weir_ptx_type_is_float(to), ff = weir_ptx_type_is_float(from);
     if (tf && ff)
         return cvt_float(l, p, x->a[0]);
     if (tf) {
         LLVMValueRef r = int_to_float(l, p, x->a[0]);
-        return p->sat ? saturate(l, r) : r;
+        return p->sat ? low_saturate(l, r) : r;
     }
-    LLVMValueRef v = ff ? float_to_int(l, p, x->a[0])
+    LLVMValueRef v = ff ? low_float_to_int(l, p, x->a[0])
                         : p->sat ? clamp_int(l, p, x->a[0])
                                  : low_resize(l, x->a[0], weir_ptx_type_bits(to), weir_ptx_type_is_signed(from));
     /* narrow results fill the register by their own sign */

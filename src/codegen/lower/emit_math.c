@@ -183,6 +183,10 @@ LLVMValueRef low_math(struct low *l, struct low_args *x)
             return rcp(l, x->a[0]);
         return NULL;
     }
+    if (p->opcode == WEIR_PTX_OP_ex2 && p->type[0] != WEIR_PTX_F32)
+        return low_half_approx(l, x, exp2_approx);
+    if (p->opcode == WEIR_PTX_OP_tanh && p->type[0] != WEIR_PTX_F32)
+        return low_half_approx(l, x, tanh_approx);
     if (p->type[0] != WEIR_PTX_F32)
         return NULL;
     bool ftz = p->ftz && !l->all_ftz;

@@ -329,6 +329,24 @@ LLVMValueRef low_cvt(struct low *l, struct low_args *x);
 LLVMValueRef low_compare(struct low *l, struct low_args *x);
 LLVMValueRef low_math(struct low *l, struct low_args *x);
 LLVMValueRef low_flush(struct low *l, LLVMValueRef v);
+LLVMValueRef low_saturate(struct low *l, LLVMValueRef v);
+LLVMValueRef low_round_integral(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v);
+LLVMValueRef low_float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v);
+LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a);
+bool low_directed(const struct weir_ptx_inst *p); /* rounding other than to nearest */
+/* emit_half.c */
+bool low_half_kind(enum weir_ptx_type t, bool *bf, unsigned *parts);
+LLVMValueRef low_from_half(struct low *l, LLVMValueRef v, bool bf); /* to f32 */
+LLVMValueRef low_half_part(struct low *l, LLVMValueRef v, unsigned k);
+LLVMValueRef low_half(struct low *l, struct low_args *x, bool bf, unsigned parts);
+LLVMValueRef low_cvt_half(struct low *l, struct low_args *x);
+LLVMValueRef low_half_approx(struct low *l, struct low_args *x, LLVMValueRef (*f)(struct low *, LLVMValueRef));
+LLVMValueRef low_half_set(struct low *l, struct low_args *x, LLVMValueRef (*cmp)(struct low *, struct low_args *,
+                          LLVMValueRef, LLVMValueRef));
+/* emit_video.c */
+unsigned low_video_parts(uint16_t opcode);
+bool low_video_ok(const struct weir_ptx_inst *p);
+LLVMValueRef low_video(struct low *l, struct low_args *x);
 LLVMValueRef low_is_space(struct low *l, struct low_args *x);
 
 /* nan.c: f32 results that are NaN become 0x7fffffff where their bits are seen */
