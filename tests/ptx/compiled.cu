@@ -452,3 +452,52 @@ KERNEL(x_half_pairs)
     r = __heq2(p, q);
     o[7] = mix(*(unsigned *)&r, __hbgtu2(p, q));
 }
+
+typedef unsigned (*binary)(unsigned, unsigned);
+static __device__ __noinline__ unsigned first_of(unsigned x, unsigned y) { return x + y * 3; }
+static __device__ __noinline__ unsigned second_of(unsigned x, unsigned y) { return (x ^ y) >> 1; }
+static __device__ __noinline__ unsigned looped(unsigned x, unsigned y)
+{
+    unsigned s = x;
+    for (unsigned k = 0; k < (y & 7); k++)
+        s = s * 5 + k;
+    return s;
+}
+__device__ binary choices[3] = {first_of, second_of, looped};
+
+KERNEL(x_pointers)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    binary f = a & 1 ? first_of : looped;
+    o[0] = choices[a % 3](b, c);
+    o[1] = choices[threadIdx.x % 3](a, b);
+    o[2] = choices[blockIdx.x % 3](a, c);
+    o[3] = f(c, a);
+    o[4] = f(o[0], b);
+}
+
+struct form {
+    __device__ virtual unsigned area(unsigned s) const = 0;
+    __device__ virtual ~form() {}
+};
+struct square : form {
+    unsigned k;
+    __device__ square(unsigned x) : k(x) {}
+    __device__ unsigned area(unsigned s) const override { return s * s + k; }
+};
+struct circle : form {
+    unsigned k;
+    __device__ circle(unsigned x) : k(x) {}
+    __device__ unsigned area(unsigned s) const override { return s * 3 - k; }
+};
+
+KERNEL(x_virtual)
+{
+    SELF;
+    square s(i[0]);
+    circle c(i[1]);
+    const form *f = i[2] & 1 ? (const form *)&s : (const form *)&c;
+    o[0] = f->area(i[2]);
+    o[1] = f->area(7);
+}

@@ -172,6 +172,7 @@ struct low {
     WEIR_VEC(struct low_block) blocks;
     WEIR_VEC(struct low_loop) loops;
     struct low_piece *pieces;
+    uint64_t *addressed; /* functions whose address is taken; NULL: not looked for yet */
     size_t reg_words, block_words;
     uint64_t local_bytes, shared_total;
     uint32_t barriers;
@@ -235,6 +236,15 @@ bool low_is_kernel_param(const struct low *l, uint32_t frame, const struct weir_
 uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
 uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var);
 uint32_t low_static_shared(const struct low *l);
+
+/* indirect.c: the functions that a call through a pointer can reach, and instructions that pick one; reg is relative to the
+ * frame's first register */
+size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
+                            const struct weir_ptx_function ***out);
+const struct weir_ptx_inst *low_indirect_compare(struct low *l, const struct weir_ptx_inst *p,
+                                                 const struct weir_ptx_function *f, int32_t reg);
+const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p, int32_t reg);
+const struct weir_ptx_inst *low_indirect_trap(struct low *l, const struct weir_ptx_inst *p);
 
 /* check.c */
 bool low_check_inst(const struct weir_ptx_inst *i, const char **why);

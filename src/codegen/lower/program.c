@@ -167,7 +167,7 @@ static void flatten(struct low *l, uint32_t frame);
 
 static void move_args(struct low *l, const struct weir_ptx_inst *p, uint32_t from, uint32_t callee)
 {
-    const struct weir_ptx_function *f = p->call->callee;
+    const struct weir_ptx_function *f = l->frames.items[callee].fn;
     if (p->call->arg_count != f->param_count || p->call->ret_count != f->ret_count)
         low_refuse(l, p, "call with other parameters than the function's");
     for (size_t k = 0; k < f->param_count; k++) {
@@ -182,7 +182,7 @@ static void move_args(struct low *l, const struct weir_ptx_inst *p, uint32_t fro
 
 static void move_rets(struct low *l, const struct weir_ptx_inst *p, uint32_t from, uint32_t callee)
 {
-    const struct weir_ptx_function *f = p->call->callee;
+    const struct weir_ptx_function *f = l->frames.items[callee].fn;
     for (size_t k = 0; k < f->ret_count; k++) {
         const struct weir_ptx_operand *o = &p->call->rets[k];
         if (o->kind != WEIR_PTX_OPERAND_REG)
@@ -193,15 +193,8 @@ static void move_rets(struct low *l, const struct weir_ptx_inst *p, uint32_t fro
     }
 }
 
-static void inline_call(struct low *l, const struct weir_ptx_inst *p, uint32_t frame)
+static void inline_function(struct low *l, const struct weir_ptx_inst *p, const struct weir_ptx_function *f, uint32_t frame)
 {
-    const struct weir_ptx_function *f = p->call->callee;
-    if (!f)
-        low_refuse(l, p, "indirect call");
-    if (f->is_extern && is_builtin(f)) {
-        push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = true});
-        return;
-    }
     if (f->is_extern || f->inst_count == 0)
         low_refuse(l, p, f->name);
     for (uint32_t up = frame;; up = l->frames.items[up].parent) {
@@ -216,10 +209,46 @@ static void inline_call(struct low *l, const struct weir_ptx_inst *p, uint32_t f
     move_args(l, p, frame, callee);
     size_t start = l->insts.count;
     flatten(l, callee);
-    for (size_t i = start; i < l->insts.count; i++)
-        if (l->insts.items[i].kind == LOW_JUMP && l->insts.items[i].frame == callee)
-            l->insts.items[i].target = (uint32_t)l->insts.count;
+    for (size_t i = start; i < l->insts.count; i++) {
+        struct low_inst *j = &l->insts.items[i];
+        if (j->kind == LOW_JUMP && j->frame == callee && j->p->opcode == WEIR_PTX_OP_ret)
+            j->target = (uint32_t)l->insts.count;
+    }
     move_rets(l, p, frame, callee);
+}
+
+/* Compare, skip, the function, jump to the end; for each candidate. */
+static void inline_indirect(struct low *l, const struct weir_ptx_inst *p, uint32_t frame)
+{
+    const struct weir_ptx_function **fns;
+    size_t n = low_indirect_targets(l, p, frame, &fns);
+    uint32_t *jumps = low_alloc(l, (n + 1) * sizeof *jumps);
+    if (n == 0)
+        low_refuse(l, p, "indirect call of a function that is not in the module");
+    for (size_t k = 0; k < n; k++) {
+        int32_t reg = new_reg(l, WEIR_PTX_PRED) - l->frames.items[frame].reg_base;
+        push(l, (struct low_inst){.p = low_indirect_compare(l, p, fns[k], reg), .frame = frame});
+        size_t skip = l->insts.count;
+        push(l, (struct low_inst){.p = low_indirect_guard(l, p, reg), .kind = LOW_SKIP, .frame = frame});
+        inline_function(l, p, fns[k], frame);
+        jumps[k] = (uint32_t)l->insts.count;
+        push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame, .no_guard = true});
+        l->insts.items[skip].target = (uint32_t)l->insts.count;
+    }
+    push(l, (struct low_inst){.p = low_indirect_trap(l, p), .frame = frame});
+    for (size_t k = 0; k < n; k++)
+        l->insts.items[jumps[k]].target = (uint32_t)l->insts.count;
+}
+
+static void inline_call(struct low *l, const struct weir_ptx_inst *p, uint32_t frame)
+{
+    const struct weir_ptx_function *f = p->call->callee;
+    if (!f)
+        inline_indirect(l, p, frame);
+    else if (f->is_extern && is_builtin(f))
+        push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = true});
+    else
+        inline_function(l, p, f, frame);
 }
 
 static bool guard_becomes_branch(const struct weir_ptx_inst *p)

@@ -433,6 +433,9 @@ struct low_val low_read(struct low *l, const struct low_inst *i, const struct we
     case WEIR_PTX_OPERAND_VAR:
         v.v[0] = var_address(l, i, o);
         break;
+    case WEIR_PTX_OPERAND_FUNCTION:
+        v.v[0] = LLVMConstInt(l->t.i64, WEIR_JIT_FUNCTION_ADDRESS(o->function->index), 0);
+        break;
     default:
         low_refuse(l, i->p, "operand");
     }
