@@ -36,7 +36,6 @@ CLC1(atan, "_Z4atan")
 CLC1(atanh, "_Z5atanh")
 CLC1(cbrt, "_Z4cbrt")
 CLC1(cos, "_Z3cos")
-CLC1(cosh, "_Z4cosh")
 CLC1(cospi, "_Z5cospi")
 CLC1(erf, "_Z3erf")
 CLC1D(erfc, "_Z4erfc")
@@ -50,7 +49,6 @@ CLC1(log1p, "_Z5log1p")
 CLC1(log2, "_Z4log2")
 CLC1(logb, "_Z4logb")
 CLC1(sin, "_Z3sin")
-CLC1(sinh, "_Z4sinh")
 CLC1(sinpi, "_Z5sinpi")
 CLC1(tan, "_Z3tan")
 CLC1(tanh, "_Z4tanh")
@@ -61,6 +59,19 @@ CLC2(hypot, "_Z5hypot")
 CLC2(nextafter, "_Z9nextafter")
 CLC2(pow, "_Z3pow")
 CLC2D(remainder, "_Z9remainder")
+
+/* libclc looks cosh and sinh of double up in a table by the integer part, which for a NaN is out of it. */
+#define CLC1_NAN(name, mangled)                                                                    \
+    DEV float clc_##name##f(float) __asm__(mangled "f");                                           \
+    DEV double clc_##name(double) __asm__(mangled "d");                                            \
+    DEV float __nv_##name##f(float x) { return clc_##name##f(x); }                                 \
+    DEV double __nv_##name(double x)                                                               \
+    {                                                                                              \
+        const double r = clc_##name(x != x ? 0.0 : x);                                             \
+        return x != x ? x : r;                                                                     \
+    }
+CLC1_NAN(cosh, "_Z4cosh")
+CLC1_NAN(sinh, "_Z4sinh")
 
 DEV float clc_erfcf(float) __asm__("_Z4erfcf");
 DEV double clc_lgamma(double) __asm__("_Z6lgammad");
@@ -435,7 +446,17 @@ DEV double __nv_erfcx(double x)
 }
 DEV float __nv_erfcxf(float x) { return (float)__nv_erfcx((double)x); }
 
-DEV double __nv_erfinv(double y);
+/* 0 <= a <= 0.5: Halley steps on erf itself, since near zero the complement has lost the digits. */
+static __attribute__((device)) inline double erfinv_middle(double a)
+{
+    double x = 0.88622692545275801365 * a * (1.0 + 0.26179938779914943654 * a * a);
+    for (int i = 0; i < 3; i++) {
+        const double error = clc_erf(x) - a;
+        const double slope = 1.12837916709551257390 * clc_exp(-x * x);
+        x -= error / (slope + x * error);
+    }
+    return x;
+}
 
 /* The start is good to 5e-4 (Abramowitz and Stegun, 26.2.23); each Halley step triples the right digits. */
 DEV double __nv_erfcinv(double y)
@@ -443,7 +464,7 @@ DEV double __nv_erfcinv(double y)
     if (!(y > 0.0 && y < 2.0))
         return y == 0.0 ? __builtin_inf() : y == 2.0 ? -__builtin_inf() : __builtin_nan("");
     if (y >= 0.5 && y <= 1.5)
-        return __nv_erfinv(1.0 - y);
+        return __builtin_copysign(erfinv_middle(__builtin_fabs(1.0 - y)), 1.0 - y);
     const double tail = y > 1.0 ? 2.0 - y : y;
     const double t = __nvvm_sqrt_rn_d(1.38629436111989061883 - 2.0 * clc_log(tail));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
@@ -473,14 +494,7 @@ DEV double __nv_erfinv(double y)
         return __builtin_nan("");
     if (a > 0.5)
         return __builtin_copysign(__nv_erfcinv(1.0 - a), y);
-    /* Near zero the complement has lost the digits: same steps on erf itself. */
-    double x = 0.88622692545275801365 * a * (1.0 + 0.26179938779914943654 * a * a);
-    for (int i = 0; i < 3; i++) {
-        const double error = clc_erf(x) - a;
-        const double slope = 1.12837916709551257390 * clc_exp(-x * x);
-        x -= error / (slope + x * error);
-    }
-    return __builtin_copysign(x, y);
+    return __builtin_copysign(erfinv_middle(a), y);
 }
 DEV float __nv_erfinvf(float y) { return (float)__nv_erfinv((double)y); }
 
