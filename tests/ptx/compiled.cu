@@ -6,6 +6,7 @@
 #include <cooperative_groups/reduce.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 
 namespace cg = cooperative_groups;
 
@@ -500,4 +501,71 @@ KERNEL(x_virtual)
     const form *f = i[2] & 1 ? (const form *)&s : (const form *)&c;
     o[0] = f->area(i[2]);
     o[1] = f->area(7);
+}
+
+KERNEL(x_pipeline)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)a;
+    (void)b;
+    (void)c;
+    __shared__ __align__(16) unsigned s[128 * 4], u[128], w[128][4];
+    __pipeline_memcpy_async(&s[4 * threadIdx.x], i + 4, 16);
+    __pipeline_memcpy_async(&u[127 - threadIdx.x], i + 9, 4);
+    __pipeline_commit();
+    __pipeline_memcpy_async(w[threadIdx.x], in + IN * ((t * 7) % 384), 16, (a & 1) * 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    o[0] = s[threadIdx.x];
+    o[1] = u[threadIdx.x];
+    o[2] = w[threadIdx.x ^ 1][0];
+    o[3] = w[threadIdx.x ^ 3][3];
+    o[4] = w[threadIdx.x][2];
+}
+
+KERNEL(x_half_atomics)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)a;
+    (void)b;
+    (void)c;
+    __half *H = (__half *)(o);
+    o[0] = a & 0x7bff7bff;
+    o[1] = b & 0x7b7f7b7f;
+    o[2] = i[3];
+    o[3] = i[4];
+    __half2 q = *(const __half2 *)(i + 5);
+    __nv_bfloat16 z = *(const __nv_bfloat16 *)(i + 6);
+    __half r = atomicAdd(H + 1, *(const __half *)(i + 7));
+    o[4] = __half_as_ushort(r);
+    __half2 r2 = atomicAdd((__half2 *)o, q);
+    o[5] = *(unsigned *)&r2;
+    __nv_bfloat16 rb = atomicAdd((__nv_bfloat16 *)(o + 1), z);
+    o[6] = __bfloat16_as_ushort(rb);
+    o[7] = __float_as_uint(atomicAdd((float *)(o + 2), __uint_as_float(i[8])));
+    atomicAdd((float *)(o + 3), __uint_as_float(i[9]));
+}
+
+KERNEL(x_shared_atomics)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    (void)a;
+    (void)b;
+    (void)c;
+    __shared__ float s[128];
+    __shared__ __half2 p[128];
+    s[threadIdx.x] = __uint_as_float(a);
+    p[threadIdx.x] = *(const __half2 *)(i + 1);
+    __syncthreads();
+    float f = atomicAdd(&s[(threadIdx.x + 1) & 127], __uint_as_float(c));
+    __half2 g = atomicAdd(&p[threadIdx.x ^ 5], *(const __half2 *)(i + 3));
+    __syncthreads();
+    o[0] = __float_as_uint(s[threadIdx.x]);
+    o[1] = *(unsigned *)&p[threadIdx.x];
+    o[2] = __float_as_uint(f);
+    o[3] = *(unsigned *)&g;
 }

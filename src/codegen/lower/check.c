@@ -10,7 +10,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_applypriority, WEIR_PTX_OP_atom, WEIR_PTX_OP_bar, WEIR_PTX_OP_barrier, WEIR_PTX_OP_bfe,
     WEIR_PTX_OP_bfi, WEIR_PTX_OP_bfind, WEIR_PTX_OP_bmsk, WEIR_PTX_OP_bra, WEIR_PTX_OP_brev, WEIR_PTX_OP_brx,
     WEIR_PTX_OP_call, WEIR_PTX_OP_clz, WEIR_PTX_OP_cnot, WEIR_PTX_OP_copysign, WEIR_PTX_OP_cos,
-    WEIR_PTX_OP_cvt, WEIR_PTX_OP_cvta, WEIR_PTX_OP_discard, WEIR_PTX_OP_div, WEIR_PTX_OP_dp2a, WEIR_PTX_OP_dp4a,
+    WEIR_PTX_OP_cp, WEIR_PTX_OP_cvt, WEIR_PTX_OP_cvta, WEIR_PTX_OP_discard, WEIR_PTX_OP_div, WEIR_PTX_OP_dp2a, WEIR_PTX_OP_dp4a,
     WEIR_PTX_OP_elect, WEIR_PTX_OP_ex2, WEIR_PTX_OP_exit, WEIR_PTX_OP_fence, WEIR_PTX_OP_fma, WEIR_PTX_OP_isspacep,
     WEIR_PTX_OP_ld, WEIR_PTX_OP_ldu, WEIR_PTX_OP_lg2, WEIR_PTX_OP_lop3, WEIR_PTX_OP_mad, WEIR_PTX_OP_mad24,
     WEIR_PTX_OP_madc, WEIR_PTX_OP_match, WEIR_PTX_OP_max, WEIR_PTX_OP_membar, WEIR_PTX_OP_min, WEIR_PTX_OP_mov,
@@ -40,7 +40,7 @@ static bool half_ok(const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma: case WEIR_PTX_OP_neg:
     case WEIR_PTX_OP_abs: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max: case WEIR_PTX_OP_mov: case WEIR_PTX_OP_ld:
     case WEIR_PTX_OP_st: case WEIR_PTX_OP_cvt: case WEIR_PTX_OP_set: case WEIR_PTX_OP_setp: case WEIR_PTX_OP_ex2:
-    case WEIR_PTX_OP_tanh:
+    case WEIR_PTX_OP_tanh: case WEIR_PTX_OP_atom: case WEIR_PTX_OP_red:
         return true;
     default:
         return false;
@@ -109,6 +109,9 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
     case WEIR_PTX_OP_atom:
     case WEIR_PTX_OP_red:
         return atomic_ok(i, why);
+    case WEIR_PTX_OP_cp:
+        *why = "form";
+        return low_copy_kind(i) != LOW_COPY_OTHER;
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
         return barrier_ok(i, why);

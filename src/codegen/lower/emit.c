@@ -335,6 +335,9 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     case WEIR_PTX_OP_st:
         emit_effect(l, i, low_emit_store);
         break;
+    case WEIR_PTX_OP_cp:
+        emit_effect(l, i, low_emit_copy);
+        break;
     case WEIR_PTX_OP_atom:
     case WEIR_PTX_OP_red:
         emit_effect(l, i, low_emit_atomic);

@@ -44,6 +44,59 @@ static LLVMAtomicRMWBinOp operation(struct low *l, const struct weir_ptx_inst *p
     }
 }
 
+/* Sum of floats: f32 outside of shared memory flushes subnormals (PTX ISA, atom), NaNs are made canonical. flush: i1, NULL
+ * for never. */
+static LLVMValueRef float_sum(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v, LLVMValueRef flush)
+{
+    static const struct weir_ptx_inst add = {.opcode = WEIR_PTX_OP_add, .guard = -1, .suffix = ""};
+    bool bf;
+    unsigned parts;
+    if (low_half_kind(x->p->type[0], &bf, &parts)) {
+        struct low_args a = {.p = &add, .a = {old, v}, .count = 2};
+        return low_half(l, &a, bf, parts);
+    }
+    if (x->p->type[0] != WEIR_PTX_F32)
+        return LLVMBuildFAdd(l->b, old, v, "");
+    LLVMValueRef r = LLVMBuildFAdd(l->b, old, v, "");
+    if (flush) {
+        LLVMValueRef f = low_flush(l, LLVMBuildFAdd(l->b, low_flush(l, old), low_flush(l, v), ""));
+        r = LLVMBuildSelect(l->b, flush, f, r, "");
+    }
+    LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, r, r, "");
+    return LLVMBuildSelect(l->b, nan, low_fbits(l, l->t.f32, 0x7fffffff), r, "");
+}
+
+static LLVMValueRef outside_shared(struct low *l, struct atomic *x, LLVMValueRef ptr)
+{
+    if (x->a.space != WEIR_PTX_GENERIC)
+        return LLVMConstInt(l->t.i1, 1, 0);
+    LLVMValueRef off = LLVMBuildSub(l->b, LLVMBuildPtrToInt(l->b, ptr, l->t.i64, ""),
+                                    LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, ""), "");
+    return LLVMBuildICmp(l->b, LLVMIntUGE, off, LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""), "");
+}
+
+/* Adds to memory that others see: a loop of compare and exchange. */
+static LLVMValueRef add_float(struct low *l, struct atomic *x, LLVMValueRef ptr, LLVMValueRef v)
+{
+    LLVMTypeRef t = low_int(l, x->size * 8);
+    LLVMValueRef first = LLVMBuildLoad2(l->b, t, ptr, ""), flush = outside_shared(l, x, ptr);
+    LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(first, x->size);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), again = low_bb(l, "add"), next = low_bb(l, "added");
+    LLVMBuildBr(l->b, again);
+    LLVMPositionBuilderAtEnd(l->b, again);
+    LLVMValueRef old = LLVMBuildPhi(l->b, t, "");
+    LLVMValueRef sum = low_bitcast(l, float_sum(l, x, low_bitcast(l, old, x->elem), v, flush), t);
+    LLVMAtomicOrdering o = ordering(x->p), f = LLVMAtomicOrderingMonotonic;
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(l->b, ptr, old, sum, o, f, 0), seen = LLVMBuildExtractValue(l->b, r, 0, "");
+    LLVMValueRef in[2] = {first, seen};
+    LLVMBasicBlockRef bbs[2] = {from, LLVMGetInsertBlock(l->b)};
+    LLVMAddIncoming(old, in, bbs, 2);
+    LLVMBuildCondBr(l->b, LLVMBuildExtractValue(l->b, r, 1, ""), next, again);
+    LLVMPositionBuilderAtEnd(l->b, next);
+    return low_bitcast(l, seen, x->elem);
+}
+
 /* The new value from the old one, for memory that nobody else touches. */
 static LLVMValueRef modify(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v, LLVMValueRef swap)
 {
@@ -51,7 +104,7 @@ static LLVMValueRef modify(struct low *l, struct atomic *x, LLVMValueRef old, LL
     bool sign = weir_ptx_type_is_signed(p->type[0]), fp = weir_ptx_type_is_float(p->type[0]);
     LLVMValueRef zero = LLVMConstNull(x->elem), one;
     switch (p->sub) { /* dispatch */
-    case WEIR_PTX_SUB_ADD: return fp ? LLVMBuildFAdd(l->b, old, v, "") : LLVMBuildAdd(l->b, old, v, "");
+    case WEIR_PTX_SUB_ADD: return fp ? float_sum(l, x, old, v, NULL) : LLVMBuildAdd(l->b, old, v, "");
     case WEIR_PTX_SUB_AND: return LLVMBuildAnd(l->b, old, v, "");
     case WEIR_PTX_SUB_OR: return LLVMBuildOr(l->b, old, v, "");
     case WEIR_PTX_SUB_XOR: return LLVMBuildXor(l->b, old, v, "");
@@ -91,6 +144,8 @@ static LLVMValueRef one_lane(struct low *l, struct atomic *x, LLVMValueRef ptr, 
         LLVMValueRef r = LLVMBuildAtomicCmpXchg(l->b, ptr, v, swap, o, f, 0);
         return LLVMBuildExtractValue(l->b, r, 0, "");
     }
+    if (weir_ptx_type_is_float(x->p->type[0]) && x->p->sub == WEIR_PTX_SUB_ADD)
+        return add_float(l, x, ptr, v);
     return LLVMBuildAtomicRMW(l->b, operation(l, x->p), ptr, v, ordering(x->p), 0);
 }
 
@@ -197,8 +252,11 @@ void low_emit_atomic(struct low *l, const struct low_inst *i)
         low_refuse(l, p, "form");
     x.size = weir_ptx_type_bits(p->type[0]) / 8;
     x.elem = low_type(l, p->type[0]);
-    if (x.size > 8 || x.size < 2 || (weir_ptx_type_is_float(p->type[0]) && p->type[0] != WEIR_PTX_F32 &&
-                                     p->type[0] != WEIR_PTX_F64))
+    bool bf, half, other;
+    unsigned parts;
+    half = low_half_kind(p->type[0], &bf, &parts);
+    other = weir_ptx_type_is_float(p->type[0]) && p->type[0] != WEIR_PTX_F32 && p->type[0] != WEIR_PTX_F64;
+    if (x.size > 8 || x.size < 2 || (other && !(half && p->sub == WEIR_PTX_SUB_ADD)))
         low_refuse(l, p, "type");
     x.v = low_read(l, i, &p->operands[at + 1], p->type[0]);
     if (p->sub == WEIR_PTX_SUB_CAS)

@@ -816,3 +816,89 @@ void low_emit_store(struct low *l, const struct low_inst *i)
         store_by_shape(l, &x);
     }
 }
+
+/* --- cp.async ------------------------------------------------------------------------------------------------------------------ */
+
+enum low_copy low_copy_kind(const struct weir_ptx_inst *p)
+{
+    if (strncmp(p->suffix, ".async.commit_group", 19) == 0 || strncmp(p->suffix, ".async.wait_", 12) == 0)
+        return LOW_COPY_WAIT;
+    bool data = strncmp(p->suffix, ".async.ca.shared", 16) == 0 || strncmp(p->suffix, ".async.cg.shared", 16) == 0;
+    unsigned n = p->operand_count - (p->cache_hint ? 1u : 0);
+    return data && n >= 3 && n <= 4 && p->operands[2].kind == WEIR_PTX_OPERAND_INT ? LOW_COPY_DATA : LOW_COPY_OTHER;
+}
+
+/* Bytes behind `filled` become zero. */
+static LLVMValueRef keep_bytes(struct low *l, LLVMValueRef v, LLVMValueRef filled, int64_t at)
+{
+    LLVMTypeRef t = LLVMTypeOf(filled);
+    LLVMValueRef n = low_binary(l, "llvm.smin", LLVMBuildSub(l->b, filled, low_const(l, t, at), ""), low_const(l, t, 4));
+    LLVMValueRef bits = LLVMBuildShl(l->b, low_binary(l, "llvm.smax", n, low_const(l, t, 0)), low_const(l, t, 3), "");
+    LLVMValueRef wide = low_resize(l, bits, 64, false);
+    LLVMTypeRef wt = LLVMTypeOf(wide);
+    LLVMValueRef m = LLVMBuildSub(l->b, LLVMBuildShl(l->b, low_const(l, wt, 1), wide, ""), low_const(l, wt, 1), "");
+    return LLVMBuildAnd(l->b, v, low_resize(l, m, 32, false), "");
+}
+
+/* Loads where bytes are wanted, the rest is zero. */
+static void load_filled(struct low *l, struct access *x, const struct low_inst *i, uint32_t bytes)
+{
+    const struct weir_ptx_operand *o = &i->p->operands[3];
+    bool ignore = o->kind == WEIR_PTX_OPERAND_REG && l->regs.items[low_reg_of(l, i, o->reg)].bits == 1;
+    struct low_val n = low_read(l, i, o, ignore ? WEIR_PTX_PRED : WEIR_PTX_U32);
+    LLVMValueRef saved[LOW_MAX_GROUPS], filled[LOW_MAX_GROUPS], all[LOW_MAX_GROUPS];
+    bool was_full = l->mask_full;
+    memcpy(saved, l->mask, sizeof saved);
+    if (x->a.spec)
+        exact_address(l, x, &x->a);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef f = low_vector(l, &n, g), max = low_const(l, low_vec_type(l, l->t.i32), bytes);
+        filled[g] = ignore ? LLVMBuildSelect(l->b, f, LLVMConstNull(LLVMTypeOf(max)), max, "")
+                           : low_binary(l, "llvm.umin", f, max);
+        LLVMValueRef some = LLVMBuildICmp(l->b, LLVMIntNE, filled[g], LLVMConstNull(LLVMTypeOf(max)), "");
+        l->mask[g] = was_full ? some : LLVMBuildAnd(l->b, saved[g], some, "");
+        all[g] = low_vector(l, &x->a.base, g);
+    }
+    l->mask_full = false;
+    bool contiguous = x->a.base.shape == LOW_AFFINE && x->a.base.stride == (int64_t)bytes;
+    if (!contiguous) { /* one address for all lanes must not be read for none */
+        x->a.base = (struct low_val){.shape = LOW_VARYING};
+        memcpy(x->a.base.v, all, sizeof all);
+    }
+    check(l, &x->a, x->size, x->comps, 0);
+    load_by_shape(l, x);
+    for (unsigned c = 0; c < x->comps; c++)
+        for (unsigned g = 0; g < l->groups; g++)
+            x->v[c].v[g] = keep_bytes(l, x->v[c].v[g], filled[g], 4 * (int64_t)c);
+    memcpy(l->mask, saved, sizeof saved);
+    l->mask_full = was_full;
+}
+
+void low_emit_copy(struct low *l, const struct low_inst *i)
+{
+    const struct weir_ptx_inst *p = i->p;
+    if (low_copy_kind(p) != LOW_COPY_DATA)
+        return;
+    uint32_t bytes = (uint32_t)p->operands[2].imm;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        low_refuse(l, p, "size");
+    struct access from = {.i = i, .p = p, .elem = l->t.i32, .size = 4, .comps = bytes / 4}, to = from;
+    low_address(l, i, &p->operands[1], WEIR_PTX_GLOBAL, bytes, &from.a);
+    const struct weir_ptx_operand *fill = p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
+    if (fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes)) {
+        load_filled(l, &from, i, bytes);
+    } else if (from.a.spec) {
+        load_speculative(l, &from);
+    } else {
+        check(l, &from.a, 4, from.comps, 0);
+        load_by_shape(l, &from);
+    }
+    memcpy(to.v, from.v, sizeof to.v);
+    low_address(l, i, &p->operands[0], WEIR_PTX_SHARED, bytes, &to.a);
+    if (to.a.spec) {
+        store_speculative(l, &to);
+    } else {
+        check(l, &to.a, 4, to.comps, 1);
+        store_by_shape(l, &to);
+    }
+}

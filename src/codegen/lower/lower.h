@@ -367,6 +367,10 @@ void low_nan_write(struct low *l, int32_t reg, struct low_val *v);
 /* emit_memory.c */
 void low_emit_load(struct low *l, const struct low_inst *i);
 void low_emit_store(struct low *l, const struct low_inst *i);
+/* cp.async: copies at once, so that waiting for it is nothing */
+enum low_copy { LOW_COPY_OTHER, LOW_COPY_WAIT, LOW_COPY_DATA };
+enum low_copy low_copy_kind(const struct weir_ptx_inst *p);
+void low_emit_copy(struct low *l, const struct low_inst *i);
 struct low_address {
     uint8_t space;
     bool spec;          /* base valid only where ok */
