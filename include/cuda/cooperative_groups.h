@@ -107,7 +107,8 @@ __device__ inline thread_block this_thread_block()
 
 namespace weir {
 
-/* A word in which all blocks of a cooperative launch can meet, zero at start; null in other launches. */
+/* A word in which all blocks of a cooperative launch can meet, zero at start; null in other
+ * launches. */
 __device__ inline unsigned *grid_counter()
 {
     unsigned high, low;
@@ -141,9 +142,11 @@ class grid_group {
     static __device__ dim3 group_dim() { return gridDim; }
     static __device__ dim3 dim_blocks() { return gridDim; }
     static __device__ dim3 block_index() { return blockIdx; }
-    /* Only in a launch by cudaLaunchCooperativeKernel; elsewhere sync() is an error of the launch. */
+    /* Only in a launch by cudaLaunchCooperativeKernel; elsewhere sync() is an error of the launch.
+     */
     static __device__ bool is_valid() { return weir::grid_counter() != nullptr; }
-    /* The blocks count who has come; the count never goes back, so a round ends at a multiple of their number. */
+    /* The blocks count who has come; the count never goes back, so a round ends at a multiple of
+     * their number. */
     static __device__ void sync()
     {
         unsigned *const counter = weir::grid_counter();
