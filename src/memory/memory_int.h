@@ -100,6 +100,7 @@ struct mem_state {
     size_t gapped, gapped_max;
     _Atomic bool dense_used; /* relaxed: freed dense ranges may still be mapped; ordered by the
                                 range's own hand-over */
+    _Atomic size_t populated; /* relaxed: bytes of allocations whose pages were asked for at once */
     struct mem_record *free_records;
     struct mem_slab *slabs;
     struct weir_list chunks[CHUNK_CLASSES];

@@ -14,6 +14,9 @@
 #define WINDOW_MIN ((size_t)64 << 20)
 #define WINDOW_MAX ((size_t)16 << 40)
 
+#define POPULATE_MAX   ((size_t)128 << 20)
+#define POPULATE_TOTAL ((size_t)512 << 20)
+
 uintptr_t weir_mem_window_base;
 size_t weir_mem_window_bytes;
 struct mem_state weir_mem_state;
@@ -31,18 +34,50 @@ static bool remap(uintptr_t start, size_t bytes, int protection)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
+static bool is_populated(size_t bytes)
+{
+    return bytes > HUGE_BYTES && bytes <= POPULATE_MAX;
+}
+
+/* On a GPU memory is there once it is allocated: no kernel or copy pays for the first touch, and
+ * programs measure them without a warm-up. So moderate allocations get their pages now, while it is
+ * not much in all; larger ones may be meant to be touched here and there only. */
+static void pages_populate(size_t granule, size_t bytes)
+{
+    size_t before =
+        atomic_fetch_add_explicit(&weir_mem_state.populated, bytes, memory_order_relaxed);
+
+#ifdef MADV_POPULATE_WRITE /* refusal does no harm */
+    if (before + bytes <= POPULATE_TOTAL)
+        (void)madvise((void *)granule_address(granule), bytes, MADV_POPULATE_WRITE);
+#else
+    (void)granule, (void)before;
+#endif
+}
+
+static void populated_give(size_t bytes)
+{
+    if (is_populated(bytes))
+        atomic_fetch_sub_explicit(&weir_mem_state.populated, bytes, memory_order_relaxed);
+}
+
 bool weir_mem_pages_open(size_t granule, size_t bytes)
 {
     if (!remap(granule_address(granule), bytes, PROT_READ | PROT_WRITE))
         return false;
     if (bytes >= HUGE_BYTES) /* advice only: refusal does no harm */
         (void)madvise((void *)granule_address(granule), bytes, MADV_HUGEPAGE);
+    if (is_populated(bytes))
+        pages_populate(granule, bytes);
     return true;
 }
 
 bool weir_mem_pages_close(size_t granule, size_t bytes)
 {
-    return remap(granule_address(granule), bytes, PROT_NONE);
+    if (!remap(granule_address(granule), bytes, PROT_NONE))
+        return false;
+    populated_give(bytes);
+    return true;
 }
 
 bool weir_mem_gap_close(uintptr_t start, size_t bytes)
@@ -53,6 +88,7 @@ bool weir_mem_gap_close(uintptr_t start, size_t bytes)
 void weir_mem_pages_drop(size_t granule, size_t bytes)
 {
     (void)madvise((void *)granule_address(granule), bytes, MADV_DONTNEED);
+    populated_give(bytes);
 }
 
 static size_t host_memory_bytes(void)

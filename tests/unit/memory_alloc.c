@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +46,48 @@ static void *alloc(enum weir_mem_kind kind, int device, size_t bytes)
 
     assert_int_equal(weir_mem_alloc(kind, device, bytes, 0, NULL, &p), WEIR_OK);
     return p;
+}
+
+static size_t resident_pages(const void *p, size_t bytes)
+{
+    size_t pages = bytes / 4096, n = 0;
+    unsigned char *here = malloc(pages);
+
+    assert_int_equal(mincore((void *)(uintptr_t)p, bytes, here), 0);
+    for (size_t i = 0; i < pages; i++)
+        n += here[i] & 1;
+    free(here);
+    return n;
+}
+
+/* Nobody pays for the first touch of moderate allocations; large ones take no memory before. */
+static void moderate_allocations_are_there_at_once(void **state)
+{
+    const size_t moderate = (size_t)16 << 20, large = 4 * GIB;
+
+    (void)state;
+#ifdef MADV_POPULATE_WRITE
+    for (int i = 0; i < 17; i++) { /* more than the limit in all, but not at a time */
+        void *p = alloc(WEIR_MEM_KIND_DEVICE, 0, moderate), *q;
+
+        if (i == 0 && madvise(p, 4096, MADV_POPULATE_WRITE) != 0)
+            skip(); /* an older kernel */
+        q = alloc(WEIR_MEM_KIND_PINNED, 0, moderate);
+        assert_int_equal(resident_pages(p, moderate), moderate / 4096);
+        assert_int_equal(resident_pages(q, moderate), moderate / 4096);
+        assert_int_equal(weir_mem_free(WEIR_MEM_KIND_DEVICE, p), WEIR_OK);
+        assert_int_equal(weir_mem_free(WEIR_MEM_KIND_PINNED, q), WEIR_OK);
+    }
+#endif
+    void *l = alloc(WEIR_MEM_KIND_DEVICE, 0, large), *m[48];
+
+    assert_int_equal(resident_pages(l, large), 0);
+    for (int i = 0; i < 48; i++)
+        m[i] = alloc(WEIR_MEM_KIND_DEVICE, 1, moderate);
+    assert_int_equal(resident_pages(m[47], moderate), 0); /* enough is enough */
+    for (int i = 0; i < 48; i++)
+        assert_int_equal(weir_mem_free(WEIR_MEM_KIND_DEVICE, m[i]), WEIR_OK);
+    assert_int_equal(weir_mem_free(WEIR_MEM_KIND_DEVICE, l), WEIR_OK);
 }
 
 static void allocation_is_found_by_every_address_of_it(void **state)
@@ -458,6 +501,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(allocation_is_found_by_every_address_of_it, start, end),
+        cmocka_unit_test_setup_teardown(moderate_allocations_are_there_at_once, start, end),
         cmocka_unit_test_setup_teardown(impossible_sizes_fail_cleanly, start, end),
         cmocka_unit_test_setup_teardown(capacity_is_exact_and_per_device, start, end),
         cmocka_unit_test_setup_teardown(freed_pages_and_gaps_are_closed, start, end),
