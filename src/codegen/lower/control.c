@@ -923,7 +923,7 @@ static void make_slots(struct low *l)
     for (size_t k = 0; k < l->blocks.count; k++)
         for (unsigned g = 0; g < l->groups && l->blocks.items[k].needs_mask; g++)
             wait_slots(l, (uint32_t)k)[g] = low_alloca(l, l->t.mask, "wait");
-    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, 256 + 8 * 256), "scratch");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
     LLVMSetAlignment(l->scratch, 64);
 }
 

@@ -222,9 +222,9 @@ static void scratch_addresses(struct low *l, struct low_address *a)
 }
 
 static void slow_call(struct low *l, const struct low_address *a, LLVMValueRef bits, uint32_t op, uint32_t size,
-                      uint32_t comps, uint32_t kind)
+                      uint32_t comps, uint32_t flags)
 {
-    uint32_t code = size | comps << 8 | op << 16 | kind << 18 | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
+    uint32_t code = size | comps << 8 | op << 16 | flags | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
     low_slow_call(l, bits, code, l->inst->p->line, op);
 }
 
@@ -260,7 +260,7 @@ static void check(struct low *l, struct low_address *a, uint32_t size, uint32_t 
     low_cond_unlikely(l, ok, next, bad);
     LLVMPositionBuilderAtEnd(l->b, bad);
     scratch_addresses(l, a);
-    slow_call(l, a, bits ? bits : active_bits(l), 0, size, comps, kind);
+    slow_call(l, a, bits ? bits : active_bits(l), 0, size, comps, kind << 18);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
 }
@@ -452,6 +452,151 @@ static void exact_address(struct low *l, struct access *x, struct low_address *a
     address_value(l, x->i, x->a.op, true, a);
 }
 
+/* --- addresses for the slow path ---------------------------------------------------------------
+ * Most are base + scale * extend(index + more), with one vector of 32-bit indices: the slow path
+ * works the addresses out itself from these, which is far less code than 64-bit vectors. */
+
+struct form {
+    int32_t root;         /* register of the indices */
+    LLVMValueRef more;    /* i32, NULL: 0 */
+    LLVMValueRef base;    /* i64, NULL: 0 */
+    int64_t scale;
+    bool sign;
+};
+
+static LLVMValueRef plus(struct low *l, LLVMValueRef a, LLVMValueRef b)
+{
+    return !a ? b : !b ? a : LLVMBuildAdd(l->b, a, b, "");
+}
+
+/* The operand's register when it is not uniform; else -1 and its value is added to *sum. */
+static int32_t varying_operand(struct low *l, const struct low_inst *i, unsigned k, bool minus,
+                               enum weir_ptx_type type, LLVMValueRef *sum)
+{
+    const struct weir_ptx_operand *o = &i->p->operands[k];
+    if (low_operand_fact(l, i, o, type).shape != LOW_UNIFORM)
+        return o->kind == WEIR_PTX_OPERAND_REG ? low_reg_of(l, i, o->reg) : INT32_MIN;
+    if (sum) {
+        LLVMValueRef v = low_read(l, i, o, type).v[0];
+        *sum = plus(l, *sum, minus ? LLVMBuildNeg(l->b, v, "") : v);
+    }
+    return -1;
+}
+
+/* a + b with one uniform side: the other side, or INT32_MIN. */
+static int32_t through_sum(struct low *l, const struct low_inst *i, enum weir_ptx_type type,
+                           LLVMValueRef *sum)
+{
+    bool sub = i->p->opcode == WEIR_PTX_OP_sub;
+    int32_t a = varying_operand(l, i, 1, false, type, NULL);
+    int32_t b = varying_operand(l, i, 2, sub, type, NULL);
+    if (a >= 0 && b == -1) {
+        (void)varying_operand(l, i, 2, sub, type, sum);
+        return a;
+    }
+    if (b >= 0 && a == -1 && !sub) {
+        (void)varying_operand(l, i, 1, false, type, sum);
+        return b;
+    }
+    return INT32_MIN;
+}
+
+static bool index_form(struct low *l, int32_t reg, struct form *f)
+{
+    for (unsigned depth = 0; depth < 8; depth++) {
+        const struct low_reg *r = &l->regs.items[reg];
+        if (r->bits != 32 || r->guarded)
+            return false;
+        f->root = reg;
+        if (!r->is_virtual)
+            return true;
+        const struct low_inst *i = &l->insts.items[r->def_inst];
+        if (i->p->opcode != WEIR_PTX_OP_add && i->p->opcode != WEIR_PTX_OP_sub)
+            return false;
+        reg = through_sum(l, i, WEIR_PTX_U32, &f->more);
+        if (reg < 0)
+            return false;
+    }
+    return false;
+}
+
+static bool wide_form(struct low *l, const struct low_inst *i, struct form *f)
+{
+    const struct weir_ptx_inst *p = i->p;
+    bool mad = p->opcode == WEIR_PTX_OP_mad;
+    if (p->sub != WEIR_PTX_WIDE || weir_ptx_type_bits(p->type[0]) != 32)
+        return false;
+    struct low_fact c = low_operand_fact(l, i, &p->operands[2], WEIR_PTX_U32);
+    int32_t v = varying_operand(l, i, 1, false, WEIR_PTX_U32, NULL);
+    if (!c.is_const || v < 0 || (mad && varying_operand(l, i, 3, false, WEIR_PTX_U64, &f->base) != -1))
+        return false;
+    f->sign = weir_ptx_type_is_signed(p->type[0]);
+    f->scale = f->sign ? (int32_t)c.value : (int64_t)(uint32_t)c.value;
+    return index_form(l, v, f);
+}
+
+static bool address_form(struct low *l, const struct low_address *a, struct form *f)
+{
+    *f = (struct form){.scale = 1};
+    if (a->space == WEIR_PTX_SHARED || a->op->reg < 0)
+        return false;
+    int32_t reg = low_reg_of(l, a->inst, a->op->reg);
+    for (unsigned depth = 0; depth < 8; depth++) {
+        const struct low_reg *r = &l->regs.items[reg];
+        if (!r->is_virtual || r->bits != 64)
+            return false;
+        const struct low_inst *i = &l->insts.items[r->def_inst];
+        const struct weir_ptx_inst *p = i->p;
+        switch (p->opcode) {
+        case WEIR_PTX_OP_mul:
+        case WEIR_PTX_OP_mad:
+            return wide_form(l, i, f);
+        case WEIR_PTX_OP_cvt:
+            f->sign = weir_ptx_type_is_signed(p->type[1]);
+            return weir_ptx_type_bits(p->type[1]) == 32 && p->operands[1].kind == WEIR_PTX_OPERAND_REG &&
+                   index_form(l, low_reg_of(l, i, p->operands[1].reg), f);
+        case WEIR_PTX_OP_add:
+        case WEIR_PTX_OP_sub:
+            reg = through_sum(l, i, WEIR_PTX_U64, &f->base);
+            if (reg < 0)
+                return false;
+            break;
+        default:
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Addresses of the slow path into the scratch area: as a form, or one by one. Returns the code's
+ * flags. */
+static uint32_t slow_addresses(struct low *l, struct access *x)
+{
+    struct form f;
+    struct low_address exact;
+    if (!address_form(l, &x->a, &f)) {
+        exact_address(l, x, &exact);
+        scratch_addresses(l, &exact);
+        return 0;
+    }
+    struct low_val v = low_read_reg(l, f.root);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef at = LLVMConstInt(l->t.i64, 4 * g * l->width, 0);
+        LLVMValueRef w = low_bitcast(l, low_vector(l, &v, g), l->t.i32);
+        LLVMValueRef s =
+            LLVMBuildStore(l->b, w, LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, ""));
+        LLVMSetAlignment(s, 4);
+    }
+    LLVMValueRef imm = LLVMConstInt(l->t.i64, (unsigned long long)x->a.op->imm, 1);
+    LLVMValueRef part[3] = {plus(l, f.base, imm), LLVMConstInt(l->t.i64, (unsigned long long)f.scale, 1),
+                            f.more ? f.more : LLVMConstInt(l->t.i32, 0, 0)};
+    for (unsigned k = 0; k < 3; k++) {
+        LLVMValueRef at = LLVMConstInt(l->t.i64, LOW_SLOW_FORM + 8 * k, 0);
+        LLVMBuildStore(l->b, part[k], LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, ""));
+    }
+    return LOW_SLOW_INDEXED | (f.sign ? LOW_SLOW_SIGNED : 0);
+}
+
 static void load_by_shape(struct low *l, struct access *x)
 {
     struct low_val *b = &x->a.base;
@@ -484,10 +629,8 @@ static void load_speculative(struct low *l, struct access *x)
     }
     low_cond_unlikely(l, ok, fast, slow);
     LLVMPositionBuilderAtEnd(l->b, slow);
-    struct low_address exact;
-    exact_address(l, x, &exact);
-    scratch_addresses(l, &exact);
-    slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, 0);
+    uint32_t flags = slow_addresses(l, x);
+    slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, flags);
     struct low_val data[8];
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
@@ -770,13 +913,11 @@ static void store_speculative(struct low *l, struct access *x)
     }
     low_cond_unlikely(l, ok, fast, slow);
     LLVMPositionBuilderAtEnd(l->b, slow);
-    struct low_address exact;
-    exact_address(l, x, &exact);
-    scratch_addresses(l, &exact);
+    uint32_t flags = slow_addresses(l, x);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
             LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
-    slow_call(l, &x->a, active_bits(l), 2, x->size, x->comps, 1);
+    slow_call(l, &x->a, active_bits(l), 2, x->size, x->comps, 1 << 18 | flags);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, fast);
     store_by_shape(l, x);

@@ -489,7 +489,7 @@ static void make_general_slots(struct low *l)
     l->wait_slot = low_alloc(l, l->blocks.count * l->groups * sizeof *l->wait_slot);
     l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
     g->unit_bb = low_alloc(l, g->units * sizeof *g->unit_bb);
-    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, 256 + 8 * 256), "scratch");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
     LLVMSetAlignment(l->scratch, 64);
     g->spins = low_alloca(l, l->t.i32, "spins");
     g->floor = low_alloca(l, l->t.i32, "floor");

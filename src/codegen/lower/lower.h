@@ -386,6 +386,12 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
 void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind, LLVMValueRef *out);
 LLVMValueRef low_local_base(struct low *l, bool vector, uint32_t g); /* address of the lane's local memory */
+/* Flags of the slow path's code: the scratch area holds 32-bit indices, and at LOW_SLOW_FORM a base, a scale and what is
+ * added to each index. */
+#define LOW_SLOW_INDEXED (1u << 21)
+#define LOW_SLOW_SIGNED  (1u << 22)
+#define LOW_SLOW_FORM    2304u
+#define LOW_SCRATCH      2432u
 /* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op: 0 check, 1 load, 2 store. */
 void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, uint32_t op);
 void low_scope(struct low *l, LLVMValueRef inst, uint8_t space);

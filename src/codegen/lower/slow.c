@@ -147,6 +147,29 @@ static void emit_data(struct low *l, struct slow *s)
     LLVMPositionBuilderAtEnd(l->b, next);
 }
 
+static LLVMValueRef lane_address(struct low *l, struct slow *s)
+{
+    LLVMBasicBlockRef whole = low_bb(l, "whole"), indexed = low_bb(l, "indexed"), next = low_bb(l, "addressed");
+    LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0), a[2];
+    LLVMBasicBlockRef from[2] = {whole, indexed};
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, field(l, s->code, 21, 1), zero, ""), whole, indexed);
+    LLVMPositionBuilderAtEnd(l->b, whole);
+    a[0] = LLVMBuildLoad2(l->b, l->t.i64, LLVMBuildGEP2(l->b, l->t.i64, s->scratch, &s->loop.lane, 1, ""), "");
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, indexed);
+    LLVMValueRef i = LLVMBuildLoad2(l->b, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, s->scratch, &s->loop.lane, 1, ""), "");
+    i = LLVMBuildAdd(l->b, i, read_at(l, s->scratch, LOW_SLOW_FORM + 16, l->t.i32), "");
+    LLVMValueRef sign = LLVMBuildICmp(l->b, LLVMIntNE, field(l, s->code, 22, 1), zero, "");
+    i = LLVMBuildSelect(l->b, sign, LLVMBuildSExt(l->b, i, l->t.i64, ""), LLVMBuildZExt(l->b, i, l->t.i64, ""), "");
+    i = LLVMBuildMul(l->b, i, read_at(l, s->scratch, LOW_SLOW_FORM + 8, l->t.i64), "");
+    a[1] = LLVMBuildAdd(l->b, i, read_at(l, s->scratch, LOW_SLOW_FORM, l->t.i64), "");
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
+    LLVMValueRef phi = LLVMBuildPhi(l->b, l->t.i64, "");
+    LLVMAddIncoming(phi, a, from, 2);
+    return phi;
+}
+
 static void attribute(struct low *l, LLVMValueRef fn, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
@@ -173,8 +196,7 @@ static void make_function(struct low *l)
     s.comps = field(l, s.code, 8, 8);
     s.total = LLVMBuildMul(l->b, s.size, s.comps, "");
     low_lane_loop_begin(l, &s.loop, s.mask);
-    LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i64, s.scratch, &s.loop.lane, 1, "");
-    s.addr = LLVMBuildLoad2(l->b, l->t.i64, p, "");
+    s.addr = lane_address(l, &s);
     emit_check(l, &s);
     emit_data(l, &s);
     low_lane_loop_end(l, &s.loop);
