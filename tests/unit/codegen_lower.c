@@ -1,0 +1,164 @@
+/* Slow paths of addresses that are nearly always contiguous, and which kernels run in general mode.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/codegen_lower_harness.h"
+
+#define HEAD                                                                                                 \
+    ".version 7.5\n.target sm_75\n.address_size 64\n"                                                        \
+    ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)\n{\n"                             \
+    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %d<32>;\n"                                                \
+    "ld.param.u64 %d1,[pin]; ld.param.u64 %d2,[pout]; ld.param.u32 %r1,[pn];\n"                             \
+    "mov.u32 %r2,%tid.x; mul.wide.u32 %d3,%r2,4; add.u64 %d4,%d2,%d3;\n"
+
+/* in[tid - 1] with an unsigned index that wraps in lane 0, which does not load */
+static const char before[] = HEAD "sub.u32 %r3,%r2,1; mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0;\n"
+                                  "setp.eq.u32 %p1,%r2,0; @%p1 bra OUT; ld.global.u32 %r4,[%d6];\n"
+                                  "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
+
+/* the same index in a pointer that a loop moves on */
+static const char walk[] = HEAD "sub.u32 %r3,%r2,1; mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0;\n"
+                                "setp.eq.u32 %p1,%r2,0; @%p1 bra OUT; mov.u32 %r5,0;\n"
+                                "LOOP: ld.global.u32 %r6,[%d6]; add.u32 %r4,%r4,%r6; add.u64 %d6,%d6,512;\n"
+                                "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,%r1; @%p2 bra LOOP;\n"
+                                "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
+
+/* an index clamped at both ends */
+static const char clamped[] = HEAD "sub.s32 %r3,%r2,5; max.s32 %r3,%r3,0; min.s32 %r3,%r3,%r1;\n"
+                                   "mul.wide.s32 %d5,%r3,4; add.s64 %d6,%d1,%d5; ld.global.u32 %r4,[%d6+4];\n"
+                                   "st.global.u32 [%d4],%r4; ret;\n}\n";
+
+/* lane 40 waits for lane 7 through memory */
+static const char waits[] = HEAD "setp.eq.u32 %p1,%r2,7; @%p1 bra GIVE; setp.ne.u32 %p2,%r2,40; @%p2 bra OUT;\n"
+                                 "LOOP: ld.volatile.global.u32 %r4,[%d2+1024]; setp.eq.u32 %p3,%r4,0; @%p3 bra LOOP;\n"
+                                 "st.global.u32 [%d4],%r4; bra OUT;\n"
+                                 "GIVE: mov.u32 %r5,9; st.volatile.global.u32 [%d2+1024],%r5; OUT: ret;\n}\n";
+
+struct params {
+    const uint32_t *in;
+    uint32_t *out;
+    uint32_t n;
+};
+
+struct fixture {
+    struct harness h;
+    struct params p;
+    struct harness_kernel k;
+};
+
+static void start(struct fixture *f, const char *ptx, enum weir_jit_tier tier, uint32_t n)
+{
+    static const uint32_t block[3] = {128, 1, 1};
+    memset(f, 0, sizeof *f);
+    f->h.tier = tier;
+    assert_true(harness_start(&f->h, 4u << 20, ptx, strlen(ptx)));
+    uint32_t *in = harness_alloc(&f->h, 65536);
+    for (uint32_t k = 0; k < 16384; k++)
+        in[k] = k * 2654435761u;
+    f->p = (struct params){in, harness_alloc(&f->h, 4096), n};
+    assert_true(harness_compile(&f->h, "k", block, &f->k));
+}
+
+static void run(struct fixture *f)
+{
+    static const uint32_t grid[3] = {1, 1, 1};
+    assert_true(harness_run(&f->h, &f->k, grid, 0, &f->p, 20));
+}
+
+static void stop(struct fixture *f)
+{
+    harness_free_kernel(&f->k);
+    harness_stop(&f->h);
+}
+
+static void test_index_that_wraps(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, before, (enum weir_jit_tier)tier, 0);
+        run(&f);
+        assert_int_equal(f.p.out[0], 0);
+        for (uint32_t t = 1; t < 128; t++)
+            assert_int_equal(f.p.out[t], f.p.in[t - 1]);
+        assert_int_equal(f.k.result.meta.may_park, 0);
+        stop(&f);
+    }
+}
+
+static void test_pointer_that_walks(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, walk, (enum weir_jit_tier)tier, 9);
+        run(&f);
+        for (uint32_t t = 1; t < 128; t++) {
+            uint32_t sum = 0;
+            for (uint32_t k = 0; k < 9; k++)
+                sum += f.p.in[t - 1 + 128 * k];
+            assert_int_equal(f.p.out[t], sum);
+        }
+        stop(&f);
+    }
+}
+
+static void test_clamped_index(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, clamped, (enum weir_jit_tier)tier, 100);
+        run(&f);
+        for (int t = 0; t < 128; t++) {
+            int at = t - 5 < 0 ? 0 : t - 5 > 100 ? 100 : t - 5;
+            assert_int_equal(f.p.out[t], f.p.in[at + 1]);
+        }
+        stop(&f);
+    }
+}
+
+static void test_lanes_that_wait(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, waits, (enum weir_jit_tier)tier, 0);
+        assert_int_equal(f.k.result.meta.may_park, 1);
+        run(&f);
+        assert_int_equal(f.p.out[40], 9);
+        stop(&f);
+    }
+}
+
+static void test_outside_is_an_error(void **state)
+{
+    static const uint32_t grid[3] = {1, 1, 1};
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, clamped, (enum weir_jit_tier)tier, 100);
+        f.p.in = (const uint32_t *)(uintptr_t)4096;
+        assert_false(harness_run(&f.h, &f.k, grid, 0, &f.p, 20));
+        assert_int_equal(f.h.error, WEIR_ERR_ILLEGAL_ADDRESS);
+        assert_int_equal(f.h.error_address, 4100);
+        stop(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index_that_wraps), cmocka_unit_test(test_pointer_that_walks),
+        cmocka_unit_test(test_clamped_index),    cmocka_unit_test(test_lanes_that_wait),
+        cmocka_unit_test(test_outside_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
