@@ -240,6 +240,7 @@ static enum outcome compile(struct program *p, const struct launch *l, const str
     uint32_t shape[3] = {l->block.x, l->block.y, l->block.z};
     struct weir_jit_request request = {
         .kernel = f, .tier = p->target == TARGET_QUICK ? WEIR_JIT_QUICK : WEIR_JIT_BEST};
+    const char *least = getenv("WEIR_PTX_LEAST_CPU"); /* code for the least processor that is supported */
     struct weir_jit_result result = {0};
     struct code *c;
     enum weir_err err;
@@ -258,6 +259,10 @@ static enum outcome compile(struct program *p, const struct launch *l, const str
     }
     if (p->code_count == CODES_MAX)
         weir_image_unload(p->codes[--p->code_count].image);
+    if (least && *least == '1') {
+        request.cpu = "haswell";
+        request.features = "+sse4.2,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe";
+    }
     c = &p->codes[p->code_count];
     memcpy(request.block, shape, sizeof shape);
     err = jit->compile(&request, &result);

@@ -37,74 +37,6 @@ LLVMValueRef low_saturate(struct low *l, LLVMValueRef v)
     return low_binary(l, "llvm.minnum", v, low_fconst(l, t, 1.0));
 }
 
-/* --- rounding other than to nearest: AVX-512's embedded rounding ------------------------------------------------------- */
-
-static LLVMValueRef widen16(struct low *l, LLVMValueRef v, unsigned lanes)
-{
-    LLVMTypeRef t = low_scalar_type(LLVMTypeOf(v)), vt = LLVMVectorType(t, lanes);
-    LLVMValueRef r = LLVMGetPoison(vt);
-    return LLVMBuildInsertElement(l->b, r, v, LLVMConstInt(l->t.i32, 0, 0), "");
-}
-
-static LLVMValueRef part(struct low *l, LLVMValueRef v, unsigned first, unsigned n)
-{
-    LLVMValueRef idx[16];
-    for (unsigned k = 0; k < n; k++)
-        idx[k] = LLVMConstInt(l->t.i32, first + k, 0);
-    return LLVMBuildShuffleVector(l->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(idx, n), "");
-}
-
-static LLVMValueRef join_halves(struct low *l, LLVMValueRef a, LLVMValueRef b)
-{
-    LLVMValueRef idx[32];
-    unsigned n = LLVMGetVectorSize(LLVMTypeOf(a));
-    for (unsigned k = 0; k < 2 * n; k++)
-        idx[k] = LLVMConstInt(l->t.i32, k, 0);
-    return LLVMBuildShuffleVector(l->b, a, b, LLVMConstVector(idx, 2 * n), "");
-}
-
-/* The intrinsic on as many operands as given; op: "add", "mul", "div", "sqrt", "vfmadd". */
-static LLVMValueRef rounded_native(struct low *l, const char *op, LLVMValueRef *a, unsigned n, unsigned mode)
-{
-    char name[64];
-    bool dbl = low_bits_of(a[0]) == 64;
-    LLVMValueRef args[4];
-    memcpy(args, a, n * sizeof *a);
-    args[n] = LLVMConstInt(l->t.i32, mode, 0);
-    const char *suffix = dbl ? "pd.512" : "ps.512";
-    strcpy(name, "llvm.x86.avx512.");
-    strcat(name, op);
-    strcat(name, ".");
-    strcat(name, suffix);
-    return low_intrinsic(l, name, NULL, 0, args, n + 1);
-}
-
-static LLVMValueRef rounded(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n)
-{
-    unsigned mode = p->rounding == WEIR_PTX_RZ ? 11 : p->rounding == WEIR_PTX_RM ? 9 : 10;
-    unsigned native = low_bits_of(a[0]) == 64 ? 8 : 16;
-    LLVMValueRef w[3], w2[3];
-    if (!l->avx512)
-        low_refuse(l, p, "directed rounding without AVX-512");
-    if (!low_is_vec(a[0])) {
-        for (unsigned k = 0; k < n; k++)
-            w[k] = widen16(l, a[k], native);
-        return LLVMBuildExtractElement(l->b, rounded_native(l, op, w, n, mode), LLVMConstInt(l->t.i32, 0, 0), "");
-    }
-    if (LLVMGetVectorSize(LLVMTypeOf(a[0])) == native)
-        return rounded_native(l, op, a, n, mode);
-    for (unsigned k = 0; k < n; k++) {
-        w[k] = part(l, a[k], 0, native);
-        w2[k] = part(l, a[k], native, native);
-    }
-    return join_halves(l, rounded_native(l, op, w, n, mode), rounded_native(l, op, w2, n, mode));
-}
-
-bool low_directed(const struct weir_ptx_inst *p)
-{
-    return p->rounding == WEIR_PTX_RZ || p->rounding == WEIR_PTX_RM || p->rounding == WEIR_PTX_RP;
-}
-
 /* --- arithmetic ------------------------------------------------------------------------------------------------------------ */
 
 static LLVMValueRef negate(struct low *l, LLVMValueRef v) { return LLVMBuildFNeg(l->b, v, ""); }
@@ -125,7 +57,7 @@ static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMVa
 static LLVMValueRef three_way(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
 {
     LLVMValueRef v[3] = {a, b, c};
-    return low_directed(p) ? rounded(l, p, "vfmadd", v, 3) : low_ternary(l, "llvm.fma", a, b, c);
+    return low_directed(p) ? low_rounded(l, p, "vfmadd", v, 3) : low_ternary(l, "llvm.fma", a, b, c);
 }
 
 static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
@@ -133,13 +65,13 @@ static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMVal
     LLVMValueRef v[2] = {a, b};
     switch (p->opcode) {
     case WEIR_PTX_OP_add:
-        return low_directed(p) ? rounded(l, p, "add", v, 2) : LLVMBuildFAdd(l->b, a, b, "");
+        return low_directed(p) ? low_rounded(l, p, "add", v, 2) : LLVMBuildFAdd(l->b, a, b, "");
     case WEIR_PTX_OP_sub:
-        return low_directed(p) ? rounded(l, p, "sub", v, 2) : LLVMBuildFSub(l->b, a, b, "");
+        return low_directed(p) ? low_rounded(l, p, "sub", v, 2) : LLVMBuildFSub(l->b, a, b, "");
     case WEIR_PTX_OP_mul:
-        return low_directed(p) ? rounded(l, p, "mul", v, 2) : LLVMBuildFMul(l->b, a, b, "");
+        return low_directed(p) ? low_rounded(l, p, "mul", v, 2) : LLVMBuildFMul(l->b, a, b, "");
     default:
-        return low_directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, a, b, "");
+        return low_directed(p) ? low_rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, a, b, "");
     }
 }
 
@@ -184,10 +116,10 @@ LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, 
     case WEIR_PTX_OP_max:
         return min_max(l, p, a[0], a[1]);
     case WEIR_PTX_OP_sqrt:
-        return low_directed(p) ? rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
+        return low_directed(p) ? low_rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
     case WEIR_PTX_OP_rcp: {
         LLVMValueRef v[2] = {low_fconst(l, LLVMTypeOf(a[0]), 1.0), a[0]};
-        return low_directed(p) ? rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, v[0], v[1], "");
+        return low_directed(p) ? low_rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, v[0], v[1], "");
     }
     default:
         return NULL;
@@ -432,28 +364,6 @@ static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMVal
                                          LLVMBuildFCmp(l->b, LLVMRealOLT, back, v, "")));
 }
 
-static LLVMValueRef rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v,
-                                bool sign)
-{
-    unsigned mode = p->rounding == WEIR_PTX_RZ ? 11 : p->rounding == WEIR_PTX_RM ? 9 : 10;
-    LLVMTypeRef over[2] = {LLVMVectorType(p->type[0] == WEIR_PTX_F64 ? l->t.f64 : l->t.f32, 8),
-                           LLVMVectorType(l->t.i64, 8)};
-    const char *name = sign ? "llvm.x86.avx512.sitofp.round" : "llvm.x86.avx512.uitofp.round";
-    LLVMValueRef args[2] = {v, LLVMConstInt(l->t.i32, mode, 0)}, r[2];
-    if (!l->avx512)
-        low_refuse(l, p, "directed rounding of a 64-bit integer without AVX-512");
-    if (!low_is_vec(v)) {
-        args[0] = widen16(l, v, 8);
-        r[0] = low_intrinsic(l, name, over, 2, args, 2);
-        return LLVMBuildExtractElement(l->b, r[0], LLVMConstInt(l->t.i32, 0, 0), "");
-    }
-    for (unsigned k = 0; k < 2; k++) {
-        args[0] = part(l, v, 8 * k, 8);
-        r[k] = low_intrinsic(l, name, over, 2, args, 2);
-    }
-    return join_halves(l, r[0], r[1]);
-}
-
 static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     bool sign = weir_ptx_type_is_signed(p->type[1]);
@@ -463,7 +373,7 @@ static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, L
     if (!low_directed(p) || bits < (p->type[0] == WEIR_PTX_F64 ? 64u : 32u))
         return r;
     if (p->type[0] == WEIR_PTX_F64 || bits == 64)
-        return rounded_int(l, p, v, sign);
+        return low_rounded_int(l, p, v, sign);
     LLVMTypeRef d = low_like(l, l->t.f64, v);
     LLVMValueRef exact = sign ? LLVMBuildSIToFP(l->b, v, d, "") : LLVMBuildUIToFP(l->b, v, d, "");
     return narrow(l, p, exact);

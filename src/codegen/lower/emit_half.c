@@ -90,11 +90,7 @@ static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
                            LLVMBuildAdd(l->b, bits, low_const(l, ti, 1), ""));
     bits = sel(l, LLVMBuildAnd(l->b, inexact, even, ""), odd, bits);
     s = LLVMBuildBitCast(l->b, bits, t, "");
-    if (!bf) {
-        LLVMValueRef h = LLVMBuildFPTrunc(l->b, s, low_like(l, l->t.f16, s), "");
-        return canonical_half(l, low_bitcast(l, h, l->t.i16), false);
-    }
-    return to_half(l, trunc_odd(l, s), true);
+    return to_half(l, trunc_odd(l, s), bf);
 }
 
 /* Negative values, -0 among them, become +0; NaN stays. */

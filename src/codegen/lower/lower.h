@@ -344,6 +344,9 @@ LLVMValueRef low_round_integral(struct low *l, const struct weir_ptx_inst *p, LL
 LLVMValueRef low_float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v);
 LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a);
 bool low_directed(const struct weir_ptx_inst *p); /* rounding other than to nearest */
+/* emit_round.c; op: add, sub, mul, div, sqrt, vfmadd */
+LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n);
+LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v, bool sign); /* of 64 bits */
 /* emit_half.c */
 bool low_half_kind(enum weir_ptx_type t, bool *bf, unsigned *parts);
 LLVMValueRef low_from_half(struct low *l, LLVMValueRef v, bool bf); /* to f32 */
