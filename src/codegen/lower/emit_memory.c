@@ -452,129 +452,13 @@ static void exact_address(struct low *l, struct access *x, struct low_address *a
     address_value(l, x->i, x->a.op, true, a);
 }
 
-/* --- addresses for the slow path ---------------------------------------------------------------
- * Most are base + scale * extend(index + more), with one vector of 32-bit indices: the slow path
- * works the addresses out itself from these, which is far less code than 64-bit vectors. */
-
-struct form {
-    int32_t root;         /* register of the indices */
-    LLVMValueRef more;    /* i32, NULL: 0 */
-    LLVMValueRef base;    /* i64, NULL: 0 */
-    int64_t scale;
-    bool sign;
-};
-
-static LLVMValueRef plus(struct low *l, LLVMValueRef a, LLVMValueRef b)
-{
-    return !a ? b : !b ? a : LLVMBuildAdd(l->b, a, b, "");
-}
-
-/* The operand's register when it is not uniform; else -1 and its value is added to *sum. */
-static int32_t varying_operand(struct low *l, const struct low_inst *i, unsigned k, bool minus,
-                               enum weir_ptx_type type, LLVMValueRef *sum)
-{
-    const struct weir_ptx_operand *o = &i->p->operands[k];
-    if (low_operand_fact(l, i, o, type).shape != LOW_UNIFORM)
-        return o->kind == WEIR_PTX_OPERAND_REG ? low_reg_of(l, i, o->reg) : INT32_MIN;
-    if (sum) {
-        LLVMValueRef v = low_read(l, i, o, type).v[0];
-        *sum = plus(l, *sum, minus ? LLVMBuildNeg(l->b, v, "") : v);
-    }
-    return -1;
-}
-
-/* a + b with one uniform side: the other side, or INT32_MIN. */
-static int32_t through_sum(struct low *l, const struct low_inst *i, enum weir_ptx_type type,
-                           LLVMValueRef *sum)
-{
-    bool sub = i->p->opcode == WEIR_PTX_OP_sub;
-    int32_t a = varying_operand(l, i, 1, false, type, NULL);
-    int32_t b = varying_operand(l, i, 2, sub, type, NULL);
-    if (a >= 0 && b == -1) {
-        (void)varying_operand(l, i, 2, sub, type, sum);
-        return a;
-    }
-    if (b >= 0 && a == -1 && !sub) {
-        (void)varying_operand(l, i, 1, false, type, sum);
-        return b;
-    }
-    return INT32_MIN;
-}
-
-static bool index_form(struct low *l, int32_t reg, struct form *f)
-{
-    for (unsigned depth = 0; depth < 8; depth++) {
-        const struct low_reg *r = &l->regs.items[reg];
-        if (r->bits != 32 || r->guarded)
-            return false;
-        f->root = reg;
-        if (!r->is_virtual)
-            return true;
-        const struct low_inst *i = &l->insts.items[r->def_inst];
-        if (i->p->opcode != WEIR_PTX_OP_add && i->p->opcode != WEIR_PTX_OP_sub)
-            return false;
-        reg = through_sum(l, i, WEIR_PTX_U32, &f->more);
-        if (reg < 0)
-            return false;
-    }
-    return false;
-}
-
-static bool wide_form(struct low *l, const struct low_inst *i, struct form *f)
-{
-    const struct weir_ptx_inst *p = i->p;
-    bool mad = p->opcode == WEIR_PTX_OP_mad;
-    if (p->sub != WEIR_PTX_WIDE || weir_ptx_type_bits(p->type[0]) != 32)
-        return false;
-    struct low_fact c = low_operand_fact(l, i, &p->operands[2], WEIR_PTX_U32);
-    int32_t v = varying_operand(l, i, 1, false, WEIR_PTX_U32, NULL);
-    if (!c.is_const || v < 0 || (mad && varying_operand(l, i, 3, false, WEIR_PTX_U64, &f->base) != -1))
-        return false;
-    f->sign = weir_ptx_type_is_signed(p->type[0]);
-    f->scale = f->sign ? (int32_t)c.value : (int64_t)(uint32_t)c.value;
-    return index_form(l, v, f);
-}
-
-static bool address_form(struct low *l, const struct low_address *a, struct form *f)
-{
-    *f = (struct form){.scale = 1};
-    if (a->space == WEIR_PTX_SHARED || a->op->reg < 0)
-        return false;
-    int32_t reg = low_reg_of(l, a->inst, a->op->reg);
-    for (unsigned depth = 0; depth < 8; depth++) {
-        const struct low_reg *r = &l->regs.items[reg];
-        if (!r->is_virtual || r->bits != 64)
-            return false;
-        const struct low_inst *i = &l->insts.items[r->def_inst];
-        const struct weir_ptx_inst *p = i->p;
-        switch (p->opcode) {
-        case WEIR_PTX_OP_mul:
-        case WEIR_PTX_OP_mad:
-            return wide_form(l, i, f);
-        case WEIR_PTX_OP_cvt:
-            f->sign = weir_ptx_type_is_signed(p->type[1]);
-            return weir_ptx_type_bits(p->type[1]) == 32 && p->operands[1].kind == WEIR_PTX_OPERAND_REG &&
-                   index_form(l, low_reg_of(l, i, p->operands[1].reg), f);
-        case WEIR_PTX_OP_add:
-        case WEIR_PTX_OP_sub:
-            reg = through_sum(l, i, WEIR_PTX_U64, &f->base);
-            if (reg < 0)
-                return false;
-            break;
-        default:
-            return false;
-        }
-    }
-    return false;
-}
-
 /* Addresses of the slow path into the scratch area: as a form, or one by one. Returns the code's
  * flags. */
 static uint32_t slow_addresses(struct low *l, struct access *x)
 {
-    struct form f;
+    struct low_form f;
     struct low_address exact;
-    if (!address_form(l, &x->a, &f)) {
+    if (!low_address_form(l, &x->a, &f)) {
         exact_address(l, x, &exact);
         scratch_addresses(l, &exact);
         return 0;
@@ -588,7 +472,7 @@ static uint32_t slow_addresses(struct low *l, struct access *x)
         LLVMSetAlignment(s, 4);
     }
     LLVMValueRef imm = LLVMConstInt(l->t.i64, (unsigned long long)x->a.op->imm, 1);
-    LLVMValueRef part[3] = {plus(l, f.base, imm), LLVMConstInt(l->t.i64, (unsigned long long)f.scale, 1),
+    LLVMValueRef part[3] = {f.base ? LLVMBuildAdd(l->b, f.base, imm, "") : imm, LLVMConstInt(l->t.i64, (unsigned long long)f.scale, 1),
                             f.more ? f.more : LLVMConstInt(l->t.i32, 0, 0)};
     for (unsigned k = 0; k < 3; k++) {
         LLVMValueRef at = LLVMConstInt(l->t.i64, LOW_SLOW_FORM + 8 * k, 0);

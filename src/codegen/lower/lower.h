@@ -384,6 +384,15 @@ struct low_address {
     bool is_param, proven;
     LLVMValueRef shared_off[LOW_MAX_GROUPS];
 };
+/* address_form.c: base + scale * extend(index + more), indices in a register of 32 bits. */
+struct low_form {
+    int32_t root;       /* register of the indices */
+    LLVMValueRef more;  /* i32, NULL: 0 */
+    LLVMValueRef base;  /* i64, NULL: 0; without the operand's constant */
+    int64_t scale;
+    bool sign;
+};
+bool low_address_form(struct low *l, const struct low_address *a, struct low_form *f);
 void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space, uint32_t bytes,
                  struct low_address *out);
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
