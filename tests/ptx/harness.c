@@ -47,6 +47,7 @@ struct program {
 };
 
 static const struct weir_jit_api *jit;
+static bool narrow;
 static char *window;
 static size_t window_used;
 static uint64_t compile_ns, compile_instructions;
@@ -151,6 +152,11 @@ void memory_reset(enum target t)
         madvise(window, (window_used + 4095) & ~(size_t)4095,
                 MADV_DONTNEED); /* reads as zeros again */
     window_used = 0;
+}
+
+void target_narrow(void)
+{
+    narrow = true;
 }
 
 /* ---- programs ---- */
@@ -265,6 +271,10 @@ static enum outcome compile(struct program *p, const struct launch *l, const str
     }
     c = &p->codes[p->code_count];
     memcpy(request.block, shape, sizeof shape);
+    if (narrow) {
+        request.cpu = "haswell";
+        request.features = "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+popcnt,+movbe";
+    }
     err = jit->compile(&request, &result);
     compile_ns += weir_clock_ns() - start;
     compile_instructions += f->inst_count;

@@ -33,6 +33,9 @@ struct launch {
     size_t param_bytes;
 };
 
+/* Compiles for a processor with AVX2 only, whatever this one has. */
+void target_narrow(void);
+
 /* What a launch ended with. */
 enum outcome {
     OUTCOME_OK,

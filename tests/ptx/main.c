@@ -1,6 +1,7 @@
-/* t_ptx [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-v] [-l] [-d] [FILTER]:
- * opcode and kernel tests.
- *   -s one suite; -a every block shape and random program (slow).
+/* t_ptx [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-n] [-v] [-l] [-d]
+ * [FILTER]: opcode and kernel tests.
+ *   -s one suite; -a every block shape and random program (slow); -n code for AVX2
+ *   only.
  *   FILTER  runs only tests whose name contains it; -l lists the names; -v prints every result; -d
  * prints the PTX. Without -t both tiers run. Exit code 77 when there is no compiler library.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -54,6 +55,8 @@ static bool parse(struct run *r, int argc, char **argv)
             r->verbose = true;
         } else if (strcmp(argv[i], "-l") == 0) {
             r->list = true;
+        } else if (strcmp(argv[i], "-n") == 0) {
+            target_narrow();
         } else if (strcmp(argv[i], "-a") == 0) {
             r->all = true;
         } else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc) {
@@ -95,10 +98,11 @@ int main(int argc, char **argv)
     uint64_t ns, instructions;
 
     if (!parse(&r, argc, argv)) {
-        fprintf(stderr,
-                "usage: %s [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-v] "
-                "[-l] [-d] [FILTER]\n",
-                argv[0]);
+        fprintf(
+            stderr,
+            "usage: %s [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-n] [-v] "
+            "[-l] [-d] [FILTER]\n",
+            argv[0]);
         return 2;
     }
     for (int i = 0; i < r.target_count && !r.list; i++) {
