@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <llvm-c/Core.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "codegen/lower/lower.h"
@@ -72,6 +74,50 @@ static void fill_meta(struct low *l)
     m->mxcsr = l->all_ftz ? 0x1f80u | 0x8040u : 0;
 }
 
+/* --- where the time goes: WEIR_JIT_TIMES=1 writes a line to stderr for each compilation ------------------------------ */
+
+static double cpu_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+void low_stage(struct low *l, enum low_stage stage)
+{
+    if (!l->times)
+        return;
+    double now = cpu_ms();
+    l->times->ms[stage] += now - l->times->last;
+    l->times->last = now;
+}
+
+static size_t count_ir(struct low *l)
+{
+    size_t n = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(l->module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                n++;
+    return n;
+}
+
+void low_count_ir(struct low *l, bool after)
+{
+    if (l->times)
+        l->times->ir[after] = count_ir(l);
+}
+
+static void print_times(struct low *l)
+{
+    const struct low_times *t = l->times;
+    fprintf(stderr,
+            "weir-jit: %.60s: %zu PTX, IR %zu -> %zu, object %zu; CPU ms: target %.1f, analysis %.1f, IR %.1f, passes "
+            "%.1f, code %.1f\n",
+            l->kernel->name, l->insts.count, t->ir[0], t->ir[1], l->result->object_bytes, t->ms[LOW_STAGE_TARGET],
+            t->ms[LOW_STAGE_ANALYSIS], t->ms[LOW_STAGE_IR], t->ms[LOW_STAGE_PASSES], t->ms[LOW_STAGE_CODE]);
+}
+
 static void compile_guarded(struct low *l)
 {
     const uint32_t *b = l->request->block;
@@ -81,6 +127,7 @@ static void compile_guarded(struct low *l)
     l->warps = (l->threads + LOW_LANES - 1) / LOW_LANES;
     l->tail_lanes = l->threads % LOW_LANES;
     low_target_init(l);
+    low_stage(l, LOW_STAGE_TARGET);
     low_program_build(l);
     l->local_bytes = WEIR_ALIGN_UP(l->local_bytes, (uint64_t)16);
     float_mode(l);
@@ -94,12 +141,17 @@ static void compile_guarded(struct low *l)
     low_liveness(l);
     low_shapes(l);
     low_nan_find(l);
+    low_stage(l, LOW_STAGE_ANALYSIS);
     if (l->general)
         low_general_emit(l);
     else
         low_emit_kernel(l);
     fill_meta(l);
+    low_stage(l, LOW_STAGE_IR);
     low_optimise_and_emit(l);
+    low_stage(l, LOW_STAGE_CODE);
+    if (l->times)
+        print_times(l);
 }
 
 static void finish(struct low *l)
@@ -132,6 +184,9 @@ static enum weir_err attempt(const struct weir_jit_request *request, struct weir
     l->result = result;
     l->kernel = request->kernel;
     l->general = general;
+    struct low_times times = {.last = cpu_ms()};
+    if (getenv("WEIR_JIT_TIMES"))
+        l->times = &times;
     weir_arena_init(&l->arena, ARENA_LIMIT);
     if (setjmp(l->refuse) == 0)
         compile_guarded(l);

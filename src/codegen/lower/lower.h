@@ -150,8 +150,17 @@ struct low_types {
     LLVMTypeRef mask; /* <width x i1> */
 };
 
+enum low_stage { LOW_STAGE_TARGET, LOW_STAGE_ANALYSIS, LOW_STAGE_IR, LOW_STAGE_PASSES, LOW_STAGE_CODE, LOW_STAGES };
+
+/* CPU time and counts of one compilation, kept when WEIR_JIT_TIMES is set. */
+struct low_times {
+    double last, ms[LOW_STAGES];
+    size_t ir[2]; /* instructions before and after the passes */
+};
+
 struct low {
     struct weir_arena arena;
+    struct low_times *times; /* NULL: not asked for */
     const struct weir_jit_request *request;
     struct weir_jit_result *result;
     const struct weir_ptx_function *kernel;
@@ -217,6 +226,9 @@ struct low {
 /* Leaves the compilation with NOT_SUPPORTED and a message that names the instruction being looked at. */
 WEIR_NORETURN void low_refuse(struct low *l, const struct weir_ptx_inst *i, const char *why);
 WEIR_NORETURN void low_no_memory(struct low *l);
+/* The CPU time since the last call belongs to `stage`. */
+void low_stage(struct low *l, enum low_stage stage);
+void low_count_ir(struct low *l, bool after);
 void *low_alloc(struct low *l, size_t bytes); /* zeroed, of the compilation; leaves when out of memory */
 
 /* program.c */

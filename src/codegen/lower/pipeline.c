@@ -227,7 +227,10 @@ void low_optimise_and_emit(struct low *l)
         LLVMDisposeMessage(message);
         message = NULL;
     }
+    low_count_ir(l, false);
     run_passes(l);
+    low_stage(l, LOW_STAGE_PASSES);
+    low_count_ir(l, true);
     dump(l, "1");
     if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->module, LLVMObjectFile, &message, &buffer))
         fail(l, "emission", message);
