@@ -129,6 +129,29 @@ static LLVMBasicBlockRef chain_block(struct control *c, const uint32_t *list, ui
     return k->bb;
 }
 
+/* A wait slot holds a value only while a block runs during which lanes may wait there. On the way from block p to `to`
+ * nobody waits yet at the blocks where that begins, but for those that p sends lanes to. */
+static void begin_waits(struct control *c, uint32_t p, uint32_t to, const uint32_t *sent, uint32_t n, uint64_t *done)
+{
+    struct low *l = c->l;
+    const struct low_block *from = &l->blocks.items[p], *t = &l->blocks.items[to];
+    LLVMValueRef none[LOW_MAX_GROUPS];
+    for (unsigned g = 0; g < l->groups; g++)
+        none[g] = LLVMConstNull(l->t.mask);
+    for (uint32_t k = 0; k < l->block_words; k++) {
+        uint64_t fresh = t->wait[k] & ~from->wait[k] & ~done[k] & c->r.blocks[k];
+        for (; fresh; fresh &= fresh - 1) {
+            uint32_t w = k * 64 + (uint32_t)__builtin_ctzll(fresh);
+            bool is_sent = false;
+            for (uint32_t j = 0; j < n; j++)
+                is_sent |= sent[j] == w;
+            low_bit_set(done, w);
+            if (!is_sent && l->blocks.items[w].needs_mask)
+                store_masks(l, wait_slots(l, w), none);
+        }
+    }
+}
+
 /* Ends the current LLVM block: after block p, with lanes certainly at `known` (or none), and perhaps at extra[]. */
 static void continue_at(struct control *c, uint32_t p, uint32_t known, const uint32_t *extra, uint32_t extras)
 {
@@ -142,6 +165,12 @@ static void continue_at(struct control *c, uint32_t p, uint32_t known, const uin
     }
     const struct low_block *b = &l->blocks.items[p];
     uint32_t *list = low_alloc(l, (l->blocks.count + extras + 1) * sizeof *list), n = 0;
+    uint32_t *sent = low_alloc(l, (extras + 1) * sizeof *sent), sents = 0;
+    uint64_t *done = low_alloc(l, l->block_words * sizeof *done);
+    for (uint32_t k = 0; k < extras; k++)
+        sent[sents++] = extra[k];
+    if (known != UINT32_MAX)
+        sent[sents++] = known;
     for (uint32_t w = 0; w < l->blocks.count && b->partial; w++)
         if (low_bit(b->wait, w) && low_bit(c->r.blocks, w))
             list[n++] = w;
@@ -159,6 +188,10 @@ static void continue_at(struct control *c, uint32_t p, uint32_t known, const uin
         known = list[n - 1];
         n--;
     }
+    for (uint32_t k = 0; k < n; k++)
+        begin_waits(c, p, list[k], sent, sents, done);
+    if (known != UINT32_MAX)
+        begin_waits(c, p, known, sent, sents, done);
     LLVMBuildBr(l->b, chain_block(c, list, n, known));
 }
 
@@ -648,7 +681,7 @@ static void emit_block(struct control *c, uint32_t at)
     } else {
         load_masks(l, b->needs_mask ? wait_slots(l, at) : l->live_slot, l->mask);
     }
-    if (b->needs_mask) {
+    if (b->needs_mask && l->general) {
         LLVMValueRef none[LOW_MAX_GROUPS];
         for (unsigned g = 0; g < l->groups; g++)
             none[g] = LLVMConstNull(l->t.mask);

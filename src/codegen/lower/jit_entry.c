@@ -112,10 +112,10 @@ static void print_times(struct low *l)
 {
     const struct low_times *t = l->times;
     fprintf(stderr,
-            "weir-jit: %.60s: %zu PTX, IR %zu -> %zu, object %zu; CPU ms: target %.1f, analysis %.1f, IR %.1f, passes "
+            "weir-jit: %.60s: %zu PTX, IR %zu -> %zu, object %zu; CPU ms: target %.1f, analysis %.1f, IR %.1f, SSA %.1f, passes "
             "%.1f, code %.1f\n",
             l->kernel->name, l->insts.count, t->ir[0], t->ir[1], l->result->object_bytes, t->ms[LOW_STAGE_TARGET],
-            t->ms[LOW_STAGE_ANALYSIS], t->ms[LOW_STAGE_IR], t->ms[LOW_STAGE_PASSES], t->ms[LOW_STAGE_CODE]);
+            t->ms[LOW_STAGE_ANALYSIS], t->ms[LOW_STAGE_IR], t->ms[LOW_STAGE_SSA], t->ms[LOW_STAGE_PASSES], t->ms[LOW_STAGE_CODE]);
 }
 
 static void compile_guarded(struct low *l)
@@ -156,6 +156,7 @@ static void compile_guarded(struct low *l)
 
 static void finish(struct low *l)
 {
+    low_ssa_finish(l);
     if (l->b)
         LLVMDisposeBuilder(l->b);
     if (l->module)

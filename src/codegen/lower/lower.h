@@ -150,7 +150,7 @@ struct low_types {
     LLVMTypeRef mask; /* <width x i1> */
 };
 
-enum low_stage { LOW_STAGE_TARGET, LOW_STAGE_ANALYSIS, LOW_STAGE_IR, LOW_STAGE_PASSES, LOW_STAGE_CODE, LOW_STAGES };
+enum low_stage { LOW_STAGE_TARGET, LOW_STAGE_ANALYSIS, LOW_STAGE_IR, LOW_STAGE_SSA, LOW_STAGE_PASSES, LOW_STAGE_CODE, LOW_STAGES };
 
 /* CPU time and counts of one compilation, kept when WEIR_JIT_TIMES is set. */
 struct low_times {
@@ -161,6 +161,7 @@ struct low_times {
 struct low {
     struct weir_arena arena;
     struct low_times *times; /* NULL: not asked for */
+    struct ssa *ssa;         /* while low_ssa works */
     const struct weir_jit_request *request;
     struct weir_jit_result *result;
     const struct weir_ptx_function *kernel;
@@ -464,6 +465,10 @@ void low_control_block(struct low *l, uint32_t at);
 void low_control_context(struct low *l);
 void low_control_invariants(struct low *l);
 void low_control_start_mask(struct low *l, LLVMValueRef *m);
+
+/* ssa.c: the slots of emission become SSA values. */
+void low_ssa(struct low *l);
+void low_ssa_finish(struct low *l);
 
 /* pipeline.c */
 void low_target_init(struct low *l);

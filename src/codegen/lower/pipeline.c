@@ -13,8 +13,8 @@
 
 static const char triple[] = "x86_64-unknown-linux-gnu";
 
-/* Registers become SSA, the noise of emission goes away; enough for code to be near its best except across loops. */
-static const char quick[] = "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,simplifycfg)";
+/* Starts a kernel soon: what emission computes twice goes away, and that is all. */
+static const char quick[] = "function(early-cse,simplifycfg)";
 
 /* Control flow and registers are already as the program's compiler optimised them: what is left to gain is in what was
  * made of it: values common to all warps, checks made twice, masks known by the way one came. */
@@ -144,7 +144,7 @@ void low_target_init(struct low *l)
     l->width = l->avx512 ? 16 : 8;
     l->groups = LOW_LANES / l->width;
     l->machine = LLVMCreateTargetMachine(target, triple, cpu, features,
-                                         q->tier == WEIR_JIT_QUICK ? LLVMCodeGenLevelLess : LLVMCodeGenLevelDefault,
+                                         q->tier == WEIR_JIT_QUICK ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
                                          LLVMRelocPIC, LLVMCodeModelSmall);
     l->ctx = LLVMContextCreate();
     l->module = LLVMModuleCreateWithNameInContext("kernel", l->ctx);
@@ -228,6 +228,12 @@ void low_optimise_and_emit(struct low *l)
         message = NULL;
     }
     low_count_ir(l, false);
+    low_ssa(l);
+    low_stage(l, LOW_STAGE_SSA);
+    if (verify_wanted() && LLVMVerifyModule(l->module, LLVMReturnStatusAction, &message))
+        fail(l, "invalid SSA form", message);
+    LLVMDisposeMessage(message);
+    message = NULL;
     run_passes(l);
     low_stage(l, LOW_STAGE_PASSES);
     low_count_ir(l, true);
