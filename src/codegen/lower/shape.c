@@ -17,7 +17,7 @@ static const struct low_fact uniform = {.shape = LOW_UNIFORM};
 
 static int64_t wrap(int64_t v, unsigned bits)
 {
-    if (bits >= 64)
+    if (bits == 0 || bits >= 64) /* 0: an operand without a type */
         return v;
     uint64_t u = (uint64_t)v << (64 - bits);
     return (int64_t)u >> (64 - bits);
