@@ -28,3 +28,10 @@ function(weir_test name)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${T_ENV}")
   endif()
 endfunction()
+
+# weir_deep_test(NAME COMMAND program args...): minutes or more; only `make deep` (ctest -C Deep) runs it.
+function(weir_deep_test name)
+  add_test(NAME deep_${name} CONFIGURATIONS Deep ${ARGN})
+  set_tests_properties(deep_${name} PROPERTIES TIMEOUT 3600 SKIP_RETURN_CODE 77 LABELS deep
+    ENVIRONMENT "WEIR_JIT_LIBRARY=${CMAKE_BINARY_DIR}/lib/libweir-jit.so")
+endfunction()

@@ -6,7 +6,7 @@ set -u
 program=$1 pattern=$2
 shift 2
 err=$(mktemp) && trap 'rm -f "$err"' EXIT
-out=$("$WEIR" run -- "$program" "$@" 2>"$err")
+out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run -- "$program" "$@" 2>"$err")
 status=$?
 printf '%s\n' "$out"
 fail() { echo "check: $1"; exit 1; }

@@ -7,7 +7,7 @@ shift
 name=$(basename "$source") && name=${name%.*}
 mkdir -p "$BUILD/tests/cc"
 "$WEIR" cc -O2 "$@" "$source" -o "$BUILD/tests/cc/$name" || exit 1
-out=$("$WEIR" run -- "$BUILD/tests/cc/$name")
+out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run -- "$BUILD/tests/cc/$name")
 status=$?
 printf '%s\n' "$out"
 [ $status = 0 ] && printf '%s\n' "$out" | tail -n 1 | grep -q '^RESULT PASS'

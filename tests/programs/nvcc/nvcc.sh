@@ -2,7 +2,6 @@
 nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
 [ -f "$BUILD/lib/libweir.so" ] || { echo "skipped: this build has no libweir.so"; exit 77; }
 [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
-case $SANITIZE in thread*) echo "skipped: ThreadSanitizer cannot be brought into a finished program"; exit 77 ;; esac
 out=$BUILD/tests/nvcc
 mkdir -p "$out" && cd "$out" || exit 1
 app=$SOURCE/tests/programs/nvcc/app.cu
@@ -75,7 +74,7 @@ done
 check exit 9 "$program
 exit: 0 bad" ./static exit 9
 check abort 134 "$program" sh -c './static abort 2>/dev/null; exit $?' 2>/dev/null
-export ASAN_OPTIONS=handle_segv=0 # its own report would change the status
+export ASAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0 # its own report would change the status
 check segv 139 "$program" ./static segv
 LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run ./stripped >/dev/null 2>err
 [ $? = 125 ] && grep -q 'cudart shared' err || { echo "FAILED stripped"; cat err; failed=1; }
