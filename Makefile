@@ -4,7 +4,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD := build
 
-.PHONY: help setup build demo check examples bench lint fmt fuzz install clean sanitize
+.PHONY: help setup build demo check examples bench lint fmt fuzz install clean sanitize deep
 help:
 	@echo 'make demo      install what is missing, build, compile a CUDA program with weir cc and run it'
 	@echo 'make check     the same set-up, then every test'
@@ -13,6 +13,7 @@ help:
 	@echo 'make bench     measurements (bench/README.md)'
 	@echo 'make lint      layers, rules, format, sizes;  make fmt formats'
 	@echo 'make sanitize  the test-suite under ASan+UBSan and under TSan'
+	@echo 'make deep      the long forms of the tests (an hour)'
 	@echo 'make fuzz      a minute of fuzzing per parser (FUZZ_SECONDS=n)'
 	@echo 'make install   into PREFIX (default /usr/local)'
 
@@ -32,7 +33,10 @@ demo: examples
 	@set -o pipefail; $(BUILD)/bin/weir run --stats $(BUILD)/examples/overlap 2>&1 | tools/last-line RESULT
 
 check: build examples
-	@ctest --test-dir $(BUILD) --output-on-failure -j$(JOBS)
+	@JOBS=$(JOBS) tools/test $(BUILD)
+
+deep: build
+	@JOBS=$(JOBS) tools/test $(BUILD) -C Deep -L deep
 
 bench: build
 	@bench/run $(BUILD)
