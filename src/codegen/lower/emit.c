@@ -71,6 +71,8 @@ static LLVMValueRef lane0(struct low *l, const struct low_inst *i, const struct 
         int32_t reg = low_reg_of(l, i, o->reg);
         if (l->regs.items[reg].fact.shape == LOW_VARYING) {
             LLVMValueRef v = low_spec_base(l, reg, g);
+            if (o->negated)
+                v = LLVMBuildNot(l->b, v, "");
             return low_resize(l, low_bitcast(l, v, low_int(l, low_bits_of(v))), weir_ptx_type_bits(type), false);
         }
     }

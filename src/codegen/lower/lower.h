@@ -40,6 +40,7 @@ struct low_fact {
     bool has_range;      /* all lanes are in [lo, hi], 0 <= lo <= hi < 2^31 */
     bool invariant;      /* the same whenever it is computed: depends on launch constants and the thread's index only */
     bool spec;           /* VARYING, but probably affine with `stride`: tested where it pays */
+    bool flat;           /* VARYING predicate, but all lanes of a group are alike (inactive ones too) */
     bool root;           /* spec: not a linear step from other registers; tested by comparing all lanes */
     int64_t stride;
     int64_t value, lo, hi;

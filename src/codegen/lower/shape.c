@@ -237,13 +237,14 @@ static struct low_fact shift_right(const struct low *l, const struct low_fact *a
 }
 
 /* min, max, selp: affine away from borders. */
-static struct low_fact choice(const struct low_fact *a, const struct low_fact *b, bool same_for_all)
+static struct low_fact choice(const struct low_fact *a, const struct low_fact *b, bool same_for_all,
+                              bool same_in_group)
 {
     struct low_fact f = varying;
     f.invariant = a->invariant && b->invariant;
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM && same_for_all) {
         f.shape = LOW_UNIFORM;
-    } else if (same_for_all && a->shape != LOW_VARYING && b->shape != LOW_VARYING && stride_of(a) == 0 &&
+    } else if (same_in_group && a->shape != LOW_VARYING && b->shape != LOW_VARYING && stride_of(a) == 0 &&
                stride_of(b) == 0) {
         f.shape = LOW_AFFINE;
     } else if (linear(a) && linear(b)) {
@@ -265,7 +266,7 @@ struct facts {
     const struct low_inst *i;
     struct low_fact a[6];
     unsigned count;
-    bool undefined, all_uniform, all_flat, invariant;
+    bool undefined, all_uniform, all_flat, any_flat_pred, invariant;
 };
 
 static void read_facts(struct facts *x)
@@ -282,7 +283,8 @@ static void read_facts(struct facts *x)
             f = low_operand_fact(x->l, x->i, oe, type);
             x->undefined |= f.shape == LOW_UNDEF;
             x->all_uniform &= f.shape == LOW_UNIFORM;
-            x->all_flat &= f.shape != LOW_VARYING && stride_of(&f) == 0;
+            x->all_flat &= f.flat || (f.shape != LOW_VARYING && stride_of(&f) == 0);
+            x->any_flat_pred |= f.flat;
             x->invariant &= f.invariant;
         }
         x->a[x->count++] = f;
@@ -386,12 +388,13 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
         return true;
     case WEIR_PTX_OP_min:
     case WEIR_PTX_OP_max:
-        *f = choice(&x->a[0], &x->a[1], true);
+        *f = choice(&x->a[0], &x->a[1], true, true);
         if (f->shape == LOW_VARYING && !x->a[0].spec && !x->a[1].spec && x->a[0].shape == LOW_VARYING)
             *f = varying;
         return true;
     case WEIR_PTX_OP_selp:
-        *f = choice(&x->a[0], &x->a[1], x->a[2].shape == LOW_UNIFORM);
+        *f = choice(&x->a[0], &x->a[1], x->a[2].shape == LOW_UNIFORM,
+                    x->a[2].shape == LOW_UNIFORM || x->a[2].flat);
         f->invariant &= x->a[2].invariant;
         return true;
     default:
@@ -441,6 +444,15 @@ static bool members_differ(struct facts *x)
     return o && low_operand_fact(x->l, x->i, o, WEIR_PTX_U32).shape > LOW_UNIFORM;
 }
 
+/* Predicates made of values that are one a group. */
+static bool gives_flat(const struct weir_ptx_inst *p)
+{
+    if (p->opcode == WEIR_PTX_OP_setp)
+        return true;
+    return p->type[0] == WEIR_PTX_PRED && (p->opcode == WEIR_PTX_OP_and || p->opcode == WEIR_PTX_OP_or ||
+                                           p->opcode == WEIR_PTX_OP_xor || p->opcode == WEIR_PTX_OP_not);
+}
+
 static struct low_fact inst_fact(struct facts *x)
 {
     const struct weir_ptx_inst *p = x->i->p;
@@ -474,9 +486,10 @@ static struct low_fact inst_fact(struct facts *x)
     f = varying;
     if (x->all_uniform)
         f.shape = LOW_UNIFORM;
-    else if (x->all_flat && p->opcode != WEIR_PTX_OP_setp && !p->cc && p->type[0] != WEIR_PTX_PRED &&
+    else if (x->all_flat && !x->any_flat_pred && p->opcode != WEIR_PTX_OP_setp && !p->cc && p->type[0] != WEIR_PTX_PRED &&
              p->operands[0].kind == WEIR_PTX_OPERAND_REG && p->operands[0].pred_reg == -1)
         f.shape = LOW_AFFINE;
+    f.flat = f.shape == LOW_VARYING && x->all_flat && gives_flat(p);
     f.invariant = x->invariant;
     if (p->opcode == WEIR_PTX_OP_mov && p->operands[p->dest_count].kind == WEIR_PTX_OPERAND_SREG)
         f.invariant = x->a[0].invariant;
@@ -562,6 +575,8 @@ static void merge_def(void *ctx, int32_t reg, enum low_visit what)
         f.is_const = f.has_range = f.invariant = false;
         f.align = 0;
     }
+    if (r->bits > 1 || r->def_count > 1 || x->guarded || blend)
+        f.flat = false;
     if (r->def_count > 1 || x->guarded) {
         f.is_const = f.has_range = f.invariant = false;
         if (r->bits == 1 && f.shape == LOW_AFFINE)
@@ -631,7 +646,7 @@ static void one_round(struct low *l, struct low_fact *fresh)
 static bool same_fact(const struct low_fact *a, const struct low_fact *b)
 {
     return a->shape == b->shape && a->align == b->align && a->is_const == b->is_const &&
-           a->has_range == b->has_range && a->invariant == b->invariant && a->spec == b->spec &&
+           a->has_range == b->has_range && a->invariant == b->invariant && a->spec == b->spec && a->flat == b->flat &&
            a->root == b->root && a->stride == b->stride && a->value == b->value && a->lo == b->lo && a->hi == b->hi;
 }
 
@@ -656,6 +671,8 @@ static bool update(struct low *l, const struct low_fact *fresh)
         if (old->shape != LOW_UNDEF) {
             now.align = WEIR_MIN(now.align, old->align);
             now.invariant &= old->invariant;
+            now.flat &= old->shape == LOW_UNIFORM || old->flat;
+            now.flat &= now.shape == LOW_VARYING;
             now.is_const &= old->is_const && old->value == now.value;
             now.root |= old->root && now.spec;
             if (old->shape == LOW_VARYING && !old->spec) {
