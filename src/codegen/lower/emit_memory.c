@@ -452,17 +452,17 @@ static void exact_address(struct low *l, struct access *x, struct low_address *a
     address_value(l, x->i, x->a.op, true, a);
 }
 
-/* Addresses of the slow path into the scratch area: as a form, or one by one. Returns the code's
- * flags. */
-static uint32_t slow_addresses(struct low *l, struct access *x)
+/* Addresses of the slow path into the scratch area: as a form, or (form NULL) one by one. Returns the
+ * code's flags. */
+static uint32_t slow_addresses(struct low *l, struct access *x, const struct low_form *form)
 {
-    struct low_form f;
     struct low_address exact;
-    if (!low_address_form(l, &x->a, &f)) {
+    if (!form) {
         exact_address(l, x, &exact);
         scratch_addresses(l, &exact);
         return 0;
     }
+    const struct low_form f = *form;
     struct low_val v = low_read_reg(l, f.root);
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef at = LLVMConstInt(l->t.i64, 4 * g * l->width, 0);
@@ -503,6 +503,28 @@ static void load_by_shape(struct low *l, struct access *x)
     }
 }
 
+/* The vectors of a load whose lanes are not where they were guessed. At a border this is usual: a gather where that is
+ * cheap, unless the address is of a form that takes less code; in loops the call, which takes no registers. */
+static void load_not_as_guessed(struct low *l, struct access *x, struct low_val *data)
+{
+    struct low_form f;
+    bool form = low_address_form(l, &x->a, &f);
+    bool in_loop = l->blocks.items[l->block].loop >= 0;
+    if (!form && !in_loop && l->avx512 && x->size == 4 && x->comps == 1) {
+        struct access y = *x;
+        exact_address(l, x, &y.a);
+        check(l, &y.a, y.size, y.comps, 0);
+        load_by_shape(l, &y);
+        data[0] = y.v[0];
+        return;
+    }
+    uint32_t flags = slow_addresses(l, x, form ? &f : NULL);
+    slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, flags);
+    for (unsigned c = 0; c < x->comps; c++)
+        for (unsigned g = 0; g < l->groups; g++)
+            data[c].v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
+}
+
 static void load_speculative(struct low *l, struct access *x)
 {
     LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"), f_end, s_end;
@@ -513,12 +535,8 @@ static void load_speculative(struct low *l, struct access *x)
     }
     low_cond_unlikely(l, ok, fast, slow);
     LLVMPositionBuilderAtEnd(l->b, slow);
-    uint32_t flags = slow_addresses(l, x);
-    slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, flags);
     struct low_val data[8];
-    for (unsigned c = 0; c < x->comps; c++)
-        for (unsigned g = 0; g < l->groups; g++)
-            data[c].v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
+    load_not_as_guessed(l, x, data);
     s_end = LLVMGetInsertBlock(l->b);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, fast);
@@ -797,7 +815,8 @@ static void store_speculative(struct low *l, struct access *x)
     }
     low_cond_unlikely(l, ok, fast, slow);
     LLVMPositionBuilderAtEnd(l->b, slow);
-    uint32_t flags = slow_addresses(l, x);
+    struct low_form f;
+    uint32_t flags = slow_addresses(l, x, low_address_form(l, &x->a, &f) ? &f : NULL);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
             LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
