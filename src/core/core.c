@@ -19,7 +19,7 @@
 #define EVENT_SLOT  128u
 #define STREAM_MAX  (1u << 20)
 #define EVENT_MAX   (1u << 23)
-#define DRAIN_NS    10000000000u /* at exit: a program may leave a kernel that never ends */
+#define DRAIN_NS    5000000000u /* at exit: a program may leave a kernel that never ends */
 #define FIRST_STREAM                                                                               \
     42 /* ids of created streams follow the default streams' (oracle stream_create) */
 

@@ -156,7 +156,7 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
     if (in_time)
         *in_time = ok;
     weir_printf_flush(ctx);
-    return weir_context_error(ctx);
+    return weir_context_take_error(ctx);
 }
 
 enum weir_err weir_wait_stream(struct weir_stream *s)
@@ -169,7 +169,7 @@ enum weir_err weir_wait_stream(struct weir_stream *s)
         (struct weir_model_point){&s->m, atomic_load_explicit(&s->m.last, memory_order_acquire)};
     wait_point(&point, UINT64_MAX);
     weir_printf_flush(s->ctx);
-    return weir_context_error(s->ctx);
+    return weir_context_take_error(s->ctx);
 }
 
 enum weir_err weir_wait_device(struct weir_context *ctx)
@@ -179,10 +179,12 @@ enum weir_err weir_wait_device(struct weir_context *ctx)
 
 bool weir_wait_device_for(struct weir_context *ctx, uint64_t timeout_ns)
 {
+    uint64_t now = weir_clock_ns();
     bool in_time = false;
 
     /* The error, if any, was reported to the program or will never be. */
-    (void)!wait_targets(ctx, NULL, weir_clock_ns() + timeout_ns, &in_time);
+    (void)!wait_targets(ctx, NULL, timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX,
+                        &in_time);
     return in_time;
 }
 

@@ -13,6 +13,14 @@ static void say(void *arg)
     fflush(stdout);
 }
 
+/* Never returns: what a program may leave behind. */
+static void hang(void *arg)
+{
+    (void)arg;
+    for (;;)
+        sleep_ms(1000);
+}
+
 static void at_exit(void)
 {
     int n = 0;
@@ -73,6 +81,11 @@ int main(int argc, char **argv)
         OK(cudaLaunchHostFunc(s, say, "one"));
         OK(cudaLaunchHostFunc(s, say, "two"));
         return CONFORM_END();
+    }
+    if (strcmp(what, "stuck") == 0) { /* the exit status passes, after a few seconds */
+        OK(cudaStreamCreate(&s));
+        OK(cudaLaunchHostFunc(s, hang, NULL));
+        exit(conform_failures ? 1 : 3);
     }
     CHECK(child_of(child_works) == 0); /* forked before any call */
     OK(cudaDeviceSynchronize());
