@@ -54,6 +54,8 @@ struct weir_context {
     _Atomic bool active;
 
     _Atomic int error;      /* sticky: enum weir_err, 0 while good */
+    _Atomic int copy_error; /* of a copy that met an address it could not touch: told once, to the
+                               next wait */
     _Atomic uint32_t flags; /* cudaDeviceSchedule* ... as set */
     _Atomic uint32_t cache_config, shared_config;
     _Atomic size_t limits[WEIR_LIMIT_COUNT];

@@ -242,13 +242,13 @@ static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model
 
     if (weir_model_point_holds(point)) {
         weir_printf_flush(s->ctx);
-        return weir_context_error(s->ctx);
+        return weir_context_take_error(s->ctx);
     }
     start = weir_clock_ns();
     weir_wait_points(point, 1);
     weir_context_count_sync(s->ctx, cause, weir_clock_ns() - start);
     weir_printf_flush(s->ctx);
-    return weir_context_error(s->ctx);
+    return weir_context_take_error(s->ctx);
 }
 
 /* The memory class as the model's rule wants it: see weir_model_copy_rule about managed memory with

@@ -176,4 +176,15 @@ static inline enum weir_err weir_context_error(const struct weir_context *ctx)
     return (enum weir_err)atomic_load_explicit(&ctx->error, memory_order_acquire);
 }
 
+/* What a call that has waited reports: the sticky error, else once what a copy met. */
+static inline enum weir_err weir_context_take_error(struct weir_context *ctx)
+{
+    enum weir_err err = weir_context_error(ctx);
+
+    if (err == WEIR_OK &&
+        WEIR_UNLIKELY(atomic_load_explicit(&ctx->copy_error, memory_order_relaxed)))
+        err = (enum weir_err)atomic_exchange(&ctx->copy_error, 0);
+    return err;
+}
+
 #endif

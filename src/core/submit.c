@@ -323,7 +323,12 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
     if (WEIR_UNLIKELY(status != WEIR_OK)) {
         weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", op->ctx->ordinal, weir_err_name(status),
                  weir_err_message());
-        weir_context_fail(op->ctx, status);
+        if (status == WEIR_ERR_INVALID_VALUE &&
+            (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET))
+            atomic_store(&op->ctx->copy_error,
+                         (int)status); /* a bad host pointer: the device is good */
+        else
+            weir_context_fail(op->ctx, status);
     }
     free_payload(op);
     weir_model_out_init(&out);

@@ -238,6 +238,21 @@ static void check_managed(void)
     CHECK(place[MANAGED][5] == 7);
 }
 
+/* A host address that is not there: the copy fails, the device does not. */
+static void check_bad_host_pointer(void)
+{
+    void *p;
+
+    EXPECT(cudaMemcpy(place[DEVICE], (void *)0x10, 16, cudaMemcpyHostToDevice),
+           cudaErrorInvalidValue);
+    OK(cudaDeviceSynchronize());
+    EXPECT(cudaMemcpy((void *)0x10, place[DEVICE], 16, cudaMemcpyDeviceToHost),
+           cudaErrorInvalidValue);
+    OK(cudaMalloc(&p, 100));
+    OK(cudaFree(p));
+    OK(cudaDeviceSynchronize());
+}
+
 int main(void)
 {
     place[PAGEABLE] = aligned_alloc(4096, 8192);
@@ -256,5 +271,6 @@ int main(void)
     check_host_memory();
     check_async_alloc();
     check_managed();
+    check_bad_host_pointer();
     return CONFORM_END();
 }
