@@ -36,11 +36,11 @@ enum weir_log_level weir_log_level(void)
     return (enum weir_log_level)level;
 }
 
-static void log_line(const char *prefix, const char *fmt, va_list ap)
+static void log_line(const char *fmt, va_list ap)
 {
-    char line[1024];
+    char line[1024] = "weir: ";
     int saved = errno;
-    int n = snprintf(line, sizeof line, "weir: %s", prefix);
+    int n = (int)strlen(line);
 
     n += vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
     if (n > (int)sizeof line - 2)
@@ -59,7 +59,7 @@ void weir_log(enum weir_log_level level, const char *fmt, ...)
     if (level > weir_log_level())
         return;
     va_start(ap, fmt);
-    log_line("", fmt, ap);
+    log_line(fmt, ap);
     va_end(ap);
 }
 
@@ -75,7 +75,7 @@ static uint64_t hash_text(const char *s)
 void weir_log_unsupported(const char *what, const char *fmt, ...)
 {
     uint64_t h = hash_text(what);
-    char prefix[300];
+    char detail[700];
     va_list ap;
 
     pthread_mutex_lock(&unsupported_lock);
@@ -88,10 +88,13 @@ void weir_log_unsupported(const char *what, const char *fmt, ...)
     if (unsupported_count < UNSUPPORTED_MAX)
         unsupported_seen[unsupported_count++] = h;
     pthread_mutex_unlock(&unsupported_lock);
-    snprintf(prefix, sizeof prefix, "not supported: %s%s", what, fmt && *fmt ? ": " : "");
-    va_start(ap, fmt);
-    log_line(prefix, fmt ? fmt : "", ap);
-    va_end(ap);
+    detail[0] = 0;
+    if (fmt) {
+        va_start(ap, fmt);
+        vsnprintf(detail, sizeof detail, fmt, ap);
+        va_end(ap);
+    }
+    weir_log(WEIR_LOG_ERROR, "not supported: %s%s%s", what, detail[0] ? ": " : "", detail);
 }
 
 void weir_assert_failed(const char *expr, const char *file, int line)
