@@ -1,6 +1,6 @@
-/* The ten kernels of the public comparison, compiled from a PTX file and run without runtime or engines: what the compiler
- * itself gives. The PTX is made at build time when an nvcc is there. Prints: name, milliseconds (minimum), ok, compile
- * times of both tiers.
+/* The ten kernels of the public comparison, compiled from a PTX file and run without runtime or
+ * engines: what the compiler itself gives. The PTX is made at build time when an nvcc is there.
+ * Prints: name, milliseconds (minimum), ok, compile times of both tiers.
  *   kernels_direct FILE.ptx [NAME ...]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
@@ -84,24 +84,25 @@ static bool near(double a, double b, double rel, double abs)
 static void finish(struct bench *b, double ms, double quick, double best, bool ok)
 {
     if (ms < 0)
-        printf("%-14s %s (error %u line %u address %llx)\n", b->name, b->h.message, b->h.error, b->h.error_line,
-               (unsigned long long)b->h.error_address);
+        printf("%-14s %s (error %u line %u address %llx)\n", b->name, b->h.message, b->h.error,
+               b->h.error_line, (unsigned long long)b->h.error_address);
     else
-        printf("%-14s %9.3f ms %s  compile %.1f / %.1f ms, object %zu\n", b->name, ms, ok ? "ok" : "WRONG", quick, best,
-               b->h.object_bytes);
+        printf("%-14s %9.3f ms %s  compile %.1f / %.1f ms, object %zu\n", b->name, ms,
+               ok ? "ok" : "WRONG", quick, best, b->h.object_bytes);
     fflush(stdout);
 }
 
-#define SHAPE(gx, gy, bx, by)                                                                                               \
-    do {                                                                                                                    \
-        b->grid[0] = (gx), b->grid[1] = (gy), b->grid[2] = 1;                                                               \
-        b->block[0] = (bx), b->block[1] = (by), b->block[2] = 1;                                                            \
+#define SHAPE(gx, gy, bx, by)                                                                      \
+    do {                                                                                           \
+        b->grid[0] = (gx), b->grid[1] = (gy), b->grid[2] = 1;                                      \
+        b->block[0] = (bx), b->block[1] = (by), b->block[2] = 1;                                   \
     } while (0)
 #define P(v) param(b, &(v), sizeof(v))
 
 static void saxpy(struct bench *b)
 {
-    float *x = floats(&b->h, N_LINE, 1), *y = floats(&b->h, N_LINE, 2), *z = harness_alloc(&b->h, N_LINE * 4), a = 2.5f;
+    float *x = floats(&b->h, N_LINE, 1), *y = floats(&b->h, N_LINE, 2),
+          *z = harness_alloc(&b->h, N_LINE * 4), a = 2.5f;
     int n = (int)N_LINE;
     double q, t;
     SHAPE(N_LINE / 256, 1, 256, 1);
@@ -216,7 +217,8 @@ static void blur(struct bench *b)
     for (unsigned f = 0; f < FRAMES; f += 49)
         for (int y = 0; y < hh; y++)
             for (int x = 0; x < w; x++) {
-                double s = blurred(in + f * pixels, x, y), got = out[f * pixels + (size_t)y * WIDTH + (size_t)x];
+                double s = blurred(in + f * pixels, x, y),
+                       got = out[f * pixels + (size_t)y * WIDTH + (size_t)x];
                 if (fabs(s - 0.5) > 1e-4)
                     ok &= near(got, s > 0.5 ? s : 0, 0, 1e-4);
             }
@@ -241,7 +243,8 @@ static void nbody(struct bench *b)
     for (unsigned i = 0; i < N_BODY; i += 257) {
         double x = 0, y = 0, z = 0;
         for (unsigned j = 0; j < N_BODY; j++) {
-            double dx = p[4 * j] - p[4 * i], dy = p[4 * j + 1] - p[4 * i + 1], dz = p[4 * j + 2] - p[4 * i + 2];
+            double dx = p[4 * j] - p[4 * i], dy = p[4 * j + 1] - p[4 * i + 1],
+                   dz = p[4 * j + 2] - p[4 * i + 2];
             double d = dx * dx + dy * dy + dz * dz + 0.01f, k = p[4 * j + 3] / (d * sqrt(d));
             x += dx * k, y += dy * k, z += dz * k;
         }
@@ -279,7 +282,8 @@ static void mandel(struct bench *b)
     double ms = measure(b, &q, &t);
     for (unsigned y = 0; y < SIDE; y += 7)
         for (unsigned x = 0; x < SIDE; x += 5) {
-            float cx = -2.25f + (float)x * (3.0f / SIDE), cy = -1.5f + (float)y * (3.0f / SIDE), zx = 0, zy = 0;
+            float cx = -2.25f + (float)x * (3.0f / SIDE), cy = -1.5f + (float)y * (3.0f / SIDE),
+                  zx = 0, zy = 0;
             int n = 0;
             for (; n < 256; n++) {
                 float x2 = zx * zx, y2 = zy * zy;
@@ -335,8 +339,9 @@ static void run(struct bench *b)
 
 int main(int argc, char **argv)
 {
-    static const char *const all[] = {"k_saxpy", "k_heavy", "k_mat_tiled16", "k_mat_tiled32", "k_mat_naive", "k_reduce",
-                                      "k_blur", "k_nbody", "k_hist", "k_mandel", "k_shfl"};
+    static const char *const all[] = {"k_saxpy",     "k_heavy",  "k_mat_tiled16", "k_mat_tiled32",
+                                      "k_mat_naive", "k_reduce", "k_blur",        "k_nbody",
+                                      "k_hist",      "k_mandel", "k_shfl"};
     size_t bytes = 0;
     char *ptx = argc > 1 ? read_file(argv[1], &bytes) : NULL;
     if (!ptx) {

@@ -12,7 +12,7 @@
 #define WEIR_UNUSED          __attribute__((unused))
 #define WEIR_ALIGNED(n)      __attribute__((aligned(n)))
 #define WEIR_NOINLINE        __attribute__((noinline))
-#define WEIR_CONSTRUCTOR     __attribute__((constructor)) /* runs when the library is loaded */
+#define WEIR_CONSTRUCTOR     __attribute__((constructor))     /* runs when the library is loaded */
 #define WEIR_DESTRUCTOR      __attribute__((destructor))      /* at exit, or at dlclose */
 #define WEIR_DESTRUCTOR_LAST __attribute__((destructor(200))) /* after those above */
 #define WEIR_LIKELY(x)       __builtin_expect(!!(x), 1)

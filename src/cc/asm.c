@@ -23,7 +23,7 @@ static bool is_register(const char *percent)
            (isalpha((unsigned char)percent[2]) || percent[2] == '_');
 }
 
-/* --- The quick look: is there an asm, and a name behind a single percent sign? ---------------- */
+/* ---- The quick look: is there an asm, and a name behind a single percent sign? ---- */
 
 #define MAX_FILES 200
 
@@ -106,8 +106,7 @@ bool cc_asm_may_need_fix(const struct cc *cc, const char *path)
     return l.found;
 }
 
-/* --- The exact pass, over preprocessed text ----------------------------------------------------
- */
+/* ---- The exact pass, over preprocessed text ---- */
 
 /* Behind the literal or character constant that begins at p. */
 static const char *skip_literal(const char *p)

@@ -12,7 +12,7 @@
 #include "core/submit.h"
 #include "memory/memory.h"
 
-/* --- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 #define GRID_X_MAX   2147483647u
 #define GRID_YZ_MAX  65535u
@@ -70,7 +70,7 @@ static enum weir_err check(const struct weir_function *f, const struct weir_cont
     return WEIR_UNLIKELY(c->cooperative) ? check_cooperative(ctx, image, c) : WEIR_OK;
 }
 
-/* --- kernels ---------------------------------------------------------------------------------- */
+/* ---- kernels ---- */
 
 /* On a worker, before the first block. */
 static enum weir_err prepare(struct weir_kernel_work *work)
@@ -171,7 +171,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }
 
-/* --- host functions --------------------------------------------------------------------------- */
+/* ---- host functions ---- */
 
 static void run_host_func(struct weir_host_work *work)
 {
@@ -236,7 +236,7 @@ enum weir_err weir_launch_callback(struct weir_stream *s, void *handle,
     return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }
 
-/* --- occupancy -------------------------------------------------------------------------------- */
+/* ---- occupancy ---- */
 
 static int attribute(const struct weir_context *ctx, int id)
 {

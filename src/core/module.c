@@ -39,7 +39,7 @@ static void unlock_registry(void)
     weir_lock_release(&registry.lock);
 }
 
-/* --- registration ----------------------------------------------------------------------------- */
+/* ---- registration ---- */
 
 static struct weir_module *module_new(const void *data)
 {
@@ -126,7 +126,7 @@ void weir_module_add_variable(struct weir_module *m, const void *host, void **ma
     }
 }
 
-/* --- loading ---------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 struct placing {
     struct weir_module *module;
@@ -291,7 +291,7 @@ enum weir_err weir_function_image(struct weir_function *f, struct weir_context *
     return load_function(f, ctx, out);
 }
 
-/* --- look-up ---------------------------------------------------------------------------------- */
+/* ---- look-up ---- */
 
 /* The calling thread's entry for this stub, emptied when something was unregistered meanwhile.
  * NULL: no memory. */
@@ -397,7 +397,7 @@ enum weir_err weir_module_init_managed(struct weir_module *m, int device)
     return WEIR_OK;
 }
 
-/* --- unloading -------------------------------------------------------------------------------- */
+/* ---- unloading ---- */
 
 static void drop_image_locked(struct weir_module *m, int device)
 {
@@ -500,7 +500,7 @@ void weir_module_unload_device(struct weir_context *ctx)
     unlock_registry();
 }
 
-/* --- libraries -------------------------------------------------------------------------------- */
+/* ---- libraries ---- */
 
 #define ELF_MAGIC     0x464c457fu
 #define WRAPPER_MAGIC 0x466243b1u

@@ -96,7 +96,7 @@ enum weir_err weir_library_kernel(struct weir_module *m, const char *name,
 /* The n-th kernel in the image's order, NULL past the end. */
 struct weir_function *weir_library_kernel_at(struct weir_module *m, size_t n);
 
-/* --- use -------------------------------------------------------------------------------------- */
+/* ---- use ---- */
 
 /* The function behind a stub's address or a kernel handle. Errors: INVALID_DEVICE_FUNCTION (NULL),
  * INVALID_RESOURCE_HANDLE. Fast when this thread has asked before. */

@@ -159,7 +159,7 @@ int weir_printf_format(char *out, size_t out_bytes, const char *format, size_t f
     return (int)used;
 }
 
-/* --- buffer ----------------------------------------------------------------------------------- */
+/* ---- buffer ---- */
 
 static void write_locked(struct weir_printf_buffer *b)
 {

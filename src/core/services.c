@@ -27,7 +27,7 @@ static void check_address(struct weir_block *block, uint64_t addr, uint32_t byte
     weir_device_block_fail(block, WEIR_ERR_ILLEGAL_ADDRESS, 0);
 }
 
-/* --- printf ----------------------------------------------------------------------------------- */
+/* ---- printf ---- */
 
 /* A string that a kernel names by address: anywhere it may read. Its length is limited by its
  * allocation. */
@@ -89,7 +89,7 @@ void weir_printf_flush(struct weir_context *ctx)
     weir_printf_drain(&ctx->printf);
 }
 
-/* --- device heap ------------------------------------------------------------------------------ */
+/* ---- device heap ---- */
 
 /* Memory of device-side malloc is the kernels' alone: programs may not copy it (documented), so it
  * is INTERNAL. */
@@ -136,7 +136,7 @@ static void kernel_free(struct weir_block *block, uint32_t mask, const uint64_t 
     }
 }
 
-/* --- assert ----------------------------------------------------------------------------------- */
+/* ---- assert ---- */
 
 static WEIR_NORETURN void kernel_assert_fail(struct weir_block *block, uint32_t mask,
                                              const uint64_t *message, const uint64_t *file,

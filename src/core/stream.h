@@ -49,7 +49,7 @@ struct weir_event {
 #define WEIR_EVENT_DISABLE_TIMING 2u
 #define WEIR_EVENT_INTERPROCESS   4u
 
-/* --- operations ------------------------------------------------------------------------------- */
+/* ---- operations ---- */
 
 enum weir_op_size { WEIR_OP_SMALL, WEIR_OP_LARGE };
 
@@ -100,7 +100,7 @@ struct weir_copy_op {
     size_t staging_bytes;
 };
 
-/* --- streams (stream.c) ----------------------------------------------------------------------- */
+/* ---- streams (stream.c) ---- */
 
 /* Errors: MEMORY_ALLOCATION. Thread: any. */
 enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
@@ -115,7 +115,7 @@ void weir_stream_retire(struct weir_stream *s);
 enum weir_err weir_stream_get(void *handle, struct weir_stream **out) WEIR_MUST_CHECK;
 void weir_stream_retire_all(struct weir_context *ctx); /* reset */
 
-/* --- events (event.c) ------------------------------------------------------------------------- */
+/* ---- events (event.c) ---- */
 
 enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags,
                                 struct weir_event **out) WEIR_MUST_CHECK;
@@ -129,7 +129,7 @@ enum weir_err weir_event_synchronize(struct weir_event *e) WEIR_MUST_CHECK;
 enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end,
                                  float *ms) WEIR_MUST_CHECK;
 
-/* --- submission (submit.c) -------------------------------------------------------------------- */
+/* ---- submission (submit.c) ---- */
 
 /* Locks what a submission into s needs and gives an operation to fill (kind and payload; m is the
  * model's), or NULL when out of memory (nothing stays locked). Exactly one of the three calls below
@@ -158,7 +158,7 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
 void weir_submit_lock(struct weir_stream *s);
 void weir_submit_unlock(struct weir_stream *s);
 
-/* --- host waits (wait.c) ---------------------------------------------------------------------- */
+/* ---- host waits (wait.c) ---- */
 
 /* Waits, helping, until the points hold. Holds no lock. Does not look at errors. */
 void weir_wait_points(const struct weir_model_point *points, size_t count);

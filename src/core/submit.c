@@ -23,7 +23,7 @@
 #define LARGE_BYTES WEIR_MAX(sizeof(struct weir_kernel_op), sizeof(struct weir_copy_op))
 #define OP_CHUNK    16 /* operations made at a time */
 
-/* --- memory of operations --------------------------------------------------------------------- */
+/* ---- memory of operations ---- */
 
 /* Streams live in mapped slots where a leak checker does not look, so the chunks hang together. */
 struct op_chunk {
@@ -85,7 +85,7 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
     *list = op;
 }
 
-/* --- locks ------------------------------------------------------------------------------------ */
+/* ---- locks ---- */
 
 static struct weir_model_stream *first_stream(const struct weir_context *ctx)
 {
@@ -146,7 +146,7 @@ static void unlock_pair(struct weir_context *a, struct weir_context *b)
     weir_lock_release(&b->streams_lock);
 }
 
-/* --- running ---------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static void free_payload(struct weir_op *op)
 {
@@ -336,7 +336,7 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
     pump(&out);
 }
 
-/* --- submission ------------------------------------------------------------------------------- */
+/* ---- submission ---- */
 
 /* A stream takes so many operations, then the enqueueing call waits (oracle queue_depth): bounds
  * memory as well. */

@@ -98,8 +98,8 @@ struct mem_state {
     size_t free_sorted, free_rover, free_compacted;
     size_t live; /* ranges handed out */
     size_t gapped, gapped_max;
-    _Atomic bool dense_used; /* relaxed: freed dense ranges may still be mapped; ordered by the
-                                range's own hand-over */
+    _Atomic bool dense_used;  /* relaxed: freed dense ranges may still be mapped; ordered by the
+                                 range's own hand-over */
     _Atomic size_t populated; /* relaxed: bytes of allocations whose pages were asked for at once */
     struct mem_record *free_records;
     struct mem_slab *slabs;

@@ -165,7 +165,7 @@ void weir_model_init(struct weir_model *m, int device_count,
                      const struct weir_model_memory *memory);
 void weir_model_out_init(struct weir_model_out *out);
 
-/* --- streams --- */
+/* ---- streams ---- */
 
 /* Makes `s` a stream of `device`. `s` is zeroed memory, or an idle finished stream of the same
  * device (its numbering goes on). A device's legacy stream is the first to come and the last to go.
@@ -185,7 +185,7 @@ static inline bool weir_model_point_holds(const struct weir_model_point *p)
            atomic_load_explicit(&p->stream->completed, memory_order_acquire) >= p->seq;
 }
 
-/* --- operations --- */
+/* ---- operations ---- */
 
 /* True when a submission into `s` touches every blocking stream of the device: the caller then
  * holds the device's list and all its streams' shards, in list order, legacy last. Else only s's
@@ -231,7 +231,7 @@ bool weir_model_subscribe(struct weir_model_op *op);
  * op->stream. */
 void weir_model_resume(struct weir_model_op *op, struct weir_model_out *out);
 
-/* --- events --- */
+/* ---- events ---- */
 
 /* The event now stands for everything in s so far, `op` (kind RECORD) included when not NULL; op is
  * submitted by this call. Without op (events without timing in streams where no other stream could
@@ -257,7 +257,7 @@ bool weir_model_event_wait_dep(const struct weir_model_event *e, const struct we
 /* cudaEventQuery's rule: never recorded counts as complete. Shards: e. */
 bool weir_model_event_is_complete(const struct weir_model_event *e);
 
-/* --- what the host waits for --- */
+/* ---- what the host waits for ---- */
 
 /* Each fills points[] (at most `cap`) and returns how many there are in all (call again with more
  * room if > cap). Only points that do not hold yet are listed. */
@@ -272,7 +272,7 @@ size_t weir_model_stream_targets(struct weir_model_stream *s, struct weir_model_
 size_t weir_model_device_targets(struct weir_model *m, int device, struct weir_model_point *points,
                                  size_t cap);
 
-/* --- what calls do to the host --- */
+/* ---- what calls do to the host ---- */
 
 enum weir_mem_class {
     WEIR_MEM_PAGEABLE,

@@ -26,7 +26,7 @@ static inline void advance(struct weir_model_op *op, struct weir_model_out *out)
     push(&out->ready_tail, op);
 }
 
-/* --- edges --- */
+/* ---- edges ---- */
 
 /* Does a submission into s need an edge for d, or do others imply it (ORD-028)? */
 static bool edge_needed(const struct weir_model_stream *s, const struct weir_model_dep *d)
@@ -139,7 +139,7 @@ static void free_edges(const struct weir_model_memory *memory, struct weir_model
         memory->free(memory->ctx, op->deps);
 }
 
-/* --- submission and completion --- */
+/* ---- submission and completion ---- */
 
 /* ORD-001: behind everything in s. */
 static inline void append(struct weir_model_stream *s, struct weir_model_op *op,
@@ -256,7 +256,7 @@ void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out)
         advance(next, out);
 }
 
-/* --- messages between streams --- */
+/* ---- messages between streams ---- */
 
 bool weir_model_subscribe(struct weir_model_op *op)
 {

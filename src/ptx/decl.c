@@ -127,7 +127,8 @@ static bool parse_dims(struct ptx_parser *p, uint64_t dims[MAX_DIMS], unsigned *
 static bool compute_size(struct ptx_parser *p, struct weir_ptx_var *v, const uint64_t *dims,
                          unsigned dim_count)
 {
-    uint64_t element = WEIR_MAX(weir_ptx_type_bits(v->type) / 8, 1u) * (v->vector ? v->vector : 1u), n = 1;
+    uint64_t element = WEIR_MAX(weir_ptx_type_bits(v->type) / 8, 1u) * (v->vector ? v->vector : 1u),
+             n = 1;
 
     for (unsigned i = 0; i < dim_count; i++) {
         if (dims[i] && n > PTX_MAX_VAR_BYTES / dims[i])

@@ -85,7 +85,7 @@ enum weir_err weir_rt_ChooseDevice(int *device, const struct cudaDeviceProp *pro
     return WEIR_OK;
 }
 
-/* --- flags ------------------------------------------------------------------------------------ */
+/* ---- flags ---- */
 
 #define SCHEDULE_MASK 7u
 
@@ -106,7 +106,7 @@ enum weir_err weir_rt_SetDeviceFlags(unsigned int flags)
     return WEIR_OK;
 }
 
-/* --- attributes and properties ---------------------------------------------------------------- */
+/* ---- attributes and properties ---- */
 
 enum weir_err weir_rt_DeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
@@ -172,7 +172,7 @@ enum weir_err weir_rt_DeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr a
     }
 }
 
-/* --- PCI addresses ---------------------------------------------------------------------------- */
+/* ---- PCI addresses ---- */
 
 enum weir_err weir_rt_DeviceGetPCIBusId(char *pciBusId, int len, int device)
 {
@@ -214,7 +214,7 @@ enum weir_err weir_rt_DeviceGetByPCIBusId(int *device, const char *pciBusId)
     return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE, "no device at %s", pciBusId);
 }
 
-/* --- limits and cache ------------------------------------------------------------------------- */
+/* ---- limits and cache ---- */
 
 #define STACK_MAX  (512u << 10) /* bytes a thread may have as local memory on any capability */
 #define PRINTF_MIN 524288u /* smaller ones are rounded up (oracle device_api.printf_after_1000) */
@@ -294,7 +294,7 @@ enum weir_err weir_rt_DeviceGetStreamPriorityRange(int *leastPriority, int *grea
     return WEIR_OK;
 }
 
-/* --- the device as a whole -------------------------------------------------------------------- */
+/* ---- the device as a whole ---- */
 
 /* Waits in a failed context, too: callbacks still run there (oracle hostfunc_after_error). */
 enum weir_err weir_rt_DeviceSynchronize(void)
@@ -322,7 +322,7 @@ enum weir_err weir_rt_DeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMA
     return WEIR_OK;
 }
 
-/* --- peer access ------------------------------------------------------------------------------ */
+/* ---- peer access ---- */
 
 enum weir_err weir_rt_DeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
 {

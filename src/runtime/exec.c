@@ -118,7 +118,7 @@ enum weir_err weir_rt_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void 
     return weir_launch_host_func(s, fn, userData);
 }
 
-/* --- functions -------------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 static enum weir_err find_image(const void *func, struct weir_function **f,
                                 struct weir_context **ctx, struct weir_function_image **image)

@@ -24,7 +24,7 @@ static enum weir_err copy(const struct weir_copy *c, cudaStream_t stream)
     return weir_copy_submit(s, c);
 }
 
-/* --- bytes in a row --------------------------------------------------------------------------- */
+/* ---- bytes in a row ---- */
 
 static struct weir_copy linear(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                                bool async)
@@ -99,7 +99,7 @@ enum weir_err weir_rt_MemcpyPeerAsync(void *dst, int dstDevice, const void *src,
     return copy_peer(dst, dstDevice, src, srcDevice, count, stream, true);
 }
 
-/* --- rectangles ------------------------------------------------------------------------------- */
+/* ---- rectangles ---- */
 
 /* Answers of the hardware (oracle memcpy_2d3d): one row with pitch 0 is allowed, one with too small
  * a pitch is another error than several. */
@@ -150,7 +150,7 @@ enum weir_err weir_rt_Memcpy2DAsync(void *dst, size_t dpitch, const void *src, s
     return copy_2d(dst, dpitch, src, spitch, width, height, kind, stream, true);
 }
 
-/* --- boxes ------------------------------------------------------------------------------------ */
+/* ---- boxes ---- */
 
 static enum weir_err box_side(struct cudaPitchedPtr p, struct cudaPos pos, struct cudaExtent e,
                               void **first, size_t *slice)
@@ -238,7 +238,7 @@ enum weir_err weir_rt_Memcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, c
     return copy_3d_peer(p, stream, true);
 }
 
-/* --- symbols ---------------------------------------------------------------------------------- */
+/* ---- symbols ---- */
 
 static enum weir_err symbol_range(const void *symbol, size_t count, size_t offset, char **first)
 {
@@ -311,7 +311,7 @@ enum weir_err weir_rt_MemcpyFromSymbolAsync(void *dst, const void *symbol, size_
     return copy_from_symbol(dst, symbol, count, offset, kind, stream, true);
 }
 
-/* --- memset ----------------------------------------------------------------------------------- */
+/* ---- memset ---- */
 
 static enum weir_err fill(struct cudaPitchedPtr p, int value, struct cudaExtent e,
                           cudaStream_t stream, bool async)

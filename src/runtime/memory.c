@@ -36,7 +36,7 @@ static enum weir_err alloc(enum weir_mem_kind kind, void **out, size_t bytes, ui
     return weir_mem_alloc(kind, weir_thread.device, bytes, flags, NULL, out);
 }
 
-/* --- device memory ---------------------------------------------------------------------------- */
+/* ---- device memory ---- */
 
 enum weir_err weir_rt_Malloc(void **devPtr, size_t size)
 {
@@ -104,7 +104,7 @@ enum weir_err weir_rt_MemGetInfo(size_t *free, size_t *total)
     return WEIR_OK;
 }
 
-/* --- host memory ------------------------------------------------------------------------------ */
+/* ---- host memory ---- */
 
 enum weir_err weir_rt_HostAlloc(void **pHost, size_t size, unsigned int flags)
 {
@@ -194,7 +194,7 @@ enum weir_err weir_rt_HostGetFlags(unsigned int *pFlags, void *pHost)
     return WEIR_OK;
 }
 
-/* --- managed memory: one address for all, advice has nothing to move -------------------------- */
+/* ---- managed memory: one address for all, advice has nothing to move ---- */
 
 static enum weir_err check_location(struct cudaMemLocation location)
 {
@@ -246,7 +246,7 @@ enum weir_err weir_rt_MemAdvise(const void *devPtr, size_t count, enum cudaMemor
     return check_managed(devPtr, count);
 }
 
-/* --- symbols ---------------------------------------------------------------------------------- */
+/* ---- symbols ---- */
 
 static enum weir_err symbol(const void *host, void **address, size_t *bytes)
 {
@@ -272,7 +272,7 @@ enum weir_err weir_rt_GetSymbolSize(size_t *size, const void *symbol_)
     return symbol(symbol_, &address, size);
 }
 
-/* --- stream-ordered allocation ---------------------------------------------------------------- */
+/* ---- stream-ordered allocation ---- */
 
 enum weir_err weir_rt_MallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
@@ -294,7 +294,7 @@ enum weir_err weir_rt_FreeAsync(void *devPtr, cudaStream_t hStream)
     return devPtr ? weir_pool_free(s, devPtr) : WEIR_OK;
 }
 
-/* --- unified addressing ----------------------------------------------------------------------- */
+/* ---- unified addressing ---- */
 
 #define NO_DEVICE (-2) /* what a pageable address gets (oracle pointer_attributes) */
 

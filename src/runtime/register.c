@@ -77,7 +77,7 @@ char weir_rt_internal_InitModule(void **fatCubinHandle)
     return 1;
 }
 
-/* --- launch configurations -------------------------------------------------------------------- */
+/* ---- launch configurations ---- */
 
 unsigned weir_rt_internal_PushCallConfiguration(dim3 gridDim, dim3 blockDim, size_t sharedMem,
                                                 void *stream)

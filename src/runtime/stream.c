@@ -104,7 +104,7 @@ enum weir_err weir_rt_StreamAddCallback(cudaStream_t stream, cudaStreamCallback_
     return weir_launch_callback(s, stream, invoke_callback, c.object, userData);
 }
 
-/* --- what a stream says about itself ---------------------------------------------------------- */
+/* ---- what a stream says about itself ---- */
 
 enum weir_err weir_rt_StreamGetFlags(cudaStream_t hStream, unsigned int *flags)
 {
@@ -146,7 +146,7 @@ enum weir_err weir_rt_StreamGetDevice(cudaStream_t hStream, int *device)
     return WEIR_OK;
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 enum weir_err weir_rt_StreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                          cudaLaunchAttributeValue *value_out)
@@ -218,7 +218,7 @@ enum weir_err weir_rt_CtxResetPersistingL2Cache(void)
     return WEIR_OK; /* nothing persists in the host's caches by request */
 }
 
-/* --- capture: streams cannot capture yet, so none does ---------------------------------------- */
+/* ---- capture: streams cannot capture yet, so none does ---- */
 
 enum weir_err weir_rt_StreamIsCapturing(cudaStream_t stream,
                                         enum cudaStreamCaptureStatus *pCaptureStatus)
@@ -244,7 +244,7 @@ enum weir_err weir_rt_StreamGetCaptureInfo(cudaStream_t stream,
     return weir_rt_StreamIsCapturing(stream, captureStatus_out);
 }
 
-/* --- managed memory --------------------------------------------------------------------------- */
+/* ---- managed memory ---- */
 
 /* Managed memory is always coherent here, whatever it is attached to: only the arguments are
  * checked. */

@@ -9,7 +9,7 @@
 #include "core/core.h"
 #include "runtime/api.h"
 
-/* --- guards ----------------------------------------------------------------------------------- */
+/* ---- guards ---- */
 
 static enum weir_err refuse_host_func(void)
 {
@@ -85,7 +85,7 @@ static cudaError_t not_supported(const char *name)
     return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name));
 }
 
-/* --- wrappers --------------------------------------------------------------------------------- */
+/* ---- wrappers ---- */
 
 /* The public headers must say the same as the table. */
 #define CHECK_DONE(name, ret, params)                                                              \

@@ -55,7 +55,7 @@ static inline void sleep_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* --- holding a stream ------------------------------------------------------------------------- */
+/* ---- holding a stream ---- */
 
 struct hold {
     _Atomic int release, entered, left;
@@ -89,7 +89,7 @@ static inline void hold_release(struct hold *h)
         sleep_ms(1);
 }
 
-/* --- does a call come back while something is held? ------------------------------------------- */
+/* ---- does a call come back while something is held? ---- */
 
 struct blocking_call {
     cudaError_t (*call)(void *arg);

@@ -70,7 +70,7 @@ static void test_free(void *ctx, void *p)
     free(p);
 }
 
-/* --- messages --- */
+/* ---- messages ---- */
 
 static void take(struct weir_model_out *out)
 {
@@ -149,7 +149,7 @@ static void settle(void)
     }
 }
 
-/* --- comparison --- */
+/* ---- comparison ---- */
 
 static int by_pending(int naive_op)
 {
@@ -258,7 +258,7 @@ static void compare(void)
     }
 }
 
-/* --- calls --- */
+/* ---- calls ---- */
 
 static struct rop *slot(int naive)
 {

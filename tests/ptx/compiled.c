@@ -180,7 +180,8 @@ static void compare_all(const char *ptx, const char *filter)
 static void compare_generated(const char *range)
 {
     char *end;
-    unsigned long first = strtoul(range, &end, 10), last = *end == '-' ? strtoul(end + 1, NULL, 10) : first;
+    unsigned long first = strtoul(range, &end, 10),
+                  last = *end == '-' ? strtoul(end + 1, NULL, 10) : first;
 
     for (unsigned long n = first; n <= last; n++) {
         struct text t = {0};

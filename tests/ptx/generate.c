@@ -1,7 +1,8 @@
-/* Random kernels about memory: addresses that are affine in the lane, wrap around, or leave their space in lanes that are
- * masked off; shared, global, local and generic accesses of all widths; loops, branches and barriers around them.
- * Between two barriers a thread reads one half of shared memory anywhere and writes only its own cells of the other, so
- * results do not depend on any schedule.
+/* Random kernels about memory: addresses that are affine in the lane, wrap around, or leave their
+ * space in lanes that are masked off; shared, global, local and generic accesses of all widths;
+ * loops, branches and barriers around them. Between two barriers a thread reads one half of shared
+ * memory anywhere and writes only its own cells of the other, so results do not depend on any
+ * schedule.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/generate.h"
 
@@ -18,18 +19,22 @@ struct gen {
     bool exits, whole_warps;
 };
 
-static uint32_t pick(struct gen *g, uint32_t n) { return (uint32_t)(rng_next(&g->r) >> 24) % n; }
+static uint32_t pick(struct gen *g, uint32_t n)
+{
+    return (uint32_t)(rng_next(&g->r) >> 24) % n;
+}
 
 #define OUT(...) text_add(g->t, __VA_ARGS__)
 
-/* --- addresses ------------------------------------------------------------------------------------- */
+/* ---- addresses ---- */
 
 /* %i: an index that is often affine in the thread. */
 static void index_text(struct gen *g, unsigned depth)
 {
-    static const char *const start[] = {"lin", "lin", "gid", "gid", "tx", "ty", "lane", "v0", "v3", "uni", "c"};
+    static const char *const start[] = {"lin",  "lin", "gid", "gid", "tx", "ty",
+                                        "lane", "v0",  "v3",  "uni", "c"};
     static const int steps[] = {0, 1, -1, 2, 3, 4, -4, 5, 8, 16, 33, -33};
-    static const uint32_t offsets[] = {1,  0xffffffff, 4,          0xfffffffc, 31, 0xffffffe0,
+    static const uint32_t offsets[] = {1,   0xffffffff, 4,          0xfffffffc, 31, 0xffffffe0,
                                        100, 0xffffff80, 0x7fffffff, 0x80000000, 17, 64};
 
     OUT("mov.u32 %%i, %%%s;\n", start[pick(g, 11)]);
@@ -68,13 +73,15 @@ static void index_text(struct gen *g, unsigned depth)
                 (int32_t)(k & 255) - 20);
             break;
         case 11:
-            OUT("setp.lt.s32 %%q, %%v%u, %u;\nselp.b32 %%i, %%i, %%lin, %%q;\n", pick(g, VALUES), k & 0xff);
+            OUT("setp.lt.s32 %%q, %%v%u, %u;\nselp.b32 %%i, %%i, %%lin, %%q;\n", pick(g, VALUES),
+                k & 0xff);
             break;
         case 12:
             OUT("sub.u32 %%i, %%i, %%tx;\n");
             break;
         default:
-            OUT("setp.lt.u32 %%q, %%lane, %u;\n@%%q add.u32 %%i, %%i, %u;\n", pick(g, 33), pick(g, 6));
+            OUT("setp.lt.u32 %%q, %%lane, %u;\n@%%q add.u32 %%i, %%i, %u;\n", pick(g, 33),
+                pick(g, 6));
             break;
         }
     }
@@ -85,7 +92,8 @@ struct place {
     int offset;
 };
 
-/* The address of element %i - k (of `size` bytes) of the space, in one of the ways that compilers write it. */
+/* The address of element %i - k (of `size` bytes) of the space, in one of the ways that compilers
+ * write it. */
 static struct place address_text(struct gen *g, bool shared, unsigned base, unsigned size, int k)
 {
     struct place p = {shared ? ".shared" : pick(g, 2) ? ".global" : "", "%ad", -k * (int)size};
@@ -108,7 +116,8 @@ static struct place address_text(struct gen *g, bool shared, unsigned base, unsi
     if (shared) {
         bool generic = pick(g, 2);
 
-        OUT("mov.u64 %%b, s;\n%sadd.s64 %%b, %%b, %u;\n", generic ? "cvta.shared.u64 %b, %b;\n" : "", base);
+        OUT("mov.u64 %%b, s;\n%sadd.s64 %%b, %%b, %u;\n",
+            generic ? "cvta.shared.u64 %b, %b;\n" : "", base);
         p.space = generic ? "" : p.space;
     } else {
         OUT("mov.u64 %%b, %%in;\n");
@@ -118,7 +127,8 @@ static struct place address_text(struct gen *g, bool shared, unsigned base, unsi
         OUT("mul.wide.%c32 %%ad, %%i, %u;\nadd.s64 %%ad, %%b, %%ad;\n", s, size);
         break;
     case 1:
-        OUT("cvt.%c64.%c32 %%ad, %%i;\nshl.b64 %%ad, %%ad, %u;\nadd.s64 %%ad, %%ad, %%b;\n", s, s, log);
+        OUT("cvt.%c64.%c32 %%ad, %%i;\nshl.b64 %%ad, %%ad, %u;\nadd.s64 %%ad, %%ad, %%b;\n", s, s,
+            log);
         break;
     case 2:
         OUT("mad.wide.%c32 %%ad, %%i, %u, %%b;\n", s, size);
@@ -134,18 +144,18 @@ static struct place address_text(struct gen *g, bool shared, unsigned base, unsi
     return p;
 }
 
-/* --- accesses -------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 struct shape {
     const char *type, *vec;
     unsigned size, parts;
 };
 
-static const struct shape shapes[] = {{"u8", "", 1, 1},       {"s8", "", 1, 1},       {"u16", "", 2, 1},
-                                      {"s16", "", 2, 1},      {"u32", "", 4, 1},      {"f32", "", 4, 1},
-                                      {"b32", "", 4, 1},      {"u8", ".v4", 4, 4},    {"u16", ".v2", 4, 2},
-                                      {"u64", "", 8, 1},      {"u32", ".v2", 8, 2},   {"f32", ".v2", 8, 2},
-                                      {"u32", ".v4", 16, 4}};
+static const struct shape shapes[] = {
+    {"u8", "", 1, 1},     {"s8", "", 1, 1},  {"u16", "", 2, 1},    {"s16", "", 2, 1},
+    {"u32", "", 4, 1},    {"f32", "", 4, 1}, {"b32", "", 4, 1},    {"u8", ".v4", 4, 4},
+    {"u16", ".v2", 4, 2}, {"u64", "", 8, 1}, {"u32", ".v2", 8, 2}, {"f32", ".v2", 8, 2},
+    {"u32", ".v4", 16, 4}};
 
 static void data_text(struct gen *g, const struct shape *s)
 {
@@ -259,7 +269,8 @@ static void local_text(struct gen *g, unsigned depth)
     unsigned v = pick(g, VALUES);
 
     index_text(g, depth);
-    OUT("and.b32 %%i, %%i, 15;\nmul.wide.u32 %%ad, %%i, 4;\nmov.u64 %%b, l;\n%sadd.s64 %%ad, %%ad, %%b;\n",
+    OUT("and.b32 %%i, %%i, 15;\nmul.wide.u32 %%ad, %%i, 4;\nmov.u64 %%b, l;\n%sadd.s64 %%ad, %%ad, "
+        "%%b;\n",
         generic ? "cvta.local.u64 %b, %b;\n" : "");
     if (pick(g, 2))
         OUT("st%s.u32 [%%ad], %%v%u;\n", generic ? "" : ".local", v);
@@ -270,7 +281,8 @@ static void local_text(struct gen *g, unsigned depth)
 static void count_text(struct gen *g, unsigned depth)
 {
     index_text(g, depth);
-    OUT("and.b32 %%i, %%i, %u;\nshl.b32 %%a, %%i, 2;\nmov.u32 %%a2, s;\nadd.u32 %%a, %%a, %%a2;\n", COUNTS - 1);
+    OUT("and.b32 %%i, %%i, %u;\nshl.b32 %%a, %%i, 2;\nmov.u32 %%a2, s;\nadd.u32 %%a, %%a, %%a2;\n",
+        COUNTS - 1);
     OUT("red.shared.add.u32 [%%a+%u], %%v%u;\n", 2 * HALF, pick(g, VALUES));
 }
 
@@ -297,7 +309,7 @@ static void value_text(struct gen *g, unsigned depth)
     }
 }
 
-/* --- control ----------------------------------------------------------------------------------------- */
+/* ---- control ---- */
 
 static void list_text(struct gen *g, unsigned depth, bool together);
 
@@ -355,7 +367,8 @@ static void loop_text(struct gen *g, unsigned depth, bool together)
         OUT("add.u32 %%n%u, %%uni, %u;\n", inner, pick(g, 3));
     else
         OUT("and.b32 %%n%u, %%v%u, 3;\n", inner, pick(g, VALUES));
-    OUT("mov.u32 %%c%u, 0;\nL%u:\nsetp.ge.u32 %%p, %%c%u, %%n%u;\n@%%p bra L%u;\n", inner, head, inner, inner, end);
+    OUT("mov.u32 %%c%u, 0;\nL%u:\nsetp.ge.u32 %%p, %%c%u, %%n%u;\n@%%p bra L%u;\n", inner, head,
+        inner, inner, end);
     list_text(g, inner, together);
     if (together) { /* two phases: it comes back to the first one's half and owners */
         unsigned stride = g->stride, order = g->order;
@@ -377,18 +390,23 @@ static void warp_text(struct gen *g)
         return;
     switch (pick(g, 4)) {
     case 0:
-        OUT("shfl.sync.%s.b32 %%v%u, %%v%u, %u, 0x1f, -1;\n", pick(g, 2) ? "bfly" : "idx", d, a, pick(g, 32));
+        OUT("shfl.sync.%s.b32 %%v%u, %%v%u, %u, 0x1f, -1;\n", pick(g, 2) ? "bfly" : "idx", d, a,
+            pick(g, 32));
         break;
     case 1:
-        OUT("and.b32 %%i, %%lane, 24;\nshl.b32 %%j, 0xff, %%i;\nshfl.sync.down.b32 %%v%u, %%v%u, %u, 0x181f, %%j;\n",
+        OUT("and.b32 %%i, %%lane, 24;\nshl.b32 %%j, 0xff, %%i;\nshfl.sync.down.b32 %%v%u, %%v%u, "
+            "%u, 0x181f, %%j;\n",
             d, a, pick(g, 8));
         break;
     case 2:
         OUT("setp.lt.s32 %%p, %%v%u, %u;\nand.b32 %%i, %%lane, 16;\nshl.b32 %%j, 0xffff, %%i;\n"
-            "vote.sync.ballot.b32 %%v%u, %%p, %%j;\n", a, pick(g, 1000), d);
+            "vote.sync.ballot.b32 %%v%u, %%p, %%j;\n",
+            a, pick(g, 1000), d);
         break;
     default:
-        OUT("and.b32 %%i, %%v%u, 3;\nmatch.any.sync.b32 %%j, %%i, -1;\nredux.sync.add.s32 %%v%u, %%v%u, %%j;\n", a, d, d);
+        OUT("and.b32 %%i, %%v%u, 3;\nmatch.any.sync.b32 %%j, %%i, -1;\nredux.sync.add.s32 %%v%u, "
+            "%%v%u, %%j;\n",
+            a, d, d);
         break;
     }
 }
@@ -427,54 +445,75 @@ static void list_text(struct gen *g, unsigned depth, bool together)
         statement_text(g, depth, together);
 }
 
-/* --- the kernel ---------------------------------------------------------------------------------------- */
+/* ---- the kernel ---- */
 
 static void head_text(struct gen *g, unsigned threads)
 {
     OUT(".version 8.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry g(.param .u64 out, .param .u64 in, .param .u32 n)\n{\n"
         ".reg .b32 %%tx, %%ty, %%tz, %%lin, %%gid, %%lane, %%uni, %%i, %%j, %%a, %%a2, %%c;\n"
-        ".reg .b32 %%v<%u>, %%x<4>, %%c<%u>, %%n<%u>;\n.reg .f32 %%f<4>;\n.reg .b64 %%in, %%out, %%b, %%ad, %%xd<1>;\n"
+        ".reg .b32 %%v<%u>, %%x<4>, %%c<%u>, %%n<%u>;\n.reg .f32 %%f<4>;\n.reg .b64 %%in, %%out, "
+        "%%b, %%ad, %%xd<1>;\n"
         ".reg .pred %%p, %%q;\n.shared .align 16 .b8 s[%u];\n.local .align 16 .b8 l[64];\n",
         VALUES, DEPTH + 3, DEPTH + 3, 2 * HALF + COUNTS * 4);
-    OUT("mov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%tz, %%tid.z;\nmov.u32 %%lane, %%laneid;\n"
+    OUT("mov.u32 %%tx, %%tid.x;\nmov.u32 %%ty, %%tid.y;\nmov.u32 %%tz, %%tid.z;\nmov.u32 %%lane, "
+        "%%laneid;\n"
         "mov.u32 %%i, %%ntid.y;\nmad.lo.u32 %%lin, %%tz, %%i, %%ty;\nmov.u32 %%i, %%ntid.x;\n"
-        "mad.lo.u32 %%lin, %%lin, %%i, %%tx;\nmov.u32 %%i, %%ctaid.x;\nmad.lo.u32 %%gid, %%i, %u, %%lin;\n",
+        "mad.lo.u32 %%lin, %%lin, %%i, %%tx;\nmov.u32 %%i, %%ctaid.x;\nmad.lo.u32 %%gid, %%i, %u, "
+        "%%lin;\n",
         threads);
     OUT("ld.param.u64 %%in, [in];\nld.param.u64 %%out, [out];\ncvta.to.global.u64 %%in, %%in;\n"
-        "mul.wide.u32 %%ad, %%gid, 32;\nadd.s64 %%out, %%out, %%ad;\nld.global.u32 %%uni, [%%in+4];\n"
-        "and.b32 %%uni, %%uni, 3;\nmov.u32 %%c, 2;\nmul.wide.u32 %%ad, %%gid, 64;\nadd.s64 %%b, %%in, %%ad;\n");
+        "mul.wide.u32 %%ad, %%gid, 32;\nadd.s64 %%out, %%out, %%ad;\nld.global.u32 %%uni, "
+        "[%%in+4];\n"
+        "and.b32 %%uni, %%uni, 3;\nmov.u32 %%c, 2;\nmul.wide.u32 %%ad, %%gid, 64;\nadd.s64 %%b, "
+        "%%in, %%ad;\n");
     for (unsigned k = 0; k < VALUES; k++)
         OUT("ld.global.u32 %%v%u, [%%b+%u];\n", k, 4 * k);
     for (unsigned k = 0; k < DEPTH + 3; k++)
         OUT("mov.u32 %%c%u, %u;\n", k, k);
     /* every thread sets its cells, and those of owners that do not exist */
-    OUT("mov.u32 %%i, %%lin;\nmov.u32 %%j, %%ntid.x;\nmov.u32 %%x0, %%ntid.y;\nmul.lo.u32 %%j, %%j, %%x0;\n"
-        "mov.u32 %%x0, %%ntid.z;\nmul.lo.u32 %%j, %%j, %%x0;\nSET:\nmul.lo.u32 %%a, %%i, 8;\nmov.u32 %%a2, s;\n"
-        "add.u32 %%a, %%a, %%a2;\nst.shared.v2.u32 [%%a], {%%i, %%v1};\nst.shared.v2.u32 [%%a+%u], {%%v2, %%i};\n"
-        "add.u32 %%i, %%i, %%j;\nsetp.lt.u32 %%p, %%i, %u;\n@%%p bra SET;\n", HALF, OWNERS);
-    OUT("setp.lt.u32 %%p, %%lin, 4;\nshl.b32 %%a, %%lin, 4;\nadd.u32 %%a, %%a, %%a2;\nmov.u32 %%x0, 0;\n"
-        "@%%p st.shared.v4.u32 [%%a+%u], {%%x0, %%x0, %%x0, %%x0};\n", 2 * HALF);
-    OUT("mov.u32 %%i, 0;\nCLEAR:\nmul.wide.u32 %%ad, %%i, 4;\nmov.u64 %%b, l;\nadd.s64 %%ad, %%ad, %%b;\n"
-        "st.local.u32 [%%ad], %%i;\nadd.u32 %%i, %%i, 1;\nsetp.lt.u32 %%p, %%i, 16;\n@%%p bra CLEAR;\nbar.sync 0;\n");
+    OUT("mov.u32 %%i, %%lin;\nmov.u32 %%j, %%ntid.x;\nmov.u32 %%x0, %%ntid.y;\nmul.lo.u32 %%j, "
+        "%%j, %%x0;\n"
+        "mov.u32 %%x0, %%ntid.z;\nmul.lo.u32 %%j, %%j, %%x0;\nSET:\nmul.lo.u32 %%a, %%i, "
+        "8;\nmov.u32 %%a2, s;\n"
+        "add.u32 %%a, %%a, %%a2;\nst.shared.v2.u32 [%%a], {%%i, %%v1};\nst.shared.v2.u32 [%%a+%u], "
+        "{%%v2, %%i};\n"
+        "add.u32 %%i, %%i, %%j;\nsetp.lt.u32 %%p, %%i, %u;\n@%%p bra SET;\n",
+        HALF, OWNERS);
+    OUT("setp.lt.u32 %%p, %%lin, 4;\nshl.b32 %%a, %%lin, 4;\nadd.u32 %%a, %%a, %%a2;\nmov.u32 "
+        "%%x0, 0;\n"
+        "@%%p st.shared.v4.u32 [%%a+%u], {%%x0, %%x0, %%x0, %%x0};\n",
+        2 * HALF);
+    OUT("mov.u32 %%i, 0;\nCLEAR:\nmul.wide.u32 %%ad, %%i, 4;\nmov.u64 %%b, l;\nadd.s64 %%ad, %%ad, "
+        "%%b;\n"
+        "st.local.u32 [%%ad], %%i;\nadd.u32 %%i, %%i, 1;\nsetp.lt.u32 %%p, %%i, 16;\n@%%p bra "
+        "CLEAR;\nbar.sync 0;\n");
 }
 
 static void tail_text(struct gen *g)
 {
     OUT("END:\n");
     if (!g->exits)
-        OUT("bar.sync 0;\nand.b32 %%i, %%lin, %u;\nshl.b32 %%i, %%i, 2;\nmov.u32 %%a, s;\nadd.u32 %%a, %%a, %%i;\n"
-            "ld.shared.u32 %%x0, [%%a+%u];\nxor.b32 %%v0, %%v0, %%x0;\n", COUNTS - 1, 2 * HALF);
+        OUT("bar.sync 0;\nand.b32 %%i, %%lin, %u;\nshl.b32 %%i, %%i, 2;\nmov.u32 %%a, s;\nadd.u32 "
+            "%%a, %%a, %%i;\n"
+            "ld.shared.u32 %%x0, [%%a+%u];\nxor.b32 %%v0, %%v0, %%x0;\n",
+            COUNTS - 1, 2 * HALF);
     for (unsigned k = 1; k < VALUES; k++)
         OUT("mad.lo.u32 %%v0, %%v0, 31, %%v%u;\n", k);
     OUT("st.global.u32 [%%out+28], %%v0;\nret;\n}\n");
 }
 
-void generate_kernel(uint64_t seed, unsigned threads, unsigned in_words, struct text *t, struct dims *block)
+void generate_kernel(uint64_t seed, unsigned threads, unsigned in_words, struct text *t,
+                     struct dims *block)
 {
-    static const struct dims blocks[] = {{128, 1, 1}, {16, 8, 1}, {32, 4, 1}, {96, 1, 1}, {33, 3, 1}, {8, 4, 4},
-                                         {7, 5, 1},   {1, 64, 1}, {100, 1, 1}, {64, 1, 2}};
-    struct gen gen = {.t = t, .r = {seed * 0x9e3779b97f4a7c15u + 1}, .in_words = in_words, .stride = 4}, *g = &gen;
+    static const struct dims blocks[] = {{128, 1, 1}, {16, 8, 1}, {32, 4, 1}, {96, 1, 1},
+                                         {33, 3, 1},  {8, 4, 4},  {7, 5, 1},  {1, 64, 1},
+                                         {100, 1, 1}, {64, 1, 2}};
+    struct gen gen = {.t = t,
+                      .r = {seed * 0x9e3779b97f4a7c15u + 1},
+                      .in_words = in_words,
+                      .stride = 4},
+               *g = &gen;
 
     for (int k = 0; k < 4; k++)
         rng_next(&g->r);

@@ -246,7 +246,8 @@ static enum outcome compile(struct program *p, const struct launch *l, const str
     uint32_t shape[3] = {l->block.x, l->block.y, l->block.z};
     struct weir_jit_request request = {
         .kernel = f, .tier = p->target == TARGET_QUICK ? WEIR_JIT_QUICK : WEIR_JIT_BEST};
-    const char *least = getenv("WEIR_PTX_LEAST_CPU"); /* code for the least processor that is supported */
+    const char *least =
+        getenv("WEIR_PTX_LEAST_CPU"); /* code for the least processor that is supported */
     struct weir_jit_result result = {0};
     struct code *c;
     enum weir_err err;

@@ -510,7 +510,8 @@ static uint64_t sign_operation(const struct weir_ptx_inst *i, enum weir_ptx_type
     uint64_t a = i->ftz ? interp_float_flush(v[0], type) : v[0],
              top = (uint64_t)1 << (f.mant + f.exp);
 
-    /* halves are made canonical, the others' NaNs only lose or change their sign (seen on an H200) */
+    /* halves are made canonical, the others' NaNs only lose or change their sign (seen on an H200)
+     */
     if (i->opcode != WEIR_PTX_OP_copysign && format_bits(f) == 16 && interp_float_is_nan(a, type))
         return interp_float_canonical(a, type);
     switch (i->opcode) {

@@ -11,35 +11,39 @@
 
 #include "unit/codegen_lower_harness.h"
 
-#define HEAD                                                                                                 \
-    ".version 7.5\n.target sm_75\n.address_size 64\n"                                                        \
-    ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)\n{\n"                             \
-    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %d<32>;\n"                                                \
-    "ld.param.u64 %d1,[pin]; ld.param.u64 %d2,[pout]; ld.param.u32 %r1,[pn];\n"                             \
+#define HEAD                                                                                       \
+    ".version 7.5\n.target sm_75\n.address_size 64\n"                                              \
+    ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u32 pn)\n{\n"                    \
+    ".reg .pred %p<8>; .reg .b32 %r<32>; .reg .b64 %d<32>;\n"                                      \
+    "ld.param.u64 %d1,[pin]; ld.param.u64 %d2,[pout]; ld.param.u32 %r1,[pn];\n"                    \
     "mov.u32 %r2,%tid.x; mul.wide.u32 %d3,%r2,4; add.u64 %d4,%d2,%d3;\n"
 
 /* in[tid - 1] with an unsigned index that wraps in lane 0, which does not load */
-static const char before[] = HEAD "sub.u32 %r3,%r2,1; mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0;\n"
-                                  "setp.eq.u32 %p1,%r2,0; @%p1 bra OUT; ld.global.u32 %r4,[%d6];\n"
-                                  "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
+static const char before[] =
+    HEAD "sub.u32 %r3,%r2,1; mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0;\n"
+         "setp.eq.u32 %p1,%r2,0; @%p1 bra OUT; ld.global.u32 %r4,[%d6];\n"
+         "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
 
 /* the same index in a pointer that a loop moves on */
-static const char walk[] = HEAD "sub.u32 %r3,%r2,1; mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0;\n"
-                                "setp.eq.u32 %p1,%r2,0; @%p1 bra OUT; mov.u32 %r5,0;\n"
-                                "LOOP: ld.global.u32 %r6,[%d6]; add.u32 %r4,%r4,%r6; add.u64 %d6,%d6,512;\n"
-                                "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,%r1; @%p2 bra LOOP;\n"
-                                "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
+static const char walk[] =
+    HEAD "sub.u32 %r3,%r2,1; mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0;\n"
+         "setp.eq.u32 %p1,%r2,0; @%p1 bra OUT; mov.u32 %r5,0;\n"
+         "LOOP: ld.global.u32 %r6,[%d6]; add.u32 %r4,%r4,%r6; add.u64 %d6,%d6,512;\n"
+         "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,%r1; @%p2 bra LOOP;\n"
+         "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
 
 /* an index clamped at both ends */
-static const char clamped[] = HEAD "sub.s32 %r3,%r2,5; max.s32 %r3,%r3,0; min.s32 %r3,%r3,%r1;\n"
-                                   "mul.wide.s32 %d5,%r3,4; add.s64 %d6,%d1,%d5; ld.global.u32 %r4,[%d6+4];\n"
-                                   "st.global.u32 [%d4],%r4; ret;\n}\n";
+static const char clamped[] =
+    HEAD "sub.s32 %r3,%r2,5; max.s32 %r3,%r3,0; min.s32 %r3,%r3,%r1;\n"
+         "mul.wide.s32 %d5,%r3,4; add.s64 %d6,%d1,%d5; ld.global.u32 %r4,[%d6+4];\n"
+         "st.global.u32 [%d4],%r4; ret;\n}\n";
 
 /* lane 40 waits for lane 7 through memory */
-static const char waits[] = HEAD "setp.eq.u32 %p1,%r2,7; @%p1 bra GIVE; setp.ne.u32 %p2,%r2,40; @%p2 bra OUT;\n"
-                                 "LOOP: ld.volatile.global.u32 %r4,[%d2+1024]; setp.eq.u32 %p3,%r4,0; @%p3 bra LOOP;\n"
-                                 "st.global.u32 [%d4],%r4; bra OUT;\n"
-                                 "GIVE: mov.u32 %r5,9; st.volatile.global.u32 [%d2+1024],%r5; OUT: ret;\n}\n";
+static const char waits[] =
+    HEAD "setp.eq.u32 %p1,%r2,7; @%p1 bra GIVE; setp.ne.u32 %p2,%r2,40; @%p2 bra OUT;\n"
+         "LOOP: ld.volatile.global.u32 %r4,[%d2+1024]; setp.eq.u32 %p3,%r4,0; @%p3 bra LOOP;\n"
+         "st.global.u32 [%d4],%r4; bra OUT;\n"
+         "GIVE: mov.u32 %r5,9; st.volatile.global.u32 [%d2+1024],%r5; OUT: ret;\n}\n";
 
 struct params {
     const uint32_t *in;
@@ -156,8 +160,8 @@ static void test_outside_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index_that_wraps), cmocka_unit_test(test_pointer_that_walks),
-        cmocka_unit_test(test_clamped_index),    cmocka_unit_test(test_lanes_that_wait),
+        cmocka_unit_test(test_index_that_wraps),    cmocka_unit_test(test_pointer_that_walks),
+        cmocka_unit_test(test_clamped_index),       cmocka_unit_test(test_lanes_that_wait),
         cmocka_unit_test(test_outside_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ double harness_now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* --- services ------------------------------------------------------------------------------------------------------- */
+/* ---- services ---- */
 
 struct escape {
     jmp_buf out;
@@ -52,7 +52,8 @@ static WEIR_NORETURN void fail(struct weir_block *b, uint32_t err, uint32_t line
     abort();
 }
 
-static void print(struct weir_block *b, uint32_t mask, const uint64_t *formats, const uint64_t *args, int32_t *results)
+static void print(struct weir_block *b, uint32_t mask, const uint64_t *formats,
+                  const uint64_t *args, int32_t *results)
 {
     (void)b;
     for (int k = 0; k < 32; k++)
@@ -62,7 +63,8 @@ static void print(struct weir_block *b, uint32_t mask, const uint64_t *formats, 
         }
 }
 
-static void dev_malloc(struct weir_block *b, uint32_t mask, const uint64_t *bytes, uint64_t *results)
+static void dev_malloc(struct weir_block *b, uint32_t mask, const uint64_t *bytes,
+                       uint64_t *results)
 {
     (void)b;
     (void)bytes;
@@ -78,8 +80,9 @@ static void dev_free(struct weir_block *b, uint32_t mask, const uint64_t *ptrs)
     (void)ptrs;
 }
 
-static WEIR_NORETURN void assert_fail(struct weir_block *b, uint32_t mask, const uint64_t *message, const uint64_t *file,
-                                      const uint32_t *line, const uint64_t *function)
+static WEIR_NORETURN void assert_fail(struct weir_block *b, uint32_t mask, const uint64_t *message,
+                                      const uint64_t *file, const uint32_t *line,
+                                      const uint64_t *function)
 {
     (void)mask;
     (void)message;
@@ -102,11 +105,16 @@ static void sleep_some(struct weir_block *b, uint32_t ns)
     (void)ns;
 }
 
-static const struct weir_kernel_services services = {
-    .check_address = check_address, .fail = fail, .vprintf = print, .malloc = dev_malloc, .free = dev_free,
-    .assert_fail = assert_fail, .globaltimer = timer, .nanosleep = sleep_some};
+static const struct weir_kernel_services services = {.check_address = check_address,
+                                                     .fail = fail,
+                                                     .vprintf = print,
+                                                     .malloc = dev_malloc,
+                                                     .free = dev_free,
+                                                     .assert_fail = assert_fail,
+                                                     .globaltimer = timer,
+                                                     .nanosleep = sleep_some};
 
-/* --- modules ----------------------------------------------------------------------------------------------------------- */
+/* ---- modules ---- */
 
 void *harness_alloc(struct harness *h, size_t bytes)
 {
@@ -133,7 +141,8 @@ static bool place_variables(struct harness *h)
         const struct weir_ptx_var *v = h->module->vars[k];
         for (size_t r = 0; r < v->reloc_count; r++) {
             const struct weir_ptx_reloc *x = &v->relocs[r];
-            uint64_t a = x->var ? (uint64_t)(uintptr_t)h->variables[x->var->index] + (uint64_t)x->addend : 0;
+            uint64_t a =
+                x->var ? (uint64_t)(uintptr_t)h->variables[x->var->index] + (uint64_t)x->addend : 0;
             memcpy((char *)h->variables[k] + x->offset, &a, x->bytes);
         }
     }
@@ -144,7 +153,8 @@ bool harness_start(struct harness *h, size_t window_bytes, const char *ptx, size
 {
     struct weir_ptx_error e = {0};
     h->window_bytes = window_bytes;
-    h->window = mmap(NULL, window_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    h->window = mmap(NULL, window_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h->window == MAP_FAILED)
         return false;
     if (!h->threads)
@@ -164,7 +174,8 @@ void harness_stop(struct harness *h)
     h->module = NULL;
 }
 
-bool harness_compile(struct harness *h, const char *name, const uint32_t block[3], struct harness_kernel *k)
+bool harness_compile(struct harness *h, const char *name, const uint32_t block[3],
+                     struct harness_kernel *k)
 {
     memset(k, 0, sizeof *k);
     k->f = weir_ptx_find_function(h->module, name);
@@ -173,8 +184,11 @@ bool harness_compile(struct harness *h, const char *name, const uint32_t block[3
         return false;
     }
     memcpy(k->block, block, sizeof k->block);
-    struct weir_jit_request q = {.kernel = k->f, .block = {block[0], block[1], block[2]}, .tier = h->tier,
-                                 .cpu = h->cpu, .features = h->features};
+    struct weir_jit_request q = {.kernel = k->f,
+                                 .block = {block[0], block[1], block[2]},
+                                 .tier = h->tier,
+                                 .cpu = h->cpu,
+                                 .features = h->features};
     double t = harness_now_ms();
     enum weir_err e = weir_jit_entry()->compile(&q, &k->result);
     h->compile_ms = harness_now_ms() - t;
@@ -208,7 +222,7 @@ void harness_free_kernel(struct harness_kernel *k)
     weir_jit_entry()->release(&k->result);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 struct job {
     struct harness *h;
@@ -254,7 +268,8 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct job *j = w->j;
-    struct weir_block b = {.launch = &j->launch, .shared_bytes = (uint32_t)j->shared, .smid = (uint32_t)w->id};
+    struct weir_block b = {
+        .launch = &j->launch, .shared_bytes = (uint32_t)j->shared, .smid = (uint32_t)w->id};
     b.shared = j->area[w->id];
     b.state = b.shared + WEIR_ALIGN_UP(j->shared, (size_t)4096);
     b.local = b.state + WEIR_ALIGN_UP(j->state + 64, (size_t)4096);
@@ -275,8 +290,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-bool harness_run(struct harness *h, struct harness_kernel *k, const uint32_t grid[3], uint32_t dynamic_shared,
-                 const void *params, size_t param_bytes)
+bool harness_run(struct harness *h, struct harness_kernel *k, const uint32_t grid[3],
+                 uint32_t dynamic_shared, const void *params, size_t param_bytes)
 {
     struct job j = {.h = h, .k = k, .blocks = grid[0] * grid[1] * grid[2]};
     const struct weir_jit_meta *m = &k->result.meta;
@@ -297,12 +312,14 @@ bool harness_run(struct harness *h, struct harness_kernel *k, const uint32_t gri
                                     .sm_count = (uint32_t)h->threads};
     j.shared = m->static_shared_bytes + dynamic_shared + (dynamic_shared ? 16 : 0);
     j.state = m->state_bytes;
-    j.local = (size_t)m->local_bytes_per_thread * WEIR_ALIGN_UP(k->block[0] * k->block[1] * k->block[2], 32u);
+    j.local = (size_t)m->local_bytes_per_thread *
+              WEIR_ALIGN_UP(k->block[0] * k->block[1] * k->block[2], 32u);
     pthread_t t[16];
     struct worker w[16];
     for (int n = 0; n < h->threads; n++) {
-        j.area[n] = harness_alloc(h, WEIR_ALIGN_UP(j.shared, (size_t)4096) + WEIR_ALIGN_UP(j.state + 64, (size_t)4096) +
-                                         j.local + 4096);
+        j.area[n] =
+            harness_alloc(h, WEIR_ALIGN_UP(j.shared, (size_t)4096) +
+                                 WEIR_ALIGN_UP(j.state + 64, (size_t)4096) + j.local + 4096);
         if (!j.area[n])
             return false;
         w[n] = (struct worker){&j, n};
@@ -319,13 +336,15 @@ bool harness_run(struct harness *h, struct harness_kernel *k, const uint32_t gri
     return !j.failed;
 }
 
-bool harness_launch(struct harness *h, const char *name, const uint32_t grid[3], const uint32_t block[3],
-                    uint32_t dynamic_shared, const void *params, size_t param_bytes)
+bool harness_launch(struct harness *h, const char *name, const uint32_t grid[3],
+                    const uint32_t block[3], uint32_t dynamic_shared, const void *params,
+                    size_t param_bytes)
 {
     struct harness_kernel k;
     bool ok = harness_compile(h, name, block, &k);
     if (ok && !harness_run(h, &k, grid, dynamic_shared, params, param_bytes)) {
-        snprintf(h->message, sizeof h->message, "%s: error %u at line %u", name, h->error, h->error_line);
+        snprintf(h->message, sizeof h->message, "%s: error %u at line %u", name, h->error,
+                 h->error_line);
         ok = false;
     }
     harness_free_kernel(&k);

@@ -1,5 +1,5 @@
-/* Runs kernels without the engines: PTX text -> compiler -> object loader -> blocks called one after the other on a few
- * threads. Memory that kernels may touch comes from one small window.
+/* Runs kernels without the engines: PTX text -> compiler -> object loader -> blocks called one
+ * after the other on a few threads. Memory that kernels may touch comes from one small window.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_TESTS_CODEGEN_LOWER_HARNESS_H
 #define WEIR_TESTS_CODEGEN_LOWER_HARNESS_H
@@ -20,7 +20,7 @@ struct harness {
     void *variables[256]; /* by index in module->vars */
     enum weir_jit_tier tier;
     const char *cpu, *features;
-    int threads;          /* that run blocks */
+    int threads; /* that run blocks */
     char message[512];
     /* of the last launch */
     double compile_ms, run_ms;
@@ -43,14 +43,16 @@ bool harness_start(struct harness *h, size_t window_bytes, const char *ptx, size
 void harness_stop(struct harness *h);
 /* From the window, 256-byte aligned; zeroed. */
 void *harness_alloc(struct harness *h, size_t bytes);
-bool harness_compile(struct harness *h, const char *name, const uint32_t block[3], struct harness_kernel *k);
+bool harness_compile(struct harness *h, const char *name, const uint32_t block[3],
+                     struct harness_kernel *k);
 void harness_free_kernel(struct harness_kernel *k);
 /* Runs all blocks; false when a block failed (h->error ...). */
-bool harness_run(struct harness *h, struct harness_kernel *k, const uint32_t grid[3], uint32_t dynamic_shared,
-                 const void *params, size_t param_bytes);
+bool harness_run(struct harness *h, struct harness_kernel *k, const uint32_t grid[3],
+                 uint32_t dynamic_shared, const void *params, size_t param_bytes);
 /* Compile and run. */
-bool harness_launch(struct harness *h, const char *name, const uint32_t grid[3], const uint32_t block[3],
-                    uint32_t dynamic_shared, const void *params, size_t param_bytes);
+bool harness_launch(struct harness *h, const char *name, const uint32_t grid[3],
+                    const uint32_t block[3], uint32_t dynamic_shared, const void *params,
+                    size_t param_bytes);
 double harness_now_ms(void);
 
 #endif

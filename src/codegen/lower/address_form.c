@@ -1,5 +1,6 @@
-/* Addresses for the slow path. Most are base + scale * extend(index + more), with one vector of 32-bit indices: the slow
- * path works the addresses out itself from these, which is far less code than 64-bit vectors.
+/* Addresses for the slow path. Most are base + scale * extend(index + more), with one vector of
+ * 32-bit indices: the slow path works the addresses out itself from these, which is far less code
+ * than 64-bit vectors.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
 
@@ -67,7 +68,8 @@ static bool wide_form(struct low *l, const struct low_inst *i, struct low_form *
         return false;
     struct low_fact c = low_operand_fact(l, i, &p->operands[2], WEIR_PTX_U32);
     int32_t v = varying_operand(l, i, 1, false, WEIR_PTX_U32, NULL);
-    if (!c.is_const || v < 0 || (mad && varying_operand(l, i, 3, false, WEIR_PTX_U64, &f->base) != -1))
+    if (!c.is_const || v < 0 ||
+        (mad && varying_operand(l, i, 3, false, WEIR_PTX_U64, &f->base) != -1))
         return false;
     f->sign = weir_ptx_type_is_signed(p->type[0]);
     f->scale = f->sign ? (int32_t)c.value : (int64_t)(uint32_t)c.value;
@@ -92,7 +94,8 @@ bool low_address_form(struct low *l, const struct low_address *a, struct low_for
             return wide_form(l, i, f);
         case WEIR_PTX_OP_cvt:
             f->sign = weir_ptx_type_is_signed(p->type[1]);
-            return weir_ptx_type_bits(p->type[1]) == 32 && p->operands[1].kind == WEIR_PTX_OPERAND_REG &&
+            return weir_ptx_type_bits(p->type[1]) == 32 &&
+                   p->operands[1].kind == WEIR_PTX_OPERAND_REG &&
                    index_form(l, low_reg_of(l, i, p->operands[1].reg), f);
         case WEIR_PTX_OP_add:
         case WEIR_PTX_OP_sub:

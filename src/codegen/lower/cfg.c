@@ -1,15 +1,16 @@
 /* The order in which blocks run, and where lanes may wait meanwhile.
  *
- * Blocks are put in an order in which each loop is one contiguous run and every other edge goes forward. A warp always
- * runs the first block of that order in which lanes wait. From this follows which blocks can hold waiting lanes while
- * another runs (low_block.wait), and from that: which writes must keep the old value of other lanes, which registers can
- * be one scalar for the warp, and which blocks run with all lanes that are left.
+ * Blocks are put in an order in which each loop is one contiguous run and every other edge goes
+ * forward. A warp always runs the first block of that order in which lanes wait. From this follows
+ * which blocks can hold waiting lanes while another runs (low_block.wait), and from that: which
+ * writes must keep the old value of other lanes, which registers can be one scalar for the warp,
+ * and which blocks run with all lanes that are left.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "codegen/lower/lower.h"
 
-/* --- order --------------------------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 struct order {
     struct low *l;
@@ -17,7 +18,7 @@ struct order {
     uint32_t *rpo, *rpo_at; /* plain reverse post-order: first numbering */
     uint32_t rpo_count;
     int32_t *idom;
-    int32_t *loop;          /* innermost loop of a block (old numbering) */
+    int32_t *loop; /* innermost loop of a block (old numbering) */
     uint32_t *out, out_count;
     uint8_t *mark;
 };
@@ -177,7 +178,8 @@ static void find_loops(struct order *o)
     }
 }
 
-/* The child of loop `parent` (or -1: the kernel) that holds block b, or -1 when b stands in it directly. */
+/* The child of loop `parent` (or -1: the kernel) that holds block b, or -1 when b stands in it
+ * directly. */
 static int32_t child_loop(const struct order *o, uint32_t b, int32_t parent)
 {
     int32_t at = o->loop[b], child = -1;
@@ -193,8 +195,10 @@ static bool in_loop(const struct order *o, uint32_t b, int32_t loop)
     return loop < 0 || low_bit(o->l->loops.items[loop].blocks, b);
 }
 
-/* Appends, in reverse, the items of `loop` reachable from block b: depth-first, inner loops as one item. */
-static void visit_item(struct order *o, int32_t loop, uint32_t b, uint32_t *list, uint32_t *count, uint32_t depth)
+/* Appends, in reverse, the items of `loop` reachable from block b: depth-first, inner loops as one
+ * item. */
+static void visit_item(struct order *o, int32_t loop, uint32_t b, uint32_t *list, uint32_t *count,
+                       uint32_t depth)
 {
     struct low *l = o->l;
     int32_t child = child_loop(o, b, loop);
@@ -299,7 +303,7 @@ void low_cfg_order(struct low *l)
     l->block_words = l->blocks.count / 64 + 1;
 }
 
-/* --- waiting lanes --------------------------------------------------------------------------------------------------- */
+/* ---- waiting lanes ---- */
 
 static bool sends_part(const struct low_block *b)
 {

@@ -1,4 +1,5 @@
-/* Which instructions the compiler knows, before any work is done: by opcode, and by form where only some are there.
+/* Which instructions the compiler knows, before any work is done: by opcode, and by form where only
+ * some are there.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
@@ -6,27 +7,40 @@
 #include "codegen/lower/lower.h"
 
 static const uint16_t known[] = {
-    WEIR_PTX_OP_abs, WEIR_PTX_OP_activemask, WEIR_PTX_OP_add, WEIR_PTX_OP_addc, WEIR_PTX_OP_and,
-    WEIR_PTX_OP_applypriority, WEIR_PTX_OP_atom, WEIR_PTX_OP_bar, WEIR_PTX_OP_barrier, WEIR_PTX_OP_bfe,
-    WEIR_PTX_OP_bfi, WEIR_PTX_OP_bfind, WEIR_PTX_OP_bmsk, WEIR_PTX_OP_bra, WEIR_PTX_OP_brev, WEIR_PTX_OP_brx,
-    WEIR_PTX_OP_call, WEIR_PTX_OP_clz, WEIR_PTX_OP_cnot, WEIR_PTX_OP_copysign, WEIR_PTX_OP_cos,
-    WEIR_PTX_OP_cp, WEIR_PTX_OP_cvt, WEIR_PTX_OP_cvta, WEIR_PTX_OP_discard, WEIR_PTX_OP_div, WEIR_PTX_OP_dp2a, WEIR_PTX_OP_dp4a,
-    WEIR_PTX_OP_elect, WEIR_PTX_OP_ex2, WEIR_PTX_OP_exit, WEIR_PTX_OP_fence, WEIR_PTX_OP_fma, WEIR_PTX_OP_isspacep,
-    WEIR_PTX_OP_ld, WEIR_PTX_OP_ldu, WEIR_PTX_OP_lg2, WEIR_PTX_OP_lop3, WEIR_PTX_OP_mad, WEIR_PTX_OP_mad24,
-    WEIR_PTX_OP_madc, WEIR_PTX_OP_match, WEIR_PTX_OP_max, WEIR_PTX_OP_membar, WEIR_PTX_OP_min, WEIR_PTX_OP_mov,
-    WEIR_PTX_OP_mul, WEIR_PTX_OP_mul24, WEIR_PTX_OP_nanosleep, WEIR_PTX_OP_neg, WEIR_PTX_OP_not, WEIR_PTX_OP_or,
-    WEIR_PTX_OP_pmevent, WEIR_PTX_OP_popc, WEIR_PTX_OP_prefetch, WEIR_PTX_OP_prefetchu, WEIR_PTX_OP_prmt,
-    WEIR_PTX_OP_rcp, WEIR_PTX_OP_red, WEIR_PTX_OP_redux, WEIR_PTX_OP_rem, WEIR_PTX_OP_ret, WEIR_PTX_OP_rsqrt,
-    WEIR_PTX_OP_sad, WEIR_PTX_OP_selp, WEIR_PTX_OP_set, WEIR_PTX_OP_setmaxnreg, WEIR_PTX_OP_setp, WEIR_PTX_OP_shf,
-    WEIR_PTX_OP_shfl, WEIR_PTX_OP_shl, WEIR_PTX_OP_shr, WEIR_PTX_OP_sin, WEIR_PTX_OP_slct, WEIR_PTX_OP_sqrt,
-    WEIR_PTX_OP_st, WEIR_PTX_OP_sub, WEIR_PTX_OP_subc, WEIR_PTX_OP_szext, WEIR_PTX_OP_tanh, WEIR_PTX_OP_testp, WEIR_PTX_OP_trap,
-    WEIR_PTX_OP_vote, WEIR_PTX_OP_xor,
+    WEIR_PTX_OP_abs,        WEIR_PTX_OP_activemask, WEIR_PTX_OP_add,
+    WEIR_PTX_OP_addc,       WEIR_PTX_OP_and,        WEIR_PTX_OP_applypriority,
+    WEIR_PTX_OP_atom,       WEIR_PTX_OP_bar,        WEIR_PTX_OP_barrier,
+    WEIR_PTX_OP_bfe,        WEIR_PTX_OP_bfi,        WEIR_PTX_OP_bfind,
+    WEIR_PTX_OP_bmsk,       WEIR_PTX_OP_bra,        WEIR_PTX_OP_brev,
+    WEIR_PTX_OP_brx,        WEIR_PTX_OP_call,       WEIR_PTX_OP_clz,
+    WEIR_PTX_OP_cnot,       WEIR_PTX_OP_copysign,   WEIR_PTX_OP_cos,
+    WEIR_PTX_OP_cp,         WEIR_PTX_OP_cvt,        WEIR_PTX_OP_cvta,
+    WEIR_PTX_OP_discard,    WEIR_PTX_OP_div,        WEIR_PTX_OP_dp2a,
+    WEIR_PTX_OP_dp4a,       WEIR_PTX_OP_elect,      WEIR_PTX_OP_ex2,
+    WEIR_PTX_OP_exit,       WEIR_PTX_OP_fence,      WEIR_PTX_OP_fma,
+    WEIR_PTX_OP_isspacep,   WEIR_PTX_OP_ld,         WEIR_PTX_OP_ldu,
+    WEIR_PTX_OP_lg2,        WEIR_PTX_OP_lop3,       WEIR_PTX_OP_mad,
+    WEIR_PTX_OP_mad24,      WEIR_PTX_OP_madc,       WEIR_PTX_OP_match,
+    WEIR_PTX_OP_max,        WEIR_PTX_OP_membar,     WEIR_PTX_OP_min,
+    WEIR_PTX_OP_mov,        WEIR_PTX_OP_mul,        WEIR_PTX_OP_mul24,
+    WEIR_PTX_OP_nanosleep,  WEIR_PTX_OP_neg,        WEIR_PTX_OP_not,
+    WEIR_PTX_OP_or,         WEIR_PTX_OP_pmevent,    WEIR_PTX_OP_popc,
+    WEIR_PTX_OP_prefetch,   WEIR_PTX_OP_prefetchu,  WEIR_PTX_OP_prmt,
+    WEIR_PTX_OP_rcp,        WEIR_PTX_OP_red,        WEIR_PTX_OP_redux,
+    WEIR_PTX_OP_rem,        WEIR_PTX_OP_ret,        WEIR_PTX_OP_rsqrt,
+    WEIR_PTX_OP_sad,        WEIR_PTX_OP_selp,       WEIR_PTX_OP_set,
+    WEIR_PTX_OP_setmaxnreg, WEIR_PTX_OP_setp,       WEIR_PTX_OP_shf,
+    WEIR_PTX_OP_shfl,       WEIR_PTX_OP_shl,        WEIR_PTX_OP_shr,
+    WEIR_PTX_OP_sin,        WEIR_PTX_OP_slct,       WEIR_PTX_OP_sqrt,
+    WEIR_PTX_OP_st,         WEIR_PTX_OP_sub,        WEIR_PTX_OP_subc,
+    WEIR_PTX_OP_szext,      WEIR_PTX_OP_tanh,       WEIR_PTX_OP_testp,
+    WEIR_PTX_OP_trap,       WEIR_PTX_OP_vote,       WEIR_PTX_OP_xor,
 };
 
 static bool is_math(uint16_t op)
 {
-    return op == WEIR_PTX_OP_sin || op == WEIR_PTX_OP_cos || op == WEIR_PTX_OP_ex2 || op == WEIR_PTX_OP_lg2 ||
-           op == WEIR_PTX_OP_tanh;
+    return op == WEIR_PTX_OP_sin || op == WEIR_PTX_OP_cos || op == WEIR_PTX_OP_ex2 ||
+           op == WEIR_PTX_OP_lg2 || op == WEIR_PTX_OP_tanh;
 }
 
 static bool is_half(uint8_t t)
@@ -37,10 +51,24 @@ static bool is_half(uint8_t t)
 static bool half_ok(const struct weir_ptx_inst *i)
 {
     switch (i->opcode) {
-    case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma: case WEIR_PTX_OP_neg:
-    case WEIR_PTX_OP_abs: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max: case WEIR_PTX_OP_mov: case WEIR_PTX_OP_ld:
-    case WEIR_PTX_OP_st: case WEIR_PTX_OP_cvt: case WEIR_PTX_OP_set: case WEIR_PTX_OP_setp: case WEIR_PTX_OP_ex2:
-    case WEIR_PTX_OP_tanh: case WEIR_PTX_OP_atom: case WEIR_PTX_OP_red:
+    case WEIR_PTX_OP_add:
+    case WEIR_PTX_OP_sub:
+    case WEIR_PTX_OP_mul:
+    case WEIR_PTX_OP_fma:
+    case WEIR_PTX_OP_neg:
+    case WEIR_PTX_OP_abs:
+    case WEIR_PTX_OP_min:
+    case WEIR_PTX_OP_max:
+    case WEIR_PTX_OP_mov:
+    case WEIR_PTX_OP_ld:
+    case WEIR_PTX_OP_st:
+    case WEIR_PTX_OP_cvt:
+    case WEIR_PTX_OP_set:
+    case WEIR_PTX_OP_setp:
+    case WEIR_PTX_OP_ex2:
+    case WEIR_PTX_OP_tanh:
+    case WEIR_PTX_OP_atom:
+    case WEIR_PTX_OP_red:
         return true;
     default:
         return false;
@@ -51,8 +79,8 @@ static bool types_ok(const struct weir_ptx_inst *i, const char **why)
 {
     for (int k = 0; k < 3; k++) {
         enum weir_ptx_type t = i->type[k];
-        if (t == WEIR_PTX_B128 || t == WEIR_PTX_TF32 || t == WEIR_PTX_F32X2 || t == WEIR_PTX_E4M3X2 ||
-            t == WEIR_PTX_E5M2X2 || t == WEIR_PTX_OPAQUE) {
+        if (t == WEIR_PTX_B128 || t == WEIR_PTX_TF32 || t == WEIR_PTX_F32X2 ||
+            t == WEIR_PTX_E4M3X2 || t == WEIR_PTX_E5M2X2 || t == WEIR_PTX_OPAQUE) {
             *why = "type";
             return false;
         }
@@ -75,8 +103,16 @@ static bool atomic_ok(const struct weir_ptx_inst *i, const char **why)
         return false;
     }
     switch (i->sub) {
-    case WEIR_PTX_SUB_ADD: case WEIR_PTX_SUB_AND: case WEIR_PTX_SUB_OR: case WEIR_PTX_SUB_XOR: case WEIR_PTX_SUB_EXCH:
-    case WEIR_PTX_SUB_MIN: case WEIR_PTX_SUB_MAX: case WEIR_PTX_SUB_INC: case WEIR_PTX_SUB_DEC: case WEIR_PTX_SUB_CAS:
+    case WEIR_PTX_SUB_ADD:
+    case WEIR_PTX_SUB_AND:
+    case WEIR_PTX_SUB_OR:
+    case WEIR_PTX_SUB_XOR:
+    case WEIR_PTX_SUB_EXCH:
+    case WEIR_PTX_SUB_MIN:
+    case WEIR_PTX_SUB_MAX:
+    case WEIR_PTX_SUB_INC:
+    case WEIR_PTX_SUB_DEC:
+    case WEIR_PTX_SUB_CAS:
         return true;
     default:
         *why = "atomic operation";

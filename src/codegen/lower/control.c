@@ -1,12 +1,14 @@
 /* Blocks, branches, warps, regions: the frame around the instructions.
  *
- * A kernel without barriers is one loop over warps, each run from start to end. Barriers cut it into regions: code from the
- * start, or from behind a barrier, to the next barriers. Each region is a loop over the warps that stand at its start; a
- * warp's live registers and its next region are kept in block->state. When every warp has come to a barrier or ended, the
- * next regions run. Where warps stand at different barriers, each region runs for its own.
+ * A kernel without barriers is one loop over warps, each run from start to end. Barriers cut it
+ * into regions: code from the start, or from behind a barrier, to the next barriers. Each region is
+ * a loop over the warps that stand at its start; a warp's live registers and its next region are
+ * kept in block->state. When every warp has come to a barrier or ended, the next regions run. Where
+ * warps stand at different barriers, each region runs for its own.
  *
- * Inside a region, lanes of a warp that have gone another way wait: wait_slot[block] holds them. After a block, the first
- * block in order with waiting lanes runs (continue_at). Where analysis shows that nobody can wait, that is a plain jump.
+ * Inside a region, lanes of a warp that have gone another way wait: wait_slot[block] holds them.
+ * After a block, the first block in order with waiting lanes runs (continue_at). Where analysis
+ * shows that nobody can wait, that is a plain jump.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +45,7 @@ struct control {
     LLVMBasicBlockRef cur_pre; /* where the region's invariants are */
 };
 
-/* --- masks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- masks ---- */
 
 static void load_masks(struct low *l, LLVMValueRef *slot, LLVMValueRef *out)
 {
@@ -57,7 +59,10 @@ static void store_masks(struct low *l, LLVMValueRef *slot, LLVMValueRef *m)
         LLVMBuildStore(l->b, m[g], slot[g]);
 }
 
-static LLVMValueRef *wait_slots(struct low *l, uint32_t block) { return l->wait_slot + (size_t)block * l->groups; }
+static LLVMValueRef *wait_slots(struct low *l, uint32_t block)
+{
+    return l->wait_slot + (size_t)block * l->groups;
+}
 
 /* Adds lanes to those that wait at block `to`, coming from block `from`. */
 static void send(struct low *l, uint32_t from, uint32_t to, LLVMValueRef *lanes)
@@ -78,9 +83,10 @@ static void send(struct low *l, uint32_t from, uint32_t to, LLVMValueRef *lanes)
     store_masks(l, wait_slots(l, to), m);
 }
 
-/* --- what runs next ----------------------------------------------------------------------------------------------------------- */
+/* ---- what runs next ---- */
 
-/* Position of block w on the way from block p: later blocks in order, and the headers of p's loops behind the loops' ends. */
+/* Position of block w on the way from block p: later blocks in order, and the headers of p's loops
+ * behind the loops' ends. */
 static uint64_t way(struct low *l, uint32_t p, uint32_t w)
 {
     if (l->general)
@@ -89,7 +95,8 @@ static uint64_t way(struct low *l, uint32_t p, uint32_t w)
         return (uint64_t)w << 16;
     for (int32_t k = l->blocks.items[p].loop; k >= 0; k = l->loops.items[k].parent)
         if (l->loops.items[k].header == w)
-            return ((uint64_t)l->loops.items[k].last << 16) + (65535u - WEIR_MIN(l->loops.items[k].depth, 60000u));
+            return ((uint64_t)l->loops.items[k].last << 16) +
+                   (65535u - WEIR_MIN(l->loops.items[k].depth, 60000u));
     low_refuse(l, NULL, "irreducible control flow");
 }
 
@@ -103,8 +110,10 @@ static void sort_by_way(struct low *l, uint32_t p, uint32_t *list, uint32_t n)
         }
 }
 
-/* Code that goes to the first of list[] in which lanes wait, else to `known`, else the warp is finished. */
-static LLVMBasicBlockRef chain_block(struct control *c, const uint32_t *list, uint32_t n, uint32_t known)
+/* Code that goes to the first of list[] in which lanes wait, else to `known`, else the warp is
+ * finished. */
+static LLVMBasicBlockRef chain_block(struct control *c, const uint32_t *list, uint32_t n,
+                                     uint32_t known)
 {
     struct low *l = c->l;
     if (n == 0)
@@ -129,9 +138,11 @@ static LLVMBasicBlockRef chain_block(struct control *c, const uint32_t *list, ui
     return k->bb;
 }
 
-/* A wait slot holds a value only while a block runs during which lanes may wait there. On the way from block p to `to`
- * nobody waits yet at the blocks where that begins, but for those that p sends lanes to. */
-static void begin_waits(struct control *c, uint32_t p, uint32_t to, const uint32_t *sent, uint32_t n, uint64_t *done)
+/* A wait slot holds a value only while a block runs during which lanes may wait there. On the way
+ * from block p to `to` nobody waits yet at the blocks where that begins, but for those that p sends
+ * lanes to. */
+static void begin_waits(struct control *c, uint32_t p, uint32_t to, const uint32_t *sent,
+                        uint32_t n, uint64_t *done)
 {
     struct low *l = c->l;
     const struct low_block *from = &l->blocks.items[p], *t = &l->blocks.items[to];
@@ -152,8 +163,10 @@ static void begin_waits(struct control *c, uint32_t p, uint32_t to, const uint32
     }
 }
 
-/* Ends the current LLVM block: after block p, with lanes certainly at `known` (or none), and perhaps at extra[]. */
-static void continue_at(struct control *c, uint32_t p, uint32_t known, const uint32_t *extra, uint32_t extras)
+/* Ends the current LLVM block: after block p, with lanes certainly at `known` (or none), and
+ * perhaps at extra[]. */
+static void continue_at(struct control *c, uint32_t p, uint32_t known, const uint32_t *extra,
+                        uint32_t extras)
 {
     struct low *l = c->l;
     if (l->general) {
@@ -201,7 +214,7 @@ static void jump(struct control *c, uint32_t p, uint32_t to)
     continue_at(c, p, to, NULL, 0);
 }
 
-/* --- ends of blocks -------------------------------------------------------------------------------------------------------------- */
+/* ---- ends of blocks ---- */
 
 static void end_lanes(struct low *l, LLVMValueRef *gone)
 {
@@ -212,7 +225,8 @@ static void end_lanes(struct low *l, LLVMValueRef *gone)
     store_masks(l, l->live_slot, live);
 }
 
-static void split(struct low *l, const struct low_block *b, const struct low_val *p, LLVMValueRef *yes, LLVMValueRef *no)
+static void split(struct low *l, const struct low_block *b, const struct low_val *p,
+                  LLVMValueRef *yes, LLVMValueRef *no)
 {
     (void)b;
     for (unsigned g = 0; g < l->groups; g++) {
@@ -355,12 +369,13 @@ static void end_trap(struct control *c, uint32_t at)
     LLVMValueRef args[3] = {l->block_ptr, LLVMConstInt(l->t.i32, WEIR_ERR_LAUNCH_FAILURE, 0),
                             LLVMConstInt(l->t.i32, (unsigned)i->p->line, 0)};
     LLVMValueRef off = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, fail), 0);
-    LLVMValueRef f = LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &off, 1, ""), "");
+    LLVMValueRef f =
+        LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &off, 1, ""), "");
     LLVMBuildCall2(l->b, LLVMFunctionType(l->t.v, types, 3, 0), f, args, 3, "");
     LLVMBuildUnreachable(l->b);
 }
 
-/* --- state across barriers ----------------------------------------------------------------------------------------------------------- */
+/* ---- state across barriers ---- */
 
 static LLVMValueRef at_offset(struct low *l, LLVMValueRef p, uint64_t offset)
 {
@@ -386,10 +401,14 @@ static void state_store(struct low *l, LLVMValueRef v, LLVMValueRef p)
 static bool is_saved(const struct low *l, size_t reg)
 {
     const struct low_reg *r = &l->regs.items[reg];
-    return !r->is_virtual && !(r->fact.invariant && r->def_count == 1) && (r->def_count || r->use_count);
+    return !r->is_virtual && !(r->fact.invariant && r->def_count == 1) &&
+           (r->def_count || r->use_count);
 }
 
-static uint32_t elem_bytes(const struct low_reg *r) { return r->bits == 1 ? 4 : r->bits / 8; }
+static uint32_t elem_bytes(const struct low_reg *r)
+{
+    return r->bits == 1 ? 4 : r->bits / 8;
+}
 
 static void place_state(struct low *l)
 {
@@ -534,7 +553,8 @@ static const struct weir_ptx_inst *reduction(struct low *l, const struct low_blo
 static LLVMValueRef red_pointer(struct control *c, bool previous, unsigned which)
 {
     struct low *l = c->l;
-    LLVMValueRef parity = LLVMBuildAnd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""), LLVMConstInt(l->t.i32, 1, 0), "");
+    LLVMValueRef parity = LLVMBuildAnd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""),
+                                       LLVMConstInt(l->t.i32, 1, 0), "");
     if (previous)
         parity = LLVMBuildXor(l->b, parity, LLVMConstInt(l->t.i32, 1, 0), "");
     LLVMValueRef off = LLVMBuildMul(l->b, parity, LLVMConstInt(l->t.i32, 8, 0), "");
@@ -555,7 +575,8 @@ static void count_votes(struct control *c, const struct low_inst *i)
     n[1] = low_unary(l, "llvm.ctpop", low_mask_bits(l, l->mask));
     for (unsigned k = 0; k < 2; k++) {
         LLVMValueRef q = red_pointer(c, false, k);
-        LLVMBuildStore(l->b, LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, q, ""), n[k], ""), q);
+        LLVMBuildStore(l->b, LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, q, ""), n[k], ""),
+                       q);
     }
 }
 
@@ -614,8 +635,9 @@ static void end_barrier(struct control *c, uint32_t at)
     live_state(c, b, true);
     uint32_t region = (uint32_t)b->barrier + 1;
     LLVMValueRef pass = LLVMBuildLoad2(l->b, l->t.i32, c->pass, "");
-    LLVMValueRef tag = LLVMBuildShl(l->b, LLVMBuildAdd(l->b, pass, LLVMConstInt(l->t.i32, 1, 0), ""),
-                                    LLVMConstInt(l->t.i32, 8, 0), "");
+    LLVMValueRef tag =
+        LLVMBuildShl(l->b, LLVMBuildAdd(l->b, pass, LLVMConstInt(l->t.i32, 1, 0), ""),
+                     LLVMConstInt(l->t.i32, 8, 0), "");
     tag = LLVMBuildOr(l->b, tag, LLVMConstInt(l->t.i32, region, 0), "");
     state_store(l, tag, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
     LLVMValueRef set = LLVMBuildLoad2(l->b, l->t.i64, c->pending, "");
@@ -627,17 +649,31 @@ static void end_barrier(struct control *c, uint32_t at)
 static void end_block(struct control *c, uint32_t at)
 {
     switch (c->l->blocks.items[at].term) {
-    case LOW_TERM_FALL: jump(c, at, c->l->blocks.items[at].succ[0]); break;
-    case LOW_TERM_COND: end_cond(c, at); break;
-    case LOW_TERM_EXIT: end_exit(c, at); break;
-    case LOW_TERM_COND_EXIT: end_cond_exit(c, at); break;
-    case LOW_TERM_BRX: end_brx(c, at); break;
-    case LOW_TERM_BARRIER: end_barrier(c, at); break;
-    default: end_trap(c, at); break;
+    case LOW_TERM_FALL:
+        jump(c, at, c->l->blocks.items[at].succ[0]);
+        break;
+    case LOW_TERM_COND:
+        end_cond(c, at);
+        break;
+    case LOW_TERM_EXIT:
+        end_exit(c, at);
+        break;
+    case LOW_TERM_COND_EXIT:
+        end_cond_exit(c, at);
+        break;
+    case LOW_TERM_BRX:
+        end_brx(c, at);
+        break;
+    case LOW_TERM_BARRIER:
+        end_barrier(c, at);
+        break;
+    default:
+        end_trap(c, at);
+        break;
     }
 }
 
-/* --- blocks ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 /* What end_block makes, not low_emit_inst. */
 static bool is_control(const struct low_block *b, const struct low_inst *i, bool last)
@@ -696,7 +732,7 @@ static void emit_block(struct control *c, uint32_t at)
     end_block(c, at);
 }
 
-/* --- regions ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- regions ---- */
 
 static void reach(struct low *l, uint32_t from, uint64_t *set)
 {
@@ -755,7 +791,8 @@ static void clear_slots(struct low *l)
 {
     for (size_t k = 0; k < l->regs.count; k++) {
         struct low_reg *r = &l->regs.items[k];
-        if (!r->slot[0] || (r->def_count == 1 && !r->blended && !low_bit(l->blocks.items[0].live_in, (uint32_t)k)))
+        if (!r->slot[0] ||
+            (r->def_count == 1 && !r->blended && !low_bit(l->blocks.items[0].live_in, (uint32_t)k)))
             continue;
         unsigned n = r->fact.shape == LOW_UNIFORM ? 1 : l->groups;
         LLVMTypeRef t = slot_type(l, r);
@@ -778,8 +815,10 @@ static void start_mask(struct low *l)
 {
     LLVMValueRef m[LOW_MAX_GROUPS], bits = LLVMConstInt(l->t.i32, 0xffffffff, 0);
     if (l->tail_lanes) {
-        LLVMValueRef last = LLVMBuildICmp(l->b, LLVMIntEQ, l->warp, LLVMConstInt(l->t.i32, l->warps - 1, 0), "");
-        bits = LLVMBuildSelect(l->b, last, LLVMConstInt(l->t.i32, (1u << l->tail_lanes) - 1, 0), bits, "");
+        LLVMValueRef last =
+            LLVMBuildICmp(l->b, LLVMIntEQ, l->warp, LLVMConstInt(l->t.i32, l->warps - 1, 0), "");
+        bits = LLVMBuildSelect(l->b, last, LLVMConstInt(l->t.i32, (1u << l->tail_lanes) - 1, 0),
+                               bits, "");
     }
     low_mask_from_bits(l, bits, m);
     for (unsigned g = 0; g < l->groups && !l->tail_lanes; g++)
@@ -799,7 +838,8 @@ static void emit_warp_body(struct control *c, const struct low_block *barrier)
     clear_slots(l);
     start_mask(l);
     if (l->barriers) {
-        LLVMValueRef off = LLVMBuildMul(l->b, l->warp, LLVMConstInt(l->t.i32, l->state_bytes, 0), "");
+        LLVMValueRef off =
+            LLVMBuildMul(l->b, l->warp, LLVMConstInt(l->t.i32, l->state_bytes, 0), "");
         off = LLVMBuildAdd(l->b, off, LLVMConstInt(l->t.i32, STATE_HEADER, 0), "");
         off = LLVMBuildZExt(l->b, off, l->t.i64, "");
         c->warp_state = LLVMBuildGEP2(l->b, l->t.i8, l->state, &off, 1, "");
@@ -828,13 +868,14 @@ static void emit_warp_body(struct control *c, const struct low_block *barrier)
             emit_block(c, k);
     LLVMPositionBuilderAtEnd(l->b, l->done_bb);
     if (l->barriers)
-        state_store(l, LLVMConstInt(l->t.i32, 0xffffffff, 0), LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
+        state_store(l, LLVMConstInt(l->t.i32, 0xffffffff, 0),
+                    LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
     LLVMBuildBr(l->b, c->r.next_bb);
 }
 
 /* Loop over the block's warps; those that do not stand at this region are passed over. */
-static void emit_region(struct control *c, uint32_t id, const struct low_block *barrier, LLVMBasicBlockRef head,
-                        LLVMBasicBlockRef after)
+static void emit_region(struct control *c, uint32_t id, const struct low_block *barrier,
+                        LLVMBasicBlockRef head, LLVMBasicBlockRef after)
 {
     struct low *l = c->l;
     c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0};
@@ -849,8 +890,10 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     l->warp = l->warps == 1 ? zero : LLVMBuildPhi(l->b, l->t.i32, "warp");
     if (barrier) {
         body = low_bb(l, "run");
-        LLVMValueRef resume = state_load(l, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
-        LLVMValueRef pass = LLVMBuildShl(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""), LLVMConstInt(l->t.i32, 8, 0), "");
+        LLVMValueRef resume =
+            state_load(l, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
+        LLVMValueRef pass = LLVMBuildShl(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""),
+                                         LLVMConstInt(l->t.i32, 8, 0), "");
         LLVMValueRef tag = LLVMBuildOr(l->b, pass, LLVMConstInt(l->t.i32, id, 0), "");
         LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, resume, tag, ""), body, c->r.next_bb);
         LLVMPositionBuilderAtEnd(l->b, body);
@@ -865,14 +908,17 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     LLVMValueRef in[2] = {zero, next};
     LLVMBasicBlockRef from[2] = {head, c->r.next_bb};
     LLVMAddIncoming(l->warp, in, from, 2);
-    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, next, LLVMConstInt(l->t.i32, l->warps, 0), ""), loop, after);
+    LLVMBuildCondBr(l->b,
+                    LLVMBuildICmp(l->b, LLVMIntULT, next, LLVMConstInt(l->t.i32, l->warps, 0), ""),
+                    loop, after);
 }
 
 /* Between regions: the next one of this pass, or the next pass, or the end. */
 static void emit_dispatch(struct control *c)
 {
     struct low *l = c->l;
-    LLVMBasicBlockRef pick = low_bb(l, "pick"), pass = low_bb(l, "pass"), more = low_bb(l, "more"), none = low_bb(l, "none");
+    LLVMBasicBlockRef pick = low_bb(l, "pick"), pass = low_bb(l, "pass"), more = low_bb(l, "more"),
+                      none = low_bb(l, "none");
     LLVMValueRef zero = LLVMConstInt(l->t.i64, 0, 0);
     LLVMPositionBuilderAtEnd(l->b, c->dispatch);
     LLVMValueRef cur = LLVMBuildLoad2(l->b, l->t.i64, c->current, "");
@@ -883,7 +929,8 @@ static void emit_dispatch(struct control *c)
     LLVMPositionBuilderAtEnd(l->b, more);
     LLVMBuildStore(l->b, set, c->current);
     LLVMBuildStore(l->b, zero, c->pending);
-    LLVMValueRef n = LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""), LLVMConstInt(l->t.i32, 1, 0), "");
+    LLVMValueRef n = LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""),
+                                  LLVMConstInt(l->t.i32, 1, 0), "");
     n = LLVMBuildAnd(l->b, n, LLVMConstInt(l->t.i32, 0x7fffff, 0), "");
     LLVMBuildStore(l->b, n, c->pass);
     for (unsigned k = 0; k < 2; k++)
@@ -892,7 +939,10 @@ static void emit_dispatch(struct control *c)
     LLVMPositionBuilderAtEnd(l->b, pick);
     cur = LLVMBuildLoad2(l->b, l->t.i64, c->current, "");
     LLVMValueRef id = low_binary(l, "llvm.cttz", cur, LLVMConstInt(l->t.i1, 1, 0));
-    LLVMBuildStore(l->b, LLVMBuildAnd(l->b, cur, LLVMBuildSub(l->b, cur, LLVMConstInt(l->t.i64, 1, 0), ""), ""), c->current);
+    LLVMBuildStore(
+        l->b,
+        LLVMBuildAnd(l->b, cur, LLVMBuildSub(l->b, cur, LLVMConstInt(l->t.i64, 1, 0), ""), ""),
+        c->current);
     LLVMValueRef sw = LLVMBuildSwitch(l->b, id, none, l->barriers);
     for (uint32_t k = 1; k <= l->barriers; k++)
         LLVMAddCase(sw, LLVMConstInt(l->t.i64, k, 0), c->region_head[k]);
@@ -900,7 +950,7 @@ static void emit_dispatch(struct control *c)
     LLVMBuildUnreachable(l->b);
 }
 
-/* --- the function ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the function ---- */
 
 static LLVMValueRef invariant_load(struct low *l, LLVMValueRef p, size_t offset, LLVMTypeRef t)
 {
@@ -926,13 +976,17 @@ static void load_context(struct low *l)
 {
     LLVMValueRef b = l->block_ptr = LLVMGetParam(l->fn, 0);
     l->launch_ptr = invariant_load(l, b, offsetof(struct weir_block, launch), l->t.ptr);
-    l->services = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, services), l->t.ptr);
+    l->services =
+        invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, services), l->t.ptr);
     l->params = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, params), l->t.ptr);
     if (l->kernel->param_bytes)
         pointer_facts(l, l->params, l->kernel->param_bytes, 8);
-    l->module_data = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, module_data), l->t.ptr);
-    l->window_base = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_base), l->t.i64);
-    l->window_bytes = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_bytes), l->t.i64);
+    l->module_data =
+        invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, module_data), l->t.ptr);
+    l->window_base =
+        invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_base), l->t.i64);
+    l->window_bytes =
+        invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_bytes), l->t.i64);
     l->shared = invariant_load(l, b, offsetof(struct weir_block, shared), l->t.ptr);
     if (low_static_shared(l))
         pointer_facts(l, l->shared, low_static_shared(l), 128);
@@ -943,7 +997,8 @@ static void load_context(struct low *l)
         pointer_facts(l, l->state, STATE_HEADER + (uint64_t)l->state_bytes * l->warps, 64);
     for (unsigned k = 0; k < 3; k++) {
         l->ctaid[k] = invariant_load(l, b, offsetof(struct weir_block, ctaid) + 4 * k, l->t.i32);
-        l->nctaid[k] = invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, grid) + 4 * k, l->t.i32);
+        l->nctaid[k] =
+            invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, grid) + 4 * k, l->t.i32);
     }
 }
 
@@ -1007,7 +1062,7 @@ void low_emit_kernel(struct low *l)
     l->result->meta.state_bytes = l->barriers ? STATE_HEADER + l->state_bytes * l->warps : 0;
 }
 
-/* --- what general mode uses ------------------------------------------------------------------ */
+/* ---- what general mode uses ---- */
 
 void low_control_block(struct low *l, uint32_t at)
 {
@@ -1015,7 +1070,10 @@ void low_control_block(struct low *l, uint32_t at)
     emit_block(&c, at);
 }
 
-void low_control_context(struct low *l) { load_context(l); }
+void low_control_context(struct low *l)
+{
+    load_context(l);
+}
 
 void low_control_invariants(struct low *l)
 {

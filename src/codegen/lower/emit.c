@@ -1,5 +1,5 @@
-/* One instruction: which file makes it, and how pure ones (a value from values) become scalars, lane-0 scalars or vectors
- * as the destination's shape asks.
+/* One instruction: which file makes it, and how pure ones (a value from values) become scalars,
+ * lane-0 scalars or vectors as the destination's shape asks.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -11,10 +11,14 @@
 static enum weir_ptx_type wide_type(enum weir_ptx_type t)
 {
     switch (t) {
-    case WEIR_PTX_U16: return WEIR_PTX_U32;
-    case WEIR_PTX_S16: return WEIR_PTX_S32;
-    case WEIR_PTX_S32: return WEIR_PTX_S64;
-    default: return WEIR_PTX_U64;
+    case WEIR_PTX_U16:
+        return WEIR_PTX_U32;
+    case WEIR_PTX_S16:
+        return WEIR_PTX_S32;
+    case WEIR_PTX_S32:
+        return WEIR_PTX_S64;
+    default:
+        return WEIR_PTX_U64;
     }
 }
 
@@ -47,9 +51,18 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
         return t == WEIR_PTX_NONE ? WEIR_PTX_U64 : t;
     case WEIR_PTX_OP_isspacep:
         return WEIR_PTX_U64;
-    case WEIR_PTX_OP_vadd2: case WEIR_PTX_OP_vsub2: case WEIR_PTX_OP_vavrg2: case WEIR_PTX_OP_vabsdiff2:
-    case WEIR_PTX_OP_vmin2: case WEIR_PTX_OP_vmax2: case WEIR_PTX_OP_vadd4: case WEIR_PTX_OP_vsub4:
-    case WEIR_PTX_OP_vavrg4: case WEIR_PTX_OP_vabsdiff4: case WEIR_PTX_OP_vmin4: case WEIR_PTX_OP_vmax4:
+    case WEIR_PTX_OP_vadd2:
+    case WEIR_PTX_OP_vsub2:
+    case WEIR_PTX_OP_vavrg2:
+    case WEIR_PTX_OP_vabsdiff2:
+    case WEIR_PTX_OP_vmin2:
+    case WEIR_PTX_OP_vmax2:
+    case WEIR_PTX_OP_vadd4:
+    case WEIR_PTX_OP_vsub4:
+    case WEIR_PTX_OP_vavrg4:
+    case WEIR_PTX_OP_vabsdiff4:
+    case WEIR_PTX_OP_vmin4:
+    case WEIR_PTX_OP_vmax4:
     case WEIR_PTX_OP_prmt:
     case WEIR_PTX_OP_lop3:
     case WEIR_PTX_OP_dp4a:
@@ -73,7 +86,8 @@ static LLVMValueRef lane0(struct low *l, const struct low_inst *i, const struct 
             LLVMValueRef v = low_spec_base(l, reg, g);
             if (o->negated)
                 v = LLVMBuildNot(l->b, v, "");
-            return low_resize(l, low_bitcast(l, v, low_int(l, low_bits_of(v))), weir_ptx_type_bits(type), false);
+            return low_resize(l, low_bitcast(l, v, low_int(l, low_bits_of(v))),
+                              weir_ptx_type_bits(type), false);
         }
     }
     struct low_val v = low_read(l, i, o, type);
@@ -85,8 +99,8 @@ static LLVMValueRef evaluate(struct low *l, struct low_args *x)
     LLVMValueRef v = NULL;
     if (x->dest == DEST_CARRY)
         return low_carry_out(l, x);
-    if ((v = low_compare(l, x)) || (v = low_cvt(l, x)) || (v = low_float(l, x)) || (v = low_math(l, x)) ||
-        (v = low_video(l, x)) || (v = low_arith(l, x)))
+    if ((v = low_compare(l, x)) || (v = low_cvt(l, x)) || (v = low_float(l, x)) ||
+        (v = low_math(l, x)) || (v = low_video(l, x)) || (v = low_arith(l, x)))
         return v;
     low_refuse(l, x->p, "not supported");
 }
@@ -96,7 +110,10 @@ static LLVMValueRef pack(struct low *l, const struct low_inst *i, bool vector, u
     const struct weir_ptx_inst *p = i->p;
     const struct weir_ptx_operand *o = &p->operands[1];
     unsigned bits = weir_ptx_type_bits(p->type[0]), part = bits / o->count;
-    enum weir_ptx_type pt = part == 8 ? WEIR_PTX_B8 : part == 16 ? WEIR_PTX_B16 : part == 32 ? WEIR_PTX_B32 : WEIR_PTX_B64;
+    enum weir_ptx_type pt = part == 8    ? WEIR_PTX_B8
+                            : part == 16 ? WEIR_PTX_B16
+                            : part == 32 ? WEIR_PTX_B32
+                                         : WEIR_PTX_B64;
     LLVMValueRef all = NULL;
     if (bits > 64)
         low_refuse(l, p, "128-bit move");
@@ -122,7 +139,8 @@ static LLVMValueRef unpack(struct low *l, const struct low_inst *i, LLVMValueRef
     return low_resize(l, a, part, false);
 }
 
-LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector, uint32_t g, uint32_t dest)
+LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector, uint32_t g,
+                            uint32_t dest)
 {
     const struct weir_ptx_inst *p = i->p;
     struct low_args x = {.li = i, .p = p, .dest = dest, .vector = vector, .g = g};
@@ -138,7 +156,8 @@ LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector
             x.a[x.count++] = lane0(l, i, o, t, g);
         }
     }
-    if (p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc || p->opcode == WEIR_PTX_OP_madc) {
+    if (p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc ||
+        p->opcode == WEIR_PTX_OP_madc) {
         struct low_val c = low_read_reg(l, l->frames.items[i->frame].cc_reg);
         x.carry = vector ? low_vector(l, &c, g) : c.v[0];
     }
@@ -147,7 +166,7 @@ LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector
     return evaluate(l, &x);
 }
 
-/* --- destinations ------------------------------------------------------------------------------------------------------- */
+/* ---- destinations ---- */
 
 static bool sources_uniform(struct low *l, const struct low_inst *i)
 {
@@ -156,17 +175,20 @@ static bool sources_uniform(struct low *l, const struct low_inst *i)
         const struct weir_ptx_operand *o = &p->operands[k];
         unsigned n = o->kind == WEIR_PTX_OPERAND_VECTOR ? o->count : 1;
         for (unsigned e = 0; e < n; e++) {
-            const struct weir_ptx_operand *oe = o->kind == WEIR_PTX_OPERAND_VECTOR ? &o->elements[e] : o;
+            const struct weir_ptx_operand *oe =
+                o->kind == WEIR_PTX_OPERAND_VECTOR ? &o->elements[e] : o;
             if (low_operand_fact(l, i, oe, p->type[0]).shape != LOW_UNIFORM)
                 return false;
         }
     }
-    if (p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc || p->opcode == WEIR_PTX_OP_madc)
+    if (p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc ||
+        p->opcode == WEIR_PTX_OP_madc)
         return l->regs.items[l->frames.items[i->frame].cc_reg].fact.shape == LOW_UNIFORM;
     return true;
 }
 
-/* A register kept as lane-0 value plus a flag that it is affine: when it is not, the vector goes to memory. */
+/* A register kept as lane-0 value plus a flag that it is affine: when it is not, the vector goes to
+ * memory. */
 static void write_guarded(struct low *l, const struct low_inst *i, struct low_reg *r)
 {
     LLVMValueRef base[LOW_MAX_GROUPS], ok = NULL;
@@ -183,7 +205,8 @@ static void write_guarded(struct low *l, const struct low_inst *i, struct low_re
             vec[g] = low_resize(l, low_pure_value(l, i, true, g, 0), r->bits, false);
         for (unsigned g = 0; g < l->groups; g++) {
             LLVMValueRef at[2] = {LLVMConstInt(l->t.i32, 0, 0), LLVMConstInt(l->t.i32, g, 0)};
-            LLVMValueRef q = LLVMBuildGEP2(l->b, LLVMArrayType2(low_vec_type(l, t), l->groups), r->slow_slot, at, 2, "");
+            LLVMValueRef q = LLVMBuildGEP2(l->b, LLVMArrayType2(low_vec_type(l, t), l->groups),
+                                           r->slow_slot, at, 2, "");
             LLVMSetVolatile(LLVMBuildStore(l->b, vec[g], q), 1);
         }
         LLVMBuildBr(l->b, next);
@@ -194,7 +217,8 @@ static void write_guarded(struct low *l, const struct low_inst *i, struct low_re
     LLVMBuildStore(l->b, ok ? ok : LLVMConstInt(l->t.i1, 1, 0), r->ok_slot);
 }
 
-static void value_for(struct low *l, const struct low_inst *i, int32_t reg, uint32_t dest, struct low_val *v)
+static void value_for(struct low *l, const struct low_inst *i, int32_t reg, uint32_t dest,
+                      struct low_val *v)
 {
     const struct low_reg *r = &l->regs.items[reg];
     memset(v, 0, sizeof *v);
@@ -267,9 +291,10 @@ static void emit_move(struct low *l, const struct low_inst *i)
     low_write(l, i->dst, &v);
 }
 
-/* A guarded instruction with side effects: the active lanes are those where the guard holds; when none may be left,
- * it is jumped over. */
-static void emit_effect(struct low *l, const struct low_inst *i, void (*emit)(struct low *, const struct low_inst *))
+/* A guarded instruction with side effects: the active lanes are those where the guard holds; when
+ * none may be left, it is jumped over. */
+static void emit_effect(struct low *l, const struct low_inst *i,
+                        void (*emit)(struct low *, const struct low_inst *))
 {
     int32_t guard = low_guard_of(l, i);
     if (guard < 0) {

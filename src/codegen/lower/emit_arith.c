@@ -19,9 +19,13 @@ static LLVMValueRef sel(struct low *l, LLVMValueRef c, LLVMValueRef a, LLVMValue
     return LLVMBuildSelect(l->b, c, a, b, "");
 }
 
-static bool is_signed(const struct weir_ptx_inst *p) { return weir_ptx_type_is_signed(p->type[0]); }
+static bool is_signed(const struct weir_ptx_inst *p)
+{
+    return weir_ptx_type_is_signed(p->type[0]);
+}
 
-/* High half of a product; 64-bit vectors by 32-bit parts (no vector unit multiplies to 128 bits). */
+/* High half of a product; 64-bit vectors by 32-bit parts (no vector unit multiplies to 128 bits).
+ */
 static LLVMValueRef mul_high(struct low *l, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
     unsigned bits = low_bits_of(a);
@@ -36,7 +40,8 @@ static LLVMValueRef mul_high(struct low *l, LLVMValueRef a, LLVMValueRef b, bool
     LLVMValueRef b0 = LLVMBuildAnd(l->b, b, low32, ""), b1 = LLVMBuildLShr(l->b, b, c32, "");
     LLVMValueRef p00 = LLVMBuildMul(l->b, a0, b0, ""), p01 = LLVMBuildMul(l->b, a0, b1, "");
     LLVMValueRef p10 = LLVMBuildMul(l->b, a1, b0, ""), p11 = LLVMBuildMul(l->b, a1, b1, "");
-    LLVMValueRef mid = LLVMBuildAdd(l->b, LLVMBuildLShr(l->b, p00, c32, ""), LLVMBuildAnd(l->b, p01, low32, ""), "");
+    LLVMValueRef mid = LLVMBuildAdd(l->b, LLVMBuildLShr(l->b, p00, c32, ""),
+                                    LLVMBuildAnd(l->b, p01, low32, ""), "");
     mid = LLVMBuildAdd(l->b, mid, LLVMBuildAnd(l->b, p10, low32, ""), "");
     LLVMValueRef hi = LLVMBuildAdd(l->b, p11, LLVMBuildLShr(l->b, p01, c32, ""), "");
     hi = LLVMBuildAdd(l->b, hi, LLVMBuildLShr(l->b, p10, c32, ""), "");
@@ -49,7 +54,8 @@ static LLVMValueRef mul_high(struct low *l, LLVMValueRef a, LLVMValueRef b, bool
     return hi;
 }
 
-static LLVMValueRef product(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef product(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                            LLVMValueRef b)
 {
     if (p->sub == WEIR_PTX_HI_)
         return mul_high(l, a, b, is_signed(p));
@@ -61,8 +67,8 @@ static LLVMValueRef product(struct low *l, const struct weir_ptx_inst *p, LLVMVa
     return LLVMBuildMul(l->b, a, b, "");
 }
 
-/* 32-bit quotients of vectors through doubles, which is exact: the quotient of two 32-bit numbers is at least
- * 2^-32 (relative) away from the next integer. */
+/* 32-bit quotients of vectors through doubles, which is exact: the quotient of two 32-bit numbers
+ * is at least 2^-32 (relative) away from the next integer. */
 static LLVMValueRef divide_vector(struct low *l, LLVMValueRef a, LLVMValueRef b, bool sign)
 {
     LLVMTypeRef f = low_like(l, l->t.f64, a), wide = low_like(l, l->t.i64, a);
@@ -72,12 +78,13 @@ static LLVMValueRef divide_vector(struct low *l, LLVMValueRef a, LLVMValueRef b,
     return low_resize(l, LLVMBuildFPToSI(l->b, LLVMBuildFDiv(l->b, x, y, ""), wide, ""), 32, false);
 }
 
-static LLVMValueRef divide(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, bool rem)
+static LLVMValueRef divide(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                           LLVMValueRef b, bool rem)
 {
     bool sign = is_signed(p), small = low_bits_of(a) < 32;
     unsigned bits = low_bits_of(a);
-    if (LLVMIsConstant(b) && p->operands[2].kind == WEIR_PTX_OPERAND_INT && p->operands[2].imm != 0 &&
-        p->operands[2].imm != -1) {
+    if (LLVMIsConstant(b) && p->operands[2].kind == WEIR_PTX_OPERAND_INT &&
+        p->operands[2].imm != 0 && p->operands[2].imm != -1) {
         if (rem)
             return sign ? LLVMBuildSRem(l->b, a, b, "") : LLVMBuildURem(l->b, a, b, "");
         return sign ? LLVMBuildSDiv(l->b, a, b, "") : LLVMBuildUDiv(l->b, a, b, "");
@@ -104,7 +111,8 @@ static LLVMValueRef divide(struct low *l, const struct weir_ptx_inst *p, LLVMVal
     return sel(l, zero, imm(l, r, -1), r);
 }
 
-static LLVMValueRef shift(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef n)
+static LLVMValueRef shift(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                          LLVMValueRef n)
 {
     unsigned bits = low_bits_of(a);
     LLVMValueRef big = cmp(l, LLVMIntUGE, n, imm(l, n, bits));
@@ -116,7 +124,8 @@ static LLVMValueRef shift(struct low *l, const struct weir_ptx_inst *p, LLVMValu
     return sel(l, big, imm(l, a, 0), r);
 }
 
-static LLVMValueRef funnel(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef n)
+static LLVMValueRef funnel(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                           LLVMValueRef b, LLVMValueRef n)
 {
     bool left = p->sub == WEIR_PTX_SUB_L, clamp = p->clamp;
     LLVMValueRef r = low_ternary(l, left ? "llvm.fshl" : "llvm.fshr", b, a, n); /* n modulo 32 */
@@ -131,14 +140,17 @@ static LLVMValueRef ones(struct low *l, LLVMValueRef like, LLVMValueRef count)
     unsigned bits = low_bits_of(like);
     LLVMValueRef big = cmp(l, LLVMIntUGE, count, imm(l, count, bits));
     LLVMValueRef c = low_resize(l, sel(l, big, imm(l, count, 0), count), bits, false);
-    LLVMValueRef m = LLVMBuildSub(l->b, LLVMBuildShl(l->b, imm(l, like, 1), c, ""), imm(l, like, 1), "");
+    LLVMValueRef m =
+        LLVMBuildSub(l->b, LLVMBuildShl(l->b, imm(l, like, 1), c, ""), imm(l, like, 1), "");
     return sel(l, big, imm(l, like, -1), m);
 }
 
 /* The low n bits with their sign or zeros above. */
-static LLVMValueRef extend_from(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef n)
+static LLVMValueRef extend_from(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                                LLVMValueRef n)
 {
-    n = p->clamp ? low_binary(l, "llvm.umin", n, imm(l, a, 32)) : LLVMBuildAnd(l->b, n, imm(l, a, 31), "");
+    n = p->clamp ? low_binary(l, "llvm.umin", n, imm(l, a, 32))
+                 : LLVMBuildAnd(l->b, n, imm(l, a, 31), "");
     LLVMValueRef none = cmp(l, LLVMIntEQ, n, imm(l, a, 0));
     LLVMValueRef k = sel(l, none, imm(l, a, 0), LLVMBuildSub(l->b, imm(l, a, 32), n, ""));
     LLVMValueRef up = LLVMBuildShl(l->b, a, k, "");
@@ -146,11 +158,13 @@ static LLVMValueRef extend_from(struct low *l, const struct weir_ptx_inst *p, LL
     return sel(l, none, imm(l, a, 0), up);
 }
 
-static LLVMValueRef bit_mask(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef bit_mask(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                             LLVMValueRef b)
 {
     LLVMValueRef n[2] = {a, b};
     for (unsigned k = 0; k < 2; k++)
-        n[k] = p->clamp ? low_binary(l, "llvm.umin", n[k], imm(l, a, 32)) : LLVMBuildAnd(l->b, n[k], imm(l, a, 31), "");
+        n[k] = p->clamp ? low_binary(l, "llvm.umin", n[k], imm(l, a, 32))
+                        : LLVMBuildAnd(l->b, n[k], imm(l, a, 31), "");
     LLVMValueRef out = cmp(l, LLVMIntUGE, n[0], imm(l, a, 32));
     LLVMValueRef k = sel(l, out, imm(l, a, 0), n[0]);
     return sel(l, out, imm(l, a, 0), LLVMBuildShl(l->b, ones(l, a, n[1]), k, ""));
@@ -197,9 +211,8 @@ static LLVMValueRef insert_field(struct low *l, LLVMValueRef a, LLVMValueRef b, 
     LLVMValueRef out = cmp(l, LLVMIntUGE, pos, imm(l, pos, bits));
     LLVMValueRef k = low_resize(l, sel(l, out, imm(l, pos, 0), pos), bits, false);
     LLVMValueRef m = LLVMBuildShl(l->b, ones(l, a, len), k, "");
-    LLVMValueRef v = LLVMBuildOr(
-        l->b, LLVMBuildAnd(l->b, LLVMBuildShl(l->b, a, k, ""), m, ""),
-        LLVMBuildAnd(l->b, b, LLVMBuildNot(l->b, m, ""), ""), "");
+    LLVMValueRef v = LLVMBuildOr(l->b, LLVMBuildAnd(l->b, LLVMBuildShl(l->b, a, k, ""), m, ""),
+                                 LLVMBuildAnd(l->b, b, LLVMBuildNot(l->b, m, ""), ""), "");
     return sel(l, out, b, v);
 }
 
@@ -223,7 +236,8 @@ static LLVMValueRef count_bits(struct low *l, const char *name, LLVMValueRef a, 
     return low_resize(l, low_intrinsic(l, name, &t, 1, args, flag ? 2 : 1), 32, false);
 }
 
-/* Byte permutations: each result byte from a selector nibble, with the sign replicated where its top bit is set. */
+/* Byte permutations: each result byte from a selector nibble, with the sign replicated where its
+ * top bit is set. */
 static LLVMValueRef prmt_byte(struct low *l, LLVMValueRef both, LLVMValueRef nibble)
 {
     LLVMValueRef n = low_resize(l, nibble, 64, false);
@@ -234,7 +248,8 @@ static LLVMValueRef prmt_byte(struct low *l, LLVMValueRef both, LLVMValueRef nib
     return low_resize(l, sel(l, rep, sign, byte), 32, false);
 }
 
-static LLVMValueRef prmt_nibble(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef c, unsigned k)
+static LLVMValueRef prmt_nibble(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef c,
+                                unsigned k)
 {
     LLVMValueRef n = LLVMBuildAnd(l->b, c, imm(l, c, 3), "");
     switch (p->sub) {
@@ -249,16 +264,20 @@ static LLVMValueRef prmt_nibble(struct low *l, const struct weir_ptx_inst *p, LL
     case WEIR_PTX_SUB_ECR:
         return low_binary(l, "llvm.umin", n, imm(l, c, k));
     case WEIR_PTX_SUB_RC16:
-        return LLVMBuildAdd(l->b, LLVMBuildShl(l->b, LLVMBuildAnd(l->b, c, imm(l, c, 1), ""), imm(l, c, 1), ""),
-                            imm(l, c, k & 1), "");
+        return LLVMBuildAdd(
+            l->b, LLVMBuildShl(l->b, LLVMBuildAnd(l->b, c, imm(l, c, 1), ""), imm(l, c, 1), ""),
+            imm(l, c, k & 1), "");
     default:
-        return LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, c, imm(l, c, 4 * (int64_t)k), ""), imm(l, c, 15), "");
+        return LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, c, imm(l, c, 4 * (int64_t)k), ""),
+                            imm(l, c, 15), "");
     }
 }
 
-static LLVMValueRef permute(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+static LLVMValueRef permute(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                            LLVMValueRef b, LLVMValueRef c)
 {
-    LLVMValueRef both = LLVMBuildShl(l->b, low_resize(l, b, 64, false), low_const(l, low_like(l, l->t.i64, b), 32), "");
+    LLVMValueRef both = LLVMBuildShl(l->b, low_resize(l, b, 64, false),
+                                     low_const(l, low_like(l, l->t.i64, b), 32), "");
     both = LLVMBuildOr(l->b, both, low_resize(l, a, 64, false), "");
     LLVMValueRef r = NULL;
     for (unsigned k = 0; k < 4; k++) {
@@ -274,22 +293,38 @@ static LLVMValueRef permute(struct low *l, const struct weir_ptx_inst *p, LLVMVa
 static LLVMValueRef logic2(struct low *l, unsigned table, LLVMValueRef b, LLVMValueRef c)
 {
     switch (table & 15) { /* dispatch */
-    case 0: return imm(l, b, 0);
-    case 1: return LLVMBuildNot(l->b, LLVMBuildOr(l->b, b, c, ""), "");
-    case 2: return LLVMBuildAnd(l->b, LLVMBuildNot(l->b, b, ""), c, "");
-    case 3: return LLVMBuildNot(l->b, b, "");
-    case 4: return LLVMBuildAnd(l->b, b, LLVMBuildNot(l->b, c, ""), "");
-    case 5: return LLVMBuildNot(l->b, c, "");
-    case 6: return LLVMBuildXor(l->b, b, c, "");
-    case 7: return LLVMBuildNot(l->b, LLVMBuildAnd(l->b, b, c, ""), "");
-    case 8: return LLVMBuildAnd(l->b, b, c, "");
-    case 9: return LLVMBuildNot(l->b, LLVMBuildXor(l->b, b, c, ""), "");
-    case 10: return c;
-    case 11: return LLVMBuildOr(l->b, LLVMBuildNot(l->b, b, ""), c, "");
-    case 12: return b;
-    case 13: return LLVMBuildOr(l->b, b, LLVMBuildNot(l->b, c, ""), "");
-    case 14: return LLVMBuildOr(l->b, b, c, "");
-    default: return imm(l, b, -1);
+    case 0:
+        return imm(l, b, 0);
+    case 1:
+        return LLVMBuildNot(l->b, LLVMBuildOr(l->b, b, c, ""), "");
+    case 2:
+        return LLVMBuildAnd(l->b, LLVMBuildNot(l->b, b, ""), c, "");
+    case 3:
+        return LLVMBuildNot(l->b, b, "");
+    case 4:
+        return LLVMBuildAnd(l->b, b, LLVMBuildNot(l->b, c, ""), "");
+    case 5:
+        return LLVMBuildNot(l->b, c, "");
+    case 6:
+        return LLVMBuildXor(l->b, b, c, "");
+    case 7:
+        return LLVMBuildNot(l->b, LLVMBuildAnd(l->b, b, c, ""), "");
+    case 8:
+        return LLVMBuildAnd(l->b, b, c, "");
+    case 9:
+        return LLVMBuildNot(l->b, LLVMBuildXor(l->b, b, c, ""), "");
+    case 10:
+        return c;
+    case 11:
+        return LLVMBuildOr(l->b, LLVMBuildNot(l->b, b, ""), c, "");
+    case 12:
+        return b;
+    case 13:
+        return LLVMBuildOr(l->b, b, LLVMBuildNot(l->b, c, ""), "");
+    case 14:
+        return LLVMBuildOr(l->b, b, c, "");
+    default:
+        return imm(l, b, -1);
     }
 }
 
@@ -299,7 +334,8 @@ static LLVMValueRef logic3(struct low *l, struct low_args *x)
     if (o->kind != WEIR_PTX_OPERAND_INT || strstr(x->p->suffix, ".BoolOp") || x->p->boolop)
         low_refuse(l, x->p, "form");
     unsigned table = (unsigned)o->imm & 255;
-    LLVMValueRef a = x->a[0], f1 = logic2(l, table >> 4, x->a[1], x->a[2]), f0 = logic2(l, table, x->a[1], x->a[2]);
+    LLVMValueRef a = x->a[0], f1 = logic2(l, table >> 4, x->a[1], x->a[2]),
+                 f0 = logic2(l, table, x->a[1], x->a[2]);
     if ((table >> 4) == (table & 15))
         return f1;
     if ((table >> 4) == (~table & 15)) /* a xor not f1 */
@@ -308,7 +344,8 @@ static LLVMValueRef logic3(struct low *l, struct low_args *x)
         return LLVMBuildAnd(l->b, a, f1, "");
     if ((table >> 4) == 0)
         return LLVMBuildAnd(l->b, LLVMBuildNot(l->b, a, ""), f0, "");
-    return LLVMBuildOr(l->b, LLVMBuildAnd(l->b, a, f1, ""), LLVMBuildAnd(l->b, LLVMBuildNot(l->b, a, ""), f0, ""), "");
+    return LLVMBuildOr(l->b, LLVMBuildAnd(l->b, a, f1, ""),
+                       LLVMBuildAnd(l->b, LLVMBuildNot(l->b, a, ""), f0, ""), "");
 }
 
 static LLVMValueRef byte_of(struct low *l, LLVMValueRef v, unsigned at, unsigned bits, bool sign)
@@ -325,7 +362,8 @@ static LLVMValueRef dot(struct low *l, struct low_args *x)
     unsigned high = !four && (p->sub == WEIR_PTX_HI_ || strstr(p->suffix, ".hi")) ? 16 : 0;
     LLVMValueRef r = x->a[2];
     for (unsigned k = 0; k < (four ? 4u : 2u); k++) {
-        LLVMValueRef a = four ? byte_of(l, x->a[0], 8 * k, 8, sa) : byte_of(l, x->a[0], 16 * k, 16, sa);
+        LLVMValueRef a =
+            four ? byte_of(l, x->a[0], 8 * k, 8, sa) : byte_of(l, x->a[0], 16 * k, 16, sa);
         LLVMValueRef b = byte_of(l, x->a[1], 8 * k + high, 8, sb);
         r = LLVMBuildAdd(l->b, r, LLVMBuildMul(l->b, a, b, ""), "");
     }
@@ -362,7 +400,8 @@ static LLVMValueRef mul24(struct low *l, struct low_args *x)
     LLVMValueRef m[2];
     for (int k = 0; k < 2; k++) {
         LLVMValueRef v = LLVMBuildShl(l->b, x->a[k], imm(l, x->a[k], 8), "");
-        v = sign ? LLVMBuildAShr(l->b, v, imm(l, v, 8), "") : LLVMBuildLShr(l->b, v, imm(l, v, 8), "");
+        v = sign ? LLVMBuildAShr(l->b, v, imm(l, v, 8), "")
+                 : LLVMBuildLShr(l->b, v, imm(l, v, 8), "");
         m[k] = low_resize(l, v, 64, sign);
     }
     LLVMValueRef r = LLVMBuildMul(l->b, m[0], m[1], "");
@@ -460,50 +499,87 @@ LLVMValueRef low_arith(struct low *l, struct low_args *x)
     bool sign = is_signed(p);
     if (p->type[0] == WEIR_PTX_U16X2 || p->type[0] == WEIR_PTX_S16X2)
         return packed16(l, x);
-    if (weir_ptx_type_is_float(p->type[0]) && p->opcode != WEIR_PTX_OP_mov && p->opcode != WEIR_PTX_OP_selp &&
-        p->opcode != WEIR_PTX_OP_slct)
+    if (weir_ptx_type_is_float(p->type[0]) && p->opcode != WEIR_PTX_OP_mov &&
+        p->opcode != WEIR_PTX_OP_selp && p->opcode != WEIR_PTX_OP_slct)
         return NULL;
     switch (p->opcode) { /* dispatch */
-    case WEIR_PTX_OP_mov: return a;
-    case WEIR_PTX_OP_cvta: return to_shared(l, x);
-    case WEIR_PTX_OP_add: return p->sat ? saturate_add(l, x) : LLVMBuildAdd(l->b, a, b, "");
-    case WEIR_PTX_OP_sub: return p->sat ? saturate_add(l, x) : LLVMBuildSub(l->b, a, b, "");
-    case WEIR_PTX_OP_addc: return with_carry(l, x, false);
-    case WEIR_PTX_OP_subc: return with_carry(l, x, true);
-    case WEIR_PTX_OP_mul: return product(l, p, a, b);
+    case WEIR_PTX_OP_mov:
+        return a;
+    case WEIR_PTX_OP_cvta:
+        return to_shared(l, x);
+    case WEIR_PTX_OP_add:
+        return p->sat ? saturate_add(l, x) : LLVMBuildAdd(l->b, a, b, "");
+    case WEIR_PTX_OP_sub:
+        return p->sat ? saturate_add(l, x) : LLVMBuildSub(l->b, a, b, "");
+    case WEIR_PTX_OP_addc:
+        return with_carry(l, x, false);
+    case WEIR_PTX_OP_subc:
+        return with_carry(l, x, true);
+    case WEIR_PTX_OP_mul:
+        return product(l, p, a, b);
     case WEIR_PTX_OP_mad:
-    case WEIR_PTX_OP_madc: return multiply_add(l, x);
+    case WEIR_PTX_OP_madc:
+        return multiply_add(l, x);
     case WEIR_PTX_OP_mul24:
-    case WEIR_PTX_OP_mad24: return mul24(l, x);
-    case WEIR_PTX_OP_sad: return absolute_difference(l, x);
-    case WEIR_PTX_OP_div: return divide(l, p, a, b, false);
-    case WEIR_PTX_OP_rem: return divide(l, p, a, b, true);
-    case WEIR_PTX_OP_abs: return low_binary(l, "llvm.abs", a, LLVMConstInt(l->t.i1, 0, 0));
-    case WEIR_PTX_OP_neg: return LLVMBuildNeg(l->b, a, "");
-    case WEIR_PTX_OP_min: return low_binary(l, sign ? "llvm.smin" : "llvm.umin", a, b);
-    case WEIR_PTX_OP_max: return low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b);
-    case WEIR_PTX_OP_popc: return count_bits(l, "llvm.ctpop", a, false);
-    case WEIR_PTX_OP_clz: return count_bits(l, "llvm.ctlz", a, true);
-    case WEIR_PTX_OP_bfind: return find_bit(l, p, a);
-    case WEIR_PTX_OP_brev: return low_unary(l, "llvm.bitreverse", a);
-    case WEIR_PTX_OP_bfe: return extract_field(l, p, a, b, c);
-    case WEIR_PTX_OP_bfi: return insert_field(l, a, b, c, x->a[3]);
-    case WEIR_PTX_OP_szext: return extend_from(l, p, a, b);
-    case WEIR_PTX_OP_bmsk: return bit_mask(l, p, a, b);
+    case WEIR_PTX_OP_mad24:
+        return mul24(l, x);
+    case WEIR_PTX_OP_sad:
+        return absolute_difference(l, x);
+    case WEIR_PTX_OP_div:
+        return divide(l, p, a, b, false);
+    case WEIR_PTX_OP_rem:
+        return divide(l, p, a, b, true);
+    case WEIR_PTX_OP_abs:
+        return low_binary(l, "llvm.abs", a, LLVMConstInt(l->t.i1, 0, 0));
+    case WEIR_PTX_OP_neg:
+        return LLVMBuildNeg(l->b, a, "");
+    case WEIR_PTX_OP_min:
+        return low_binary(l, sign ? "llvm.smin" : "llvm.umin", a, b);
+    case WEIR_PTX_OP_max:
+        return low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b);
+    case WEIR_PTX_OP_popc:
+        return count_bits(l, "llvm.ctpop", a, false);
+    case WEIR_PTX_OP_clz:
+        return count_bits(l, "llvm.ctlz", a, true);
+    case WEIR_PTX_OP_bfind:
+        return find_bit(l, p, a);
+    case WEIR_PTX_OP_brev:
+        return low_unary(l, "llvm.bitreverse", a);
+    case WEIR_PTX_OP_bfe:
+        return extract_field(l, p, a, b, c);
+    case WEIR_PTX_OP_bfi:
+        return insert_field(l, a, b, c, x->a[3]);
+    case WEIR_PTX_OP_szext:
+        return extend_from(l, p, a, b);
+    case WEIR_PTX_OP_bmsk:
+        return bit_mask(l, p, a, b);
     case WEIR_PTX_OP_dp4a:
-    case WEIR_PTX_OP_dp2a: return dot(l, x);
-    case WEIR_PTX_OP_and: return LLVMBuildAnd(l->b, a, b, "");
-    case WEIR_PTX_OP_or: return LLVMBuildOr(l->b, a, b, "");
-    case WEIR_PTX_OP_xor: return LLVMBuildXor(l->b, a, b, "");
-    case WEIR_PTX_OP_not: return LLVMBuildNot(l->b, a, "");
-    case WEIR_PTX_OP_cnot: return low_resize(l, cmp(l, LLVMIntEQ, a, imm(l, a, 0)), low_bits_of(a), false);
-    case WEIR_PTX_OP_lop3: return logic3(l, x);
+    case WEIR_PTX_OP_dp2a:
+        return dot(l, x);
+    case WEIR_PTX_OP_and:
+        return LLVMBuildAnd(l->b, a, b, "");
+    case WEIR_PTX_OP_or:
+        return LLVMBuildOr(l->b, a, b, "");
+    case WEIR_PTX_OP_xor:
+        return LLVMBuildXor(l->b, a, b, "");
+    case WEIR_PTX_OP_not:
+        return LLVMBuildNot(l->b, a, "");
+    case WEIR_PTX_OP_cnot:
+        return low_resize(l, cmp(l, LLVMIntEQ, a, imm(l, a, 0)), low_bits_of(a), false);
+    case WEIR_PTX_OP_lop3:
+        return logic3(l, x);
     case WEIR_PTX_OP_shl:
-    case WEIR_PTX_OP_shr: return shift(l, p, a, b);
-    case WEIR_PTX_OP_shf: return funnel(l, p, a, b, c);
-    case WEIR_PTX_OP_prmt: return permute(l, p, a, b, c);
-    case WEIR_PTX_OP_selp: return sel(l, c, a, b);
-    case WEIR_PTX_OP_isspacep: return low_is_space(l, x);
-    default: return NULL;
+    case WEIR_PTX_OP_shr:
+        return shift(l, p, a, b);
+    case WEIR_PTX_OP_shf:
+        return funnel(l, p, a, b, c);
+    case WEIR_PTX_OP_prmt:
+        return permute(l, p, a, b, c);
+    case WEIR_PTX_OP_selp:
+        return sel(l, c, a, b);
+    case WEIR_PTX_OP_isspacep:
+        return low_is_space(l, x);
+    default:
+        return NULL;
     }
 }

@@ -1,6 +1,7 @@
-/* Atomics and fences. Lanes go one after the other, in order. Shared memory belongs to one worker while the block runs, so
- * its atomics are plain read-modify-writes; those on global memory are real ones. When all lanes add to one address and
- * nobody reads the old value, the warp reduces first.
+/* Atomics and fences. Lanes go one after the other, in order. Shared memory belongs to one worker
+ * while the block runs, so its atomics are plain read-modify-writes; those on global memory are
+ * real ones. When all lanes add to one address and nobody reads the old value, the warp reduces
+ * first.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -19,11 +20,16 @@ struct atomic {
 static LLVMAtomicOrdering ordering(const struct weir_ptx_inst *p)
 {
     switch (p->sem) {
-    case WEIR_PTX_ACQUIRE: return LLVMAtomicOrderingAcquire;
-    case WEIR_PTX_RELEASE: return LLVMAtomicOrderingRelease;
-    case WEIR_PTX_ACQ_REL: return LLVMAtomicOrderingAcquireRelease;
-    case WEIR_PTX_SC: return LLVMAtomicOrderingSequentiallyConsistent;
-    default: return LLVMAtomicOrderingMonotonic;
+    case WEIR_PTX_ACQUIRE:
+        return LLVMAtomicOrderingAcquire;
+    case WEIR_PTX_RELEASE:
+        return LLVMAtomicOrderingRelease;
+    case WEIR_PTX_ACQ_REL:
+        return LLVMAtomicOrderingAcquireRelease;
+    case WEIR_PTX_SC:
+        return LLVMAtomicOrderingSequentiallyConsistent;
+    default:
+        return LLVMAtomicOrderingMonotonic;
     }
 }
 
@@ -31,22 +37,33 @@ static LLVMAtomicRMWBinOp operation(struct low *l, const struct weir_ptx_inst *p
 {
     bool sign = weir_ptx_type_is_signed(p->type[0]), fp = weir_ptx_type_is_float(p->type[0]);
     switch (p->sub) {
-    case WEIR_PTX_SUB_ADD: return fp ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
-    case WEIR_PTX_SUB_AND: return LLVMAtomicRMWBinOpAnd;
-    case WEIR_PTX_SUB_OR: return LLVMAtomicRMWBinOpOr;
-    case WEIR_PTX_SUB_XOR: return LLVMAtomicRMWBinOpXor;
-    case WEIR_PTX_SUB_EXCH: return LLVMAtomicRMWBinOpXchg;
-    case WEIR_PTX_SUB_MIN: return fp ? LLVMAtomicRMWBinOpFMin : sign ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
-    case WEIR_PTX_SUB_MAX: return fp ? LLVMAtomicRMWBinOpFMax : sign ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
-    case WEIR_PTX_SUB_INC: return LLVMAtomicRMWBinOpUIncWrap;
-    case WEIR_PTX_SUB_DEC: return LLVMAtomicRMWBinOpUDecWrap;
-    default: low_refuse(l, p, "operation");
+    case WEIR_PTX_SUB_ADD:
+        return fp ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    case WEIR_PTX_SUB_AND:
+        return LLVMAtomicRMWBinOpAnd;
+    case WEIR_PTX_SUB_OR:
+        return LLVMAtomicRMWBinOpOr;
+    case WEIR_PTX_SUB_XOR:
+        return LLVMAtomicRMWBinOpXor;
+    case WEIR_PTX_SUB_EXCH:
+        return LLVMAtomicRMWBinOpXchg;
+    case WEIR_PTX_SUB_MIN:
+        return fp ? LLVMAtomicRMWBinOpFMin : sign ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case WEIR_PTX_SUB_MAX:
+        return fp ? LLVMAtomicRMWBinOpFMax : sign ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    case WEIR_PTX_SUB_INC:
+        return LLVMAtomicRMWBinOpUIncWrap;
+    case WEIR_PTX_SUB_DEC:
+        return LLVMAtomicRMWBinOpUDecWrap;
+    default:
+        low_refuse(l, p, "operation");
     }
 }
 
-/* Sum of floats: f32 outside of shared memory flushes subnormals (PTX ISA, atom), NaNs are made canonical. flush: i1, NULL
- * for never. */
-static LLVMValueRef float_sum(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v, LLVMValueRef flush)
+/* Sum of floats: f32 outside of shared memory flushes subnormals (PTX ISA, atom), NaNs are made
+ * canonical. flush: i1, NULL for never. */
+static LLVMValueRef float_sum(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v,
+                              LLVMValueRef flush)
 {
     static const struct weir_ptx_inst add = {.opcode = WEIR_PTX_OP_add, .guard = -1, .suffix = ""};
     bool bf;
@@ -72,7 +89,8 @@ static LLVMValueRef outside_shared(struct low *l, struct atomic *x, LLVMValueRef
         return LLVMConstInt(l->t.i1, 1, 0);
     LLVMValueRef off = LLVMBuildSub(l->b, LLVMBuildPtrToInt(l->b, ptr, l->t.i64, ""),
                                     LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, ""), "");
-    return LLVMBuildICmp(l->b, LLVMIntUGE, off, LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""), "");
+    return LLVMBuildICmp(l->b, LLVMIntUGE, off, LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""),
+                         "");
 }
 
 /* Adds to memory that others see: a loop of compare and exchange. */
@@ -82,13 +100,15 @@ static LLVMValueRef add_float(struct low *l, struct atomic *x, LLVMValueRef ptr,
     LLVMValueRef first = LLVMBuildLoad2(l->b, t, ptr, ""), flush = outside_shared(l, x, ptr);
     LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
     LLVMSetAlignment(first, x->size);
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), again = low_bb(l, "add"), next = low_bb(l, "added");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), again = low_bb(l, "add"),
+                      next = low_bb(l, "added");
     LLVMBuildBr(l->b, again);
     LLVMPositionBuilderAtEnd(l->b, again);
     LLVMValueRef old = LLVMBuildPhi(l->b, t, "");
     LLVMValueRef sum = low_bitcast(l, float_sum(l, x, low_bitcast(l, old, x->elem), v, flush), t);
     LLVMAtomicOrdering o = ordering(x->p), f = LLVMAtomicOrderingMonotonic;
-    LLVMValueRef r = LLVMBuildAtomicCmpXchg(l->b, ptr, old, sum, o, f, 0), seen = LLVMBuildExtractValue(l->b, r, 0, "");
+    LLVMValueRef r = LLVMBuildAtomicCmpXchg(l->b, ptr, old, sum, o, f, 0),
+                 seen = LLVMBuildExtractValue(l->b, r, 0, "");
     LLVMValueRef in[2] = {first, seen};
     LLVMBasicBlockRef bbs[2] = {from, LLVMGetInsertBlock(l->b)};
     LLVMAddIncoming(old, in, bbs, 2);
@@ -98,33 +118,45 @@ static LLVMValueRef add_float(struct low *l, struct atomic *x, LLVMValueRef ptr,
 }
 
 /* The new value from the old one, for memory that nobody else touches. */
-static LLVMValueRef modify(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v, LLVMValueRef swap)
+static LLVMValueRef modify(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v,
+                           LLVMValueRef swap)
 {
     const struct weir_ptx_inst *p = x->p;
     bool sign = weir_ptx_type_is_signed(p->type[0]), fp = weir_ptx_type_is_float(p->type[0]);
     LLVMValueRef zero = LLVMConstNull(x->elem), one;
     switch (p->sub) { /* dispatch */
-    case WEIR_PTX_SUB_ADD: return fp ? float_sum(l, x, old, v, NULL) : LLVMBuildAdd(l->b, old, v, "");
-    case WEIR_PTX_SUB_AND: return LLVMBuildAnd(l->b, old, v, "");
-    case WEIR_PTX_SUB_OR: return LLVMBuildOr(l->b, old, v, "");
-    case WEIR_PTX_SUB_XOR: return LLVMBuildXor(l->b, old, v, "");
-    case WEIR_PTX_SUB_EXCH: return v;
-    case WEIR_PTX_SUB_MIN: return low_binary(l, fp ? "llvm.minnum" : sign ? "llvm.smin" : "llvm.umin", old, v);
-    case WEIR_PTX_SUB_MAX: return low_binary(l, fp ? "llvm.maxnum" : sign ? "llvm.smax" : "llvm.umax", old, v);
-    case WEIR_PTX_SUB_CAS: return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, v, ""), swap, old, "");
+    case WEIR_PTX_SUB_ADD:
+        return fp ? float_sum(l, x, old, v, NULL) : LLVMBuildAdd(l->b, old, v, "");
+    case WEIR_PTX_SUB_AND:
+        return LLVMBuildAnd(l->b, old, v, "");
+    case WEIR_PTX_SUB_OR:
+        return LLVMBuildOr(l->b, old, v, "");
+    case WEIR_PTX_SUB_XOR:
+        return LLVMBuildXor(l->b, old, v, "");
+    case WEIR_PTX_SUB_EXCH:
+        return v;
+    case WEIR_PTX_SUB_MIN:
+        return low_binary(l, fp ? "llvm.minnum" : sign ? "llvm.smin" : "llvm.umin", old, v);
+    case WEIR_PTX_SUB_MAX:
+        return low_binary(l, fp ? "llvm.maxnum" : sign ? "llvm.smax" : "llvm.umax", old, v);
+    case WEIR_PTX_SUB_CAS:
+        return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, v, ""), swap, old, "");
     case WEIR_PTX_SUB_INC:
         one = LLVMBuildAdd(l->b, old, LLVMConstInt(x->elem, 1, 0), "");
         return LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntUGE, old, v, ""), zero, one, "");
     case WEIR_PTX_SUB_DEC: {
         LLVMValueRef wrap = LLVMBuildOr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, old, zero, ""),
                                         LLVMBuildICmp(l->b, LLVMIntUGT, old, v, ""), "");
-        return LLVMBuildSelect(l->b, wrap, v, LLVMBuildSub(l->b, old, LLVMConstInt(x->elem, 1, 0), ""), "");
+        return LLVMBuildSelect(l->b, wrap, v,
+                               LLVMBuildSub(l->b, old, LLVMConstInt(x->elem, 1, 0), ""), "");
     }
-    default: low_refuse(l, p, "operation");
+    default:
+        low_refuse(l, p, "operation");
     }
 }
 
-static LLVMValueRef one_lane(struct low *l, struct atomic *x, LLVMValueRef ptr, LLVMValueRef v, LLVMValueRef swap)
+static LLVMValueRef one_lane(struct low *l, struct atomic *x, LLVMValueRef ptr, LLVMValueRef v,
+                             LLVMValueRef swap)
 {
     if (x->plain) {
         LLVMValueRef old = LLVMBuildLoad2(l->b, x->elem, ptr, "");
@@ -149,7 +181,7 @@ static LLVMValueRef one_lane(struct low *l, struct atomic *x, LLVMValueRef ptr, 
     return LLVMBuildAtomicRMW(l->b, operation(l, x->p), ptr, v, ordering(x->p), 0);
 }
 
-/* --- lane loops ----------------------------------------------------------------------------------------------------------------
+/* ---- lane loops ----
  * Scratch: addresses, operand, second operand, old values (256 bytes each). */
 
 static LLVMValueRef area(struct low *l, LLVMTypeRef t, unsigned n, LLVMValueRef lane)
@@ -166,14 +198,16 @@ static void put(struct low *l, LLVMTypeRef t, unsigned n, unsigned g, LLVMValueR
 
 static void lane_step(struct low *l, struct atomic *x, LLVMValueRef lane)
 {
-    LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, 0, lane), ""), v, swap = NULL;
+    LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, 0, lane), ""), v,
+                 swap = NULL;
     if (x->v.shape == LOW_UNIFORM)
         v = x->v.v[0];
     else
         v = LLVMBuildLoad2(l->b, x->elem, area(l, x->elem, 1, lane), "");
     if (x->p->sub == WEIR_PTX_SUB_CAS)
-        swap = x->swap.shape == LOW_UNIFORM ? x->swap.v[0]
-                                            : LLVMBuildLoad2(l->b, x->elem, area(l, x->elem, 2, lane), "");
+        swap = x->swap.shape == LOW_UNIFORM
+                   ? x->swap.v[0]
+                   : LLVMBuildLoad2(l->b, x->elem, area(l, x->elem, 2, lane), "");
     LLVMValueRef old = one_lane(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v, swap);
     if (x->wants_old)
         LLVMBuildStore(l->b, old, area(l, x->elem, 3, lane));
@@ -190,13 +224,16 @@ static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
         if (x->p->sub == WEIR_PTX_SUB_CAS && x->swap.shape != LOW_UNIFORM)
             put(l, x->elem, 2, g, low_vector(l, &x->swap, g));
     }
-    LLVMValueRef bits = l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
+    LLVMValueRef bits =
+        l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
     LLVMBasicBlockRef all = NULL, some = NULL, next = NULL;
     if (x->plain && !x->wants_old && !l->mask_full) {
         all = low_bb(l, "all");
         some = low_bb(l, "some");
         next = low_bb(l, "next");
-        LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, bits, LLVMConstInt(l->t.i32, 0xffffffff, 0), ""), all, some);
+        LLVMBuildCondBr(
+            l->b, LLVMBuildICmp(l->b, LLVMIntEQ, bits, LLVMConstInt(l->t.i32, 0xffffffff, 0), ""),
+            all, some);
         LLVMPositionBuilderAtEnd(l->b, all);
     }
     if (x->plain && !x->wants_old)
@@ -218,8 +255,9 @@ static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
     }
     old->shape = LOW_VARYING;
     for (unsigned g = 0; g < l->groups && x->wants_old; g++)
-        old->v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem),
-                                   area(l, x->elem, 3, LLVMConstInt(l->t.i64, g * l->width, 0)), "");
+        old->v[g] =
+            LLVMBuildLoad2(l->b, low_vec_type(l, x->elem),
+                           area(l, x->elem, 3, LLVMConstInt(l->t.i64, g * l->width, 0)), "");
 }
 
 static bool reducible(const struct atomic *x)
@@ -227,8 +265,12 @@ static bool reducible(const struct atomic *x)
     if (x->wants_old || x->a.base.shape != LOW_UNIFORM || weir_ptx_type_is_float(x->p->type[0]))
         return false;
     switch (x->p->sub) {
-    case WEIR_PTX_SUB_ADD: case WEIR_PTX_SUB_AND: case WEIR_PTX_SUB_OR: case WEIR_PTX_SUB_XOR:
-    case WEIR_PTX_SUB_MIN: case WEIR_PTX_SUB_MAX:
+    case WEIR_PTX_SUB_ADD:
+    case WEIR_PTX_SUB_AND:
+    case WEIR_PTX_SUB_OR:
+    case WEIR_PTX_SUB_XOR:
+    case WEIR_PTX_SUB_MIN:
+    case WEIR_PTX_SUB_MAX:
         return true;
     default:
         return false;
@@ -255,13 +297,15 @@ void low_emit_atomic(struct low *l, const struct low_inst *i)
     bool bf, half, other;
     unsigned parts;
     half = low_half_kind(p->type[0], &bf, &parts);
-    other = weir_ptx_type_is_float(p->type[0]) && p->type[0] != WEIR_PTX_F32 && p->type[0] != WEIR_PTX_F64;
+    other = weir_ptx_type_is_float(p->type[0]) && p->type[0] != WEIR_PTX_F32 &&
+            p->type[0] != WEIR_PTX_F64;
     if (x.size > 8 || x.size < 2 || (other && !(half && p->sub == WEIR_PTX_SUB_ADD)))
         low_refuse(l, p, "type");
     x.v = low_read(l, i, &p->operands[at + 1], p->type[0]);
     if (p->sub == WEIR_PTX_SUB_CAS)
         x.swap = low_read(l, i, &p->operands[at + 2], p->type[0]);
-    low_address(l, i, &p->operands[at], p->space, x.size + 1, &x.a); /* no stride of size + 1: exact addresses */
+    low_address(l, i, &p->operands[at], p->space, x.size + 1,
+                &x.a); /* no stride of size + 1: exact addresses */
     x.a.proven = false;
     x.plain = x.a.space == WEIR_PTX_SHARED || x.a.space == WEIR_PTX_LOCAL;
     if (at == 1 && p->operands[0].kind == WEIR_PTX_OPERAND_REG)

@@ -1,10 +1,12 @@
-/* Calls that leave generated code: vprintf, malloc, free, __assertfail go to the launch's services with one entry a lane.
+/* Calls that leave generated code: vprintf, malloc, free, __assertfail go to the launch's services
+ * with one entry a lane.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "codegen/lower/lower.h"
 
-static struct low_val argument(struct low *l, const struct low_inst *i, unsigned k, enum weir_ptx_type type)
+static struct low_val argument(struct low *l, const struct low_inst *i, unsigned k,
+                               enum weir_ptx_type type)
 {
     const struct weir_ptx_operand *o = &i->p->call->args[k];
     if (o->kind != WEIR_PTX_OPERAND_VAR)
@@ -13,7 +15,8 @@ static struct low_val argument(struct low *l, const struct low_inst *i, unsigned
 }
 
 /* Argument k as an array with an entry a lane, in part n of the call area. */
-static LLVMValueRef argument_array(struct low *l, const struct low_inst *i, unsigned k, unsigned n, enum weir_ptx_type type)
+static LLVMValueRef argument_array(struct low *l, const struct low_inst *i, unsigned k, unsigned n,
+                                   enum weir_ptx_type type)
 {
     struct low_val v = argument(l, i, k, type);
     LLVMTypeRef t = low_type(l, type);
@@ -30,7 +33,8 @@ static LLVMValueRef argument_array(struct low *l, const struct low_inst *i, unsi
 static LLVMValueRef service(struct low *l, size_t offset)
 {
     LLVMValueRef at = LLVMConstInt(l->t.i64, offset, 0);
-    return LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
+    return LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""),
+                          "");
 }
 
 static void call(struct low *l, size_t offset, LLVMValueRef *args, unsigned n)
@@ -41,7 +45,8 @@ static void call(struct low *l, size_t offset, LLVMValueRef *args, unsigned n)
     LLVMBuildCall2(l->b, LLVMFunctionType(l->t.v, types, n, 0), service(l, offset), args, n, "");
 }
 
-static void result(struct low *l, const struct low_inst *i, LLVMValueRef area, enum weir_ptx_type type)
+static void result(struct low *l, const struct low_inst *i, LLVMValueRef area,
+                   enum weir_ptx_type type)
 {
     const struct weir_ptx_call *c = i->p->call;
     if (c->ret_count == 0)
@@ -50,11 +55,13 @@ static void result(struct low *l, const struct low_inst *i, LLVMValueRef area, e
     LLVMTypeRef t = low_type(l, type);
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef idx = LLVMConstInt(l->t.i64, g * l->width, 0);
-        v.v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, t), LLVMBuildGEP2(l->b, t, area, &idx, 1, ""), "");
+        v.v[g] =
+            LLVMBuildLoad2(l->b, low_vec_type(l, t), LLVMBuildGEP2(l->b, t, area, &idx, 1, ""), "");
     }
     const struct weir_ptx_operand *o = &c->rets[0];
-    int32_t reg = o->kind == WEIR_PTX_OPERAND_VAR ? low_param_piece(l, i->frame, o->var, 0, (uint32_t)o->var->bytes)
-                                                  : low_reg_of(l, i, o->reg);
+    int32_t reg = o->kind == WEIR_PTX_OPERAND_VAR
+                      ? low_param_piece(l, i->frame, o->var, 0, (uint32_t)o->var->bytes)
+                      : low_reg_of(l, i, o->reg);
     low_write(l, reg, &v);
 }
 
@@ -62,8 +69,10 @@ void low_emit_call(struct low *l, const struct low_inst *i)
 {
     const char *name = i->p->call->callee->name;
     unsigned n = i->p->call->arg_count;
-    LLVMValueRef bits = l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
-    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 * 5, 0), out = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+    LLVMValueRef bits =
+        l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
+    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 * 5, 0),
+                 out = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
     LLVMValueRef a[8] = {l->block_ptr, bits};
     if (strcmp(name, "vprintf") == 0 && n == 2) {
         a[2] = argument_array(l, i, 0, 0, WEIR_PTX_U64);

@@ -1,5 +1,6 @@
-/* f32 and f64 arithmetic, comparisons, and f16/bf16 through f32. Results are PTX's: rounding as written, no contraction,
- * flushing of subnormals either by MXCSR for the whole kernel (low.all_ftz) or here.
+/* f32 and f64 arithmetic, comparisons, and f16/bf16 through f32. Results are PTX's: rounding as
+ * written, no contraction, flushing of subnormals either by MXCSR for the whole kernel
+ * (low.all_ftz) or here.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -15,7 +16,8 @@ LLVMValueRef low_flush(struct low *l, LLVMValueRef v)
     if (low_bits_of(v) != 32)
         return v;
     LLVMTypeRef t = LLVMTypeOf(v);
-    LLVMValueRef tiny = LLVMBuildFCmp(l->b, LLVMRealOLT, low_unary(l, "llvm.fabs", v), low_fbits(l, t, 0x00800000), "");
+    LLVMValueRef tiny = LLVMBuildFCmp(l->b, LLVMRealOLT, low_unary(l, "llvm.fabs", v),
+                                      low_fbits(l, t, 0x00800000), "");
     LLVMValueRef sign = low_bitcast(l, v, l->t.i32);
     sign = LLVMBuildAnd(l->b, sign, low_const(l, LLVMTypeOf(sign), INT32_MIN), "");
     return sel(l, tiny, low_bitcast(l, sign, l->t.f32), v);
@@ -37,11 +39,15 @@ LLVMValueRef low_saturate(struct low *l, LLVMValueRef v)
     return low_binary(l, "llvm.minnum", v, low_fconst(l, t, 1.0));
 }
 
-/* --- arithmetic ------------------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic ---- */
 
-static LLVMValueRef negate(struct low *l, LLVMValueRef v) { return LLVMBuildFNeg(l->b, v, ""); }
+static LLVMValueRef negate(struct low *l, LLVMValueRef v)
+{
+    return LLVMBuildFNeg(l->b, v, "");
+}
 
-static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                            LLVMValueRef b)
 {
     bool min = p->opcode == WEIR_PTX_OP_min;
     if (p->xorsign || p->abs)
@@ -50,17 +56,21 @@ static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMVa
         return low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
     /* a NaN operand gives the other one; -0 is less than +0 */
     LLVMValueRef r = low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
-    LLVMValueRef na = LLVMBuildFCmp(l->b, LLVMRealUNO, a, a, ""), nb = LLVMBuildFCmp(l->b, LLVMRealUNO, b, b, "");
+    LLVMValueRef na = LLVMBuildFCmp(l->b, LLVMRealUNO, a, a, ""),
+                 nb = LLVMBuildFCmp(l->b, LLVMRealUNO, b, b, "");
     return sel(l, na, b, sel(l, nb, a, r));
 }
 
-static LLVMValueRef three_way(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+static LLVMValueRef three_way(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                              LLVMValueRef b, LLVMValueRef c)
 {
     LLVMValueRef v[3] = {a, b, c};
-    return low_directed(p) ? low_rounded(l, p, "vfmadd", v, 3) : low_ternary(l, "llvm.fma", a, b, c);
+    return low_directed(p) ? low_rounded(l, p, "vfmadd", v, 3)
+                           : low_ternary(l, "llvm.fma", a, b, c);
 }
 
-static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef binary(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                           LLVMValueRef b)
 {
     LLVMValueRef v[2] = {a, b};
     switch (p->opcode) {
@@ -85,8 +95,12 @@ static LLVMValueRef test_class(struct low *l, const struct weir_ptx_inst *p, LLV
     static const struct {
         uint8_t sub;
         uint16_t mask;
-    } rows[] = {{WEIR_PTX_SUB_FINITE, 0x1f8},      {WEIR_PTX_SUB_INFINITE, 0x204}, {WEIR_PTX_SUB_NUMBER, 0x3fc},
-                {WEIR_PTX_SUB_NOTANUMBER, 0x003},  {WEIR_PTX_SUB_NORMAL, 0x168 /* zeros too */},   {WEIR_PTX_SUB_SUBNORMAL, 0x090}};
+    } rows[] = {{WEIR_PTX_SUB_FINITE, 0x1f8},
+                {WEIR_PTX_SUB_INFINITE, 0x204},
+                {WEIR_PTX_SUB_NUMBER, 0x3fc},
+                {WEIR_PTX_SUB_NOTANUMBER, 0x003},
+                {WEIR_PTX_SUB_NORMAL, 0x168 /* zeros too */},
+                {WEIR_PTX_SUB_SUBNORMAL, 0x090}};
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
         if (rows[k].sub == p->sub) {
             LLVMTypeRef t = LLVMTypeOf(a);
@@ -119,7 +133,8 @@ LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, 
         return low_directed(p) ? low_rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
     case WEIR_PTX_OP_rcp: {
         LLVMValueRef v[2] = {low_fconst(l, LLVMTypeOf(a[0]), 1.0), a[0]};
-        return low_directed(p) ? low_rounded(l, p, "div", v, 2) : LLVMBuildFDiv(l->b, v[0], v[1], "");
+        return low_directed(p) ? low_rounded(l, p, "div", v, 2)
+                               : LLVMBuildFDiv(l->b, v[0], v[1], "");
     }
     default:
         return NULL;
@@ -136,15 +151,18 @@ static LLVMValueRef is_tiny(struct low *l, const struct weir_ptx_inst *p, LLVMVa
     return LLVMBuildFCmp(l->b, LLVMRealOLT, r, low_fconst(l, LLVMTypeOf(r), 0x1p-62), "");
 }
 
-/* A product below 2^-126 that becomes 2^-126 only because subnormals have fewer bits is flushed, too. */
-static LLVMValueRef flush_exact(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a, LLVMValueRef r)
+/* A product below 2^-126 that becomes 2^-126 only because subnormals have fewer bits is flushed,
+ * too. */
+static LLVMValueRef flush_exact(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a,
+                                LLVMValueRef r)
 {
     bool mul = p->opcode == WEIR_PTX_OP_mul;
     if (!mul && p->opcode != WEIR_PTX_OP_fma && p->opcode != WEIR_PTX_OP_mad)
         return r;
     LLVMTypeRef t = low_like(l, l->t.f64, r);
     LLVMValueRef x = LLVMBuildFPExt(l->b, a[0], t, ""), y = LLVMBuildFPExt(l->b, a[1], t, ""), e;
-    e = mul ? LLVMBuildFMul(l->b, x, y, "") : low_ternary(l, "llvm.fma", x, y, LLVMBuildFPExt(l->b, a[2], t, ""));
+    e = mul ? LLVMBuildFMul(l->b, x, y, "")
+            : low_ternary(l, "llvm.fma", x, y, LLVMBuildFPExt(l->b, a[2], t, ""));
     LLVMValueRef tiny = is_tiny(l, p, e);
     LLVMValueRef zero = low_binary(l, "llvm.copysign", low_fconst(l, LLVMTypeOf(r), 0.0), r);
     return sel(l, tiny, zero, r);
@@ -163,7 +181,8 @@ LLVMValueRef low_float(struct low *l, struct low_args *x)
         return copy_sign(l, x->a[0], x->a[1]);
     if (p->opcode == WEIR_PTX_OP_testp)
         return test_class(l, p, x->a[0]);
-    if ((p->opcode == WEIR_PTX_OP_sqrt || p->opcode == WEIR_PTX_OP_rcp || p->opcode == WEIR_PTX_OP_div) &&
+    if ((p->opcode == WEIR_PTX_OP_sqrt || p->opcode == WEIR_PTX_OP_rcp ||
+         p->opcode == WEIR_PTX_OP_div) &&
         (p->approx || p->sub == WEIR_PTX_SUB_APPROX))
         return NULL; /* low_math */
     bool ftz = explicit_ftz(l, p);
@@ -178,46 +197,98 @@ LLVMValueRef low_float(struct low *l, struct low_args *x)
     return p->sat ? low_saturate(l, r) : r;
 }
 
-/* --- comparisons -------------------------------------------------------------------------------------------------------------- */
+/* ---- comparisons ---- */
 
-static LLVMValueRef compare_ints(struct low *l, const struct weir_ptx_inst *p, bool sign, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef compare_ints(struct low *l, const struct weir_ptx_inst *p, bool sign,
+                                 LLVMValueRef a, LLVMValueRef b)
 {
     LLVMIntPredicate k;
     switch (p->cmp) {
-    case WEIR_PTX_EQ: k = LLVMIntEQ; break;
-    case WEIR_PTX_NE: k = LLVMIntNE; break;
-    case WEIR_PTX_LT: k = sign ? LLVMIntSLT : LLVMIntULT; break;
-    case WEIR_PTX_LE: k = sign ? LLVMIntSLE : LLVMIntULE; break;
-    case WEIR_PTX_GT: k = sign ? LLVMIntSGT : LLVMIntUGT; break;
-    case WEIR_PTX_GE: k = sign ? LLVMIntSGE : LLVMIntUGE; break;
-    case WEIR_PTX_LO: k = LLVMIntULT; break;
-    case WEIR_PTX_LS: k = LLVMIntULE; break;
-    case WEIR_PTX_HI: k = LLVMIntUGT; break;
-    case WEIR_PTX_HS: k = LLVMIntUGE; break;
-    default: low_refuse(l, p, "comparison");
+    case WEIR_PTX_EQ:
+        k = LLVMIntEQ;
+        break;
+    case WEIR_PTX_NE:
+        k = LLVMIntNE;
+        break;
+    case WEIR_PTX_LT:
+        k = sign ? LLVMIntSLT : LLVMIntULT;
+        break;
+    case WEIR_PTX_LE:
+        k = sign ? LLVMIntSLE : LLVMIntULE;
+        break;
+    case WEIR_PTX_GT:
+        k = sign ? LLVMIntSGT : LLVMIntUGT;
+        break;
+    case WEIR_PTX_GE:
+        k = sign ? LLVMIntSGE : LLVMIntUGE;
+        break;
+    case WEIR_PTX_LO:
+        k = LLVMIntULT;
+        break;
+    case WEIR_PTX_LS:
+        k = LLVMIntULE;
+        break;
+    case WEIR_PTX_HI:
+        k = LLVMIntUGT;
+        break;
+    case WEIR_PTX_HS:
+        k = LLVMIntUGE;
+        break;
+    default:
+        low_refuse(l, p, "comparison");
     }
     return LLVMBuildICmp(l->b, k, a, b, "");
 }
 
-static LLVMValueRef compare_floats(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef compare_floats(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                                   LLVMValueRef b)
 {
     LLVMRealPredicate k;
     switch (p->cmp) {
-    case WEIR_PTX_EQ: k = LLVMRealOEQ; break;
-    case WEIR_PTX_NE: k = LLVMRealONE; break;
-    case WEIR_PTX_LT: k = LLVMRealOLT; break;
-    case WEIR_PTX_LE: k = LLVMRealOLE; break;
-    case WEIR_PTX_GT: k = LLVMRealOGT; break;
-    case WEIR_PTX_GE: k = LLVMRealOGE; break;
-    case WEIR_PTX_EQU: k = LLVMRealUEQ; break;
-    case WEIR_PTX_NEU: k = LLVMRealUNE; break;
-    case WEIR_PTX_LTU: k = LLVMRealULT; break;
-    case WEIR_PTX_LEU: k = LLVMRealULE; break;
-    case WEIR_PTX_GTU: k = LLVMRealUGT; break;
-    case WEIR_PTX_GEU: k = LLVMRealUGE; break;
-    case WEIR_PTX_NUM: k = LLVMRealORD; break;
-    case WEIR_PTX_NAN: k = LLVMRealUNO; break;
-    default: low_refuse(l, p, "comparison");
+    case WEIR_PTX_EQ:
+        k = LLVMRealOEQ;
+        break;
+    case WEIR_PTX_NE:
+        k = LLVMRealONE;
+        break;
+    case WEIR_PTX_LT:
+        k = LLVMRealOLT;
+        break;
+    case WEIR_PTX_LE:
+        k = LLVMRealOLE;
+        break;
+    case WEIR_PTX_GT:
+        k = LLVMRealOGT;
+        break;
+    case WEIR_PTX_GE:
+        k = LLVMRealOGE;
+        break;
+    case WEIR_PTX_EQU:
+        k = LLVMRealUEQ;
+        break;
+    case WEIR_PTX_NEU:
+        k = LLVMRealUNE;
+        break;
+    case WEIR_PTX_LTU:
+        k = LLVMRealULT;
+        break;
+    case WEIR_PTX_LEU:
+        k = LLVMRealULE;
+        break;
+    case WEIR_PTX_GTU:
+        k = LLVMRealUGT;
+        break;
+    case WEIR_PTX_GEU:
+        k = LLVMRealUGE;
+        break;
+    case WEIR_PTX_NUM:
+        k = LLVMRealORD;
+        break;
+    case WEIR_PTX_NAN:
+        k = LLVMRealUNO;
+        break;
+    default:
+        low_refuse(l, p, "comparison");
     }
     if (explicit_ftz(l, p)) {
         a = low_flush(l, a);
@@ -226,8 +297,8 @@ static LLVMValueRef compare_floats(struct low *l, const struct weir_ptx_inst *p,
     return LLVMBuildFCmp(l->b, k, a, b, "");
 }
 
-static LLVMValueRef compare(struct low *l, const struct weir_ptx_inst *p, enum weir_ptx_type t, LLVMValueRef a,
-                            LLVMValueRef b)
+static LLVMValueRef compare(struct low *l, const struct weir_ptx_inst *p, enum weir_ptx_type t,
+                            LLVMValueRef a, LLVMValueRef b)
 {
     bool bf;
     unsigned parts;
@@ -241,13 +312,18 @@ static LLVMValueRef compare(struct low *l, const struct weir_ptx_inst *p, enum w
     return compare_ints(l, p, weir_ptx_type_is_signed(t), a, b);
 }
 
-static LLVMValueRef combine(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef r, LLVMValueRef c)
+static LLVMValueRef combine(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef r,
+                            LLVMValueRef c)
 {
     switch (p->boolop) {
-    case WEIR_PTX_BOOL_AND: return LLVMBuildAnd(l->b, r, c, "");
-    case WEIR_PTX_BOOL_OR: return LLVMBuildOr(l->b, r, c, "");
-    case WEIR_PTX_BOOL_XOR: return LLVMBuildXor(l->b, r, c, "");
-    default: return r;
+    case WEIR_PTX_BOOL_AND:
+        return LLVMBuildAnd(l->b, r, c, "");
+    case WEIR_PTX_BOOL_OR:
+        return LLVMBuildOr(l->b, r, c, "");
+    case WEIR_PTX_BOOL_XOR:
+        return LLVMBuildXor(l->b, r, c, "");
+    default:
+        return r;
     }
 }
 
@@ -265,11 +341,13 @@ LLVMValueRef low_compare(struct low *l, struct low_args *x)
     const struct weir_ptx_inst *p = x->p;
     bool bf;
     unsigned parts;
-    if (p->opcode == WEIR_PTX_OP_set && (low_half_kind(p->type[0], &bf, &parts) || low_half_kind(p->type[1], &bf, &parts)))
+    if (p->opcode == WEIR_PTX_OP_set &&
+        (low_half_kind(p->type[0], &bf, &parts) || low_half_kind(p->type[1], &bf, &parts)))
         return low_half_set(l, x, set_part);
     if (p->opcode == WEIR_PTX_OP_setp && low_half_kind(p->type[0], &bf, &parts) && parts == 2) {
         LLVMValueRef a = low_half_part(l, x->a[0], x->dest), b = low_half_part(l, x->a[1], x->dest);
-        return combine(l, p, compare_floats(l, p, low_from_half(l, a, bf), low_from_half(l, b, bf)), x->a[2]);
+        return combine(l, p, compare_floats(l, p, low_from_half(l, a, bf), low_from_half(l, b, bf)),
+                       x->a[2]);
     }
     if (p->opcode == WEIR_PTX_OP_setp) {
         LLVMValueRef r = compare(l, p, p->type[0], x->a[0], x->a[1]);
@@ -286,7 +364,8 @@ LLVMValueRef low_compare(struct low *l, struct low_args *x)
     if (p->opcode == WEIR_PTX_OP_slct) {
         LLVMValueRef c = x->a[2], ge;
         if (p->type[1] == WEIR_PTX_F32)
-            ge = LLVMBuildFCmp(l->b, LLVMRealOGE, p->ftz ? low_flush(l, c) : c, low_fconst(l, LLVMTypeOf(c), 0.0), "");
+            ge = LLVMBuildFCmp(l->b, LLVMRealOGE, p->ftz ? low_flush(l, c) : c,
+                               low_fconst(l, LLVMTypeOf(c), 0.0), "");
         else
             ge = LLVMBuildICmp(l->b, LLVMIntSGE, c, low_const(l, LLVMTypeOf(c), 0), "");
         return sel(l, ge, x->a[0], x->a[1]);
@@ -294,16 +373,25 @@ LLVMValueRef low_compare(struct low *l, struct low_args *x)
     return NULL;
 }
 
-/* --- conversions ---------------------------------------------------------------------------------------------------------------- */
+/* ---- conversions ---- */
 
 LLVMValueRef low_round_integral(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     switch (p->rounding) {
-    case WEIR_PTX_RNI: case WEIR_PTX_RN: return low_unary(l, "llvm.roundeven", v);
-    case WEIR_PTX_RZI: case WEIR_PTX_RZ: return low_unary(l, "llvm.trunc", v);
-    case WEIR_PTX_RMI: case WEIR_PTX_RM: return low_unary(l, "llvm.floor", v);
-    case WEIR_PTX_RPI: case WEIR_PTX_RP: return low_unary(l, "llvm.ceil", v);
-    default: return v;
+    case WEIR_PTX_RNI:
+    case WEIR_PTX_RN:
+        return low_unary(l, "llvm.roundeven", v);
+    case WEIR_PTX_RZI:
+    case WEIR_PTX_RZ:
+        return low_unary(l, "llvm.trunc", v);
+    case WEIR_PTX_RMI:
+    case WEIR_PTX_RM:
+        return low_unary(l, "llvm.floor", v);
+    case WEIR_PTX_RPI:
+    case WEIR_PTX_RP:
+        return low_unary(l, "llvm.ceil", v);
+    default:
+        return v;
     }
 }
 
@@ -315,8 +403,7 @@ LLVMValueRef low_float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVM
         v = low_flush(l, v);
     v = low_round_integral(l, p, v);
     LLVMTypeRef over[2] = {low_like(l, low_int(l, bits), v), LLVMTypeOf(v)};
-    LLVMValueRef r =
-        low_intrinsic(l, sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", over, 2, &v, 1);
+    LLVMValueRef r = low_intrinsic(l, sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", over, 2, &v, 1);
     if (bits < 64 && p->type[1] != WEIR_PTX_F64)
         return r;
     /* NaN: the top bit, where either side has 64 bits; else 0 */
@@ -324,17 +411,21 @@ LLVMValueRef low_float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVM
     return sel(l, nan, low_const(l, LLVMTypeOf(r), (int64_t)((uint64_t)1 << (bits - 1))), r);
 }
 
-/* Directed rounding of a conversion to f32: convert to nearest, then step one value where that went the wrong way. */
-static LLVMValueRef step_toward(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef r, LLVMValueRef back_minus)
+/* Directed rounding of a conversion to f32: convert to nearest, then step one value where that went
+ * the wrong way. */
+static LLVMValueRef step_toward(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef r,
+                                LLVMValueRef back_minus)
 {
     /* back_minus: sign of (r - exact) as i32 -1, 0, 1 in r's lanes */
     LLVMTypeRef ti = low_like(l, l->t.i32, r);
-    LLVMValueRef bits = low_bitcast(l, r, l->t.i32), zero = low_const(l, ti, 0), one = low_const(l, ti, 1);
+    LLVMValueRef bits = low_bitcast(l, r, l->t.i32), zero = low_const(l, ti, 0),
+                 one = low_const(l, ti, 1);
     LLVMValueRef above = LLVMBuildICmp(l->b, LLVMIntSGT, back_minus, zero, "");
     LLVMValueRef below = LLVMBuildICmp(l->b, LLVMIntSLT, back_minus, zero, "");
     LLVMValueRef neg = LLVMBuildICmp(l->b, LLVMIntSLT, bits, zero, "");
     LLVMValueRef isz = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildShl(l->b, bits, one, ""), zero, "");
-    LLVMValueRef larger = LLVMBuildAdd(l->b, bits, one, ""), smaller = LLVMBuildSub(l->b, bits, one, "");
+    LLVMValueRef larger = LLVMBuildAdd(l->b, bits, one, ""),
+                 smaller = LLVMBuildSub(l->b, bits, one, "");
     LLVMValueRef up = sel(l, isz, one, sel(l, neg, smaller, larger));
     LLVMValueRef down = sel(l, isz, low_const(l, ti, INT32_MIN + 1), sel(l, neg, larger, smaller));
     LLVMValueRef fixed = bits;
@@ -360,8 +451,9 @@ static LLVMValueRef narrow(struct low *l, const struct weir_ptx_inst *p, LLVMVal
     if (!low_directed(p))
         return r;
     LLVMValueRef back = LLVMBuildFPExt(l->b, r, LLVMTypeOf(v), "");
-    return step_toward(l, p, r, order_of(l, LLVMBuildFCmp(l->b, LLVMRealOGT, back, v, ""),
-                                         LLVMBuildFCmp(l->b, LLVMRealOLT, back, v, "")));
+    return step_toward(l, p, r,
+                       order_of(l, LLVMBuildFCmp(l->b, LLVMRealOGT, back, v, ""),
+                                LLVMBuildFCmp(l->b, LLVMRealOLT, back, v, "")));
 }
 
 static LLVMValueRef int_to_float(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
@@ -387,7 +479,8 @@ static LLVMValueRef clamp_int(struct low *l, const struct weir_ptx_inst *p, LLVM
         if (!to)
             v = low_binary(l, "llvm.smax", v, low_const(l, LLVMTypeOf(v), 0));
         if (bits < have || (to && bits == have)) {
-            int64_t hi = to ? (int64_t)(((uint64_t)1 << (bits - 1)) - 1) : (int64_t)(((uint64_t)1 << (bits & 63)) - 1);
+            int64_t hi = to ? (int64_t)(((uint64_t)1 << (bits - 1)) - 1)
+                            : (int64_t)(((uint64_t)1 << (bits & 63)) - 1);
             v = low_binary(l, "llvm.smin", v, low_const(l, LLVMTypeOf(v), hi));
             if (to)
                 v = low_binary(l, "llvm.smax", v, low_const(l, LLVMTypeOf(v), -hi - 1));
@@ -416,7 +509,8 @@ static LLVMValueRef cvt_float(struct low *l, const struct weir_ptx_inst *p, LLVM
         r = narrow(l, p, r);
         if (ftz) {
             LLVMValueRef tiny = is_tiny(l, p, v);
-            r = sel(l, tiny, low_binary(l, "llvm.copysign", low_fconst(l, LLVMTypeOf(r), 0.0), r), r);
+            r = sel(l, tiny, low_binary(l, "llvm.copysign", low_fconst(l, LLVMTypeOf(r), 0.0), r),
+                    r);
         }
     }
     return p->sat ? low_saturate(l, r) : r;
@@ -440,9 +534,10 @@ LLVMValueRef low_cvt(struct low *l, struct low_args *x)
         LLVMValueRef r = int_to_float(l, p, x->a[0]);
         return p->sat ? low_saturate(l, r) : r;
     }
-    LLVMValueRef v = ff ? low_float_to_int(l, p, x->a[0])
-                        : p->sat ? clamp_int(l, p, x->a[0])
-                                 : low_resize(l, x->a[0], weir_ptx_type_bits(to), weir_ptx_type_is_signed(from));
+    LLVMValueRef v =
+        ff       ? low_float_to_int(l, p, x->a[0])
+        : p->sat ? clamp_int(l, p, x->a[0])
+                 : low_resize(l, x->a[0], weir_ptx_type_bits(to), weir_ptx_type_is_signed(from));
     /* narrow results fill the register by their own sign */
     return weir_ptx_type_bits(to) < 32 ? low_resize(l, v, 32, weir_ptx_type_is_signed(to)) : v;
 }

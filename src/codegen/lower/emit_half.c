@@ -1,5 +1,6 @@
-/* f16 and bf16: arithmetic goes through f32, which rounds once for +, -, * (24 >= 2 * 11 + 2), fma through f64; conversions
- * go through an f32 that was rounded to odd, from which every rounding is right.
+/* f16 and bf16: arithmetic goes through f32, which rounds once for +, -, * (24 >= 2 * 11 + 2), fma
+ * through f64; conversions go through an f32 that was rounded to odd, from which every rounding is
+ * right.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
 
@@ -22,7 +23,8 @@ static LLVMValueRef canonical_half(struct low *l, LLVMValueRef h, bool bf)
 {
     LLVMTypeRef t = LLVMTypeOf(h);
     LLVMValueRef m = LLVMBuildAnd(l->b, h, low_const(l, t, 0x7fff), "");
-    LLVMValueRef nan = LLVMBuildICmp(l->b, LLVMIntUGT, m, low_const(l, t, bf ? 0x7f80 : 0x7c00), "");
+    LLVMValueRef nan =
+        LLVMBuildICmp(l->b, LLVMIntUGT, m, low_const(l, t, bf ? 0x7f80 : 0x7c00), "");
     return sel(l, nan, low_const(l, t, 0x7fff), h);
 }
 
@@ -34,8 +36,10 @@ static LLVMValueRef to_half(struct low *l, LLVMValueRef v, bool bf)
     }
     LLVMValueRef w = low_bitcast(l, v, l->t.i32);
     LLVMTypeRef t = LLVMTypeOf(w);
-    LLVMValueRef odd = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, w, low_const(l, t, 16), ""), low_const(l, t, 1), "");
-    LLVMValueRef r = LLVMBuildAdd(l->b, LLVMBuildAdd(l->b, w, odd, ""), low_const(l, t, 0x7fff), "");
+    LLVMValueRef odd =
+        LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, w, low_const(l, t, 16), ""), low_const(l, t, 1), "");
+    LLVMValueRef r =
+        LLVMBuildAdd(l->b, LLVMBuildAdd(l->b, w, odd, ""), low_const(l, t, 0x7fff), "");
     LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
     r = LLVMBuildLShr(l->b, r, low_const(l, t, 16), "");
     return low_resize(l, sel(l, nan, low_const(l, t, 0x7fff), r), 16, false);
@@ -64,13 +68,14 @@ static LLVMValueRef trunc_odd(struct low *l, LLVMValueRef s)
     LLVMValueRef over = LLVMBuildFCmp(l->b, LLVMRealOGT, low_unary(l, "llvm.fabs", back),
                                       low_unary(l, "llvm.fabs", s), "");
     LLVMValueRef bits = low_bitcast(l, f, l->t.i32);
-    LLVMValueRef cut = LLVMBuildSub(
-        l->b, bits, sel(l, over, low_const(l, ti, 1), low_const(l, ti, 0)), "");
+    LLVMValueRef cut =
+        LLVMBuildSub(l->b, bits, sel(l, over, low_const(l, ti, 1), low_const(l, ti, 0)), "");
     cut = LLVMBuildOr(l->b, cut, low_const(l, ti, 1), "");
     return low_bitcast(l, sel(l, inexact, cut, bits), l->t.f32);
 }
 
-/* a * b + c of halves, rounded once: the product is exact in f64; the sum is rounded to odd there. */
+/* a * b + c of halves, rounded once: the product is exact in f64; the sum is rounded to odd there.
+ */
 static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
 {
     LLVMTypeRef t = low_like(l, l->t.f64, a[0]), ti = low_like(l, l->t.i64, a[0]);
@@ -78,14 +83,17 @@ static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
     LLVMValueRef c = LLVMBuildFPExt(l->b, a[2], t, ""), m = LLVMBuildFMul(l->b, x, y, "");
     LLVMValueRef s = LLVMBuildFAdd(l->b, m, c, "");
     LLVMValueRef bb = LLVMBuildFSub(l->b, s, m, "");
-    LLVMValueRef err = LLVMBuildFAdd(l->b, LLVMBuildFSub(l->b, m, LLVMBuildFSub(l->b, s, bb, ""), ""),
-                                     LLVMBuildFSub(l->b, c, bb, ""), "");
+    LLVMValueRef err =
+        LLVMBuildFAdd(l->b, LLVMBuildFSub(l->b, m, LLVMBuildFSub(l->b, s, bb, ""), ""),
+                      LLVMBuildFSub(l->b, c, bb, ""), "");
     LLVMValueRef inexact = LLVMBuildFCmp(l->b, LLVMRealONE, err, low_fconst(l, t, 0.0), "");
     LLVMValueRef bits = LLVMBuildBitCast(l->b, s, ti, "");
-    LLVMValueRef even = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildAnd(l->b, bits, low_const(l, ti, 1), ""),
-                                      low_const(l, ti, 0), "");
-    LLVMValueRef down = LLVMBuildXor(l->b, LLVMBuildFCmp(l->b, LLVMRealOLT, err, low_fconst(l, t, 0.0), ""),
-                                     LLVMBuildFCmp(l->b, LLVMRealOLT, s, low_fconst(l, t, 0.0), ""), "");
+    LLVMValueRef even =
+        LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildAnd(l->b, bits, low_const(l, ti, 1), ""),
+                      low_const(l, ti, 0), "");
+    LLVMValueRef down =
+        LLVMBuildXor(l->b, LLVMBuildFCmp(l->b, LLVMRealOLT, err, low_fconst(l, t, 0.0), ""),
+                     LLVMBuildFCmp(l->b, LLVMRealOLT, s, low_fconst(l, t, 0.0), ""), "");
     LLVMValueRef odd = sel(l, down, LLVMBuildSub(l->b, bits, low_const(l, ti, 1), ""),
                            LLVMBuildAdd(l->b, bits, low_const(l, ti, 1), ""));
     bits = sel(l, LLVMBuildAnd(l->b, inexact, even, ""), odd, bits);
@@ -99,11 +107,13 @@ static LLVMValueRef relu(struct low *l, LLVMValueRef h, bool bf)
     LLVMTypeRef t = LLVMTypeOf(h);
     LLVMValueRef negative = LLVMBuildICmp(l->b, LLVMIntSLT, h, low_const(l, t, 0), "");
     LLVMValueRef m = LLVMBuildAnd(l->b, h, low_const(l, t, 0x7fff), "");
-    LLVMValueRef number = LLVMBuildICmp(l->b, LLVMIntULE, m, low_const(l, t, bf ? 0x7f80 : 0x7c00), "");
+    LLVMValueRef number =
+        LLVMBuildICmp(l->b, LLVMIntULE, m, low_const(l, t, bf ? 0x7f80 : 0x7c00), "");
     return sel(l, LLVMBuildAnd(l->b, negative, number, ""), low_const(l, t, 0), h);
 }
 
-static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *raw, unsigned n, bool bf)
+static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *raw,
+                             unsigned n, bool bf)
 {
     LLVMValueRef a[3] = {0}, r;
     if (p->opcode == WEIR_PTX_OP_neg || p->opcode == WEIR_PTX_OP_abs) {
@@ -133,8 +143,14 @@ LLVMValueRef low_half(struct low *l, struct low_args *x, bool bf, unsigned parts
 {
     const struct weir_ptx_inst *p = x->p;
     switch (p->opcode) {
-    case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma:
-    case WEIR_PTX_OP_neg: case WEIR_PTX_OP_abs: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max:
+    case WEIR_PTX_OP_add:
+    case WEIR_PTX_OP_sub:
+    case WEIR_PTX_OP_mul:
+    case WEIR_PTX_OP_fma:
+    case WEIR_PTX_OP_neg:
+    case WEIR_PTX_OP_abs:
+    case WEIR_PTX_OP_min:
+    case WEIR_PTX_OP_max:
         break;
     default:
         return NULL;
@@ -148,11 +164,12 @@ LLVMValueRef low_half(struct low *l, struct low_args *x, bool bf, unsigned parts
             h[n] = low_half_part(l, x->a[n], k);
         r[k] = low_resize(l, half_one(l, p, h, x->count, bf), 32, false);
     }
-    return LLVMBuildOr(l->b, r[0], LLVMBuildShl(l->b, r[1], low_const(l, LLVMTypeOf(r[1]), 16), ""), "");
+    return LLVMBuildOr(l->b, r[0], LLVMBuildShl(l->b, r[1], low_const(l, LLVMTypeOf(r[1]), 16), ""),
+                       "");
 }
 
-
-LLVMValueRef low_half_approx(struct low *l, struct low_args *x, LLVMValueRef (*f)(struct low *, LLVMValueRef))
+LLVMValueRef low_half_approx(struct low *l, struct low_args *x,
+                             LLVMValueRef (*f)(struct low *, LLVMValueRef))
 {
     bool bf;
     unsigned parts;
@@ -163,14 +180,16 @@ LLVMValueRef low_half_approx(struct low *l, struct low_args *x, LLVMValueRef (*f
         if (parts == 1)
             return h;
         h = low_resize(l, h, 32, false);
-        r = k ? LLVMBuildOr(l->b, r, LLVMBuildShl(l->b, h, low_const(l, LLVMTypeOf(h), 16), ""), "") : h;
+        r = k ? LLVMBuildOr(l->b, r, LLVMBuildShl(l->b, h, low_const(l, LLVMTypeOf(h), 16), ""), "")
+              : h;
     }
     return r;
 }
 
 /* set with halves on either side: 1.0, or all ones for an integer result, in each part. */
-LLVMValueRef low_half_set(struct low *l, struct low_args *x, LLVMValueRef (*cmp)(struct low *, struct low_args *,
-                          LLVMValueRef, LLVMValueRef))
+LLVMValueRef low_half_set(struct low *l, struct low_args *x,
+                          LLVMValueRef (*cmp)(struct low *, struct low_args *, LLVMValueRef,
+                                              LLVMValueRef))
 {
     const struct weir_ptx_inst *p = x->p;
     bool bf, bt;
@@ -194,12 +213,13 @@ LLVMValueRef low_half_set(struct low *l, struct low_args *x, LLVMValueRef (*cmp)
         if (parts == 1)
             return v;
         v = low_resize(l, v, 32, false);
-        r = k ? LLVMBuildOr(l->b, r, LLVMBuildShl(l->b, v, low_const(l, LLVMTypeOf(v), 16), ""), "") : v;
+        r = k ? LLVMBuildOr(l->b, r, LLVMBuildShl(l->b, v, low_const(l, LLVMTypeOf(v), 16), ""), "")
+              : v;
     }
     return r;
 }
 
-/* --- conversions: any source becomes an f32 that was rounded to odd ------------------------------------------------- */
+/* ---- conversions: any source becomes an f32 that was rounded to odd ---- */
 
 /* 64-bit integers to f64, rounded to odd where they have more than 53 bits. */
 static LLVMValueRef wide_int(struct low *l, LLVMValueRef v, bool sign)
@@ -207,8 +227,10 @@ static LLVMValueRef wide_int(struct low *l, LLVMValueRef v, bool sign)
     LLVMTypeRef t = LLVMTypeOf(v);
     LLVMValueRef m = sign ? low_binary(l, "llvm.abs", v, LLVMConstInt(l->t.i1, 0, 0)) : v;
     LLVMValueRef big = LLVMBuildICmp(l->b, LLVMIntUGE, m, low_const(l, t, (int64_t)1 << 53), "");
-    LLVMValueRef cut = LLVMBuildICmp(l->b, LLVMIntNE, LLVMBuildAnd(l->b, v, low_const(l, t, 0x7ff), ""), low_const(l, t, 0), "");
-    LLVMValueRef s = low_const(l, t, 11), h = sign ? LLVMBuildAShr(l->b, v, s, "") : LLVMBuildLShr(l->b, v, s, "");
+    LLVMValueRef cut = LLVMBuildICmp(
+        l->b, LLVMIntNE, LLVMBuildAnd(l->b, v, low_const(l, t, 0x7ff), ""), low_const(l, t, 0), "");
+    LLVMValueRef s = low_const(l, t, 11),
+                 h = sign ? LLVMBuildAShr(l->b, v, s, "") : LLVMBuildLShr(l->b, v, s, "");
     h = LLVMBuildShl(l->b, LLVMBuildOr(l->b, h, low_resize(l, cut, 64, false), ""), s, "");
     v = sel(l, big, h, v);
     LLVMTypeRef f = low_like(l, l->t.f64, v);
@@ -240,14 +262,17 @@ static LLVMValueRef directed_f16(struct low *l, const struct weir_ptx_inst *p, L
     LLVMValueRef h = to_half(l, y, false), back = low_from_half(l, h, false);
     LLVMTypeRef t = LLVMTypeOf(h);
     LLVMValueRef zero = low_const(l, t, 0), one = low_const(l, t, 1);
-    LLVMValueRef above = LLVMBuildFCmp(l->b, LLVMRealOGT, back, y, ""), below = LLVMBuildFCmp(l->b, LLVMRealOLT, back, y, "");
+    LLVMValueRef above = LLVMBuildFCmp(l->b, LLVMRealOGT, back, y, ""),
+                 below = LLVMBuildFCmp(l->b, LLVMRealOLT, back, y, "");
     LLVMValueRef negative = LLVMBuildICmp(l->b, LLVMIntSLT, h, zero, "");
-    LLVMValueRef is_zero = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildAnd(l->b, h, low_const(l, t, 0x7fff), ""), zero, "");
+    LLVMValueRef is_zero = LLVMBuildICmp(
+        l->b, LLVMIntEQ, LLVMBuildAnd(l->b, h, low_const(l, t, 0x7fff), ""), zero, "");
     LLVMValueRef larger = LLVMBuildAdd(l->b, h, one, ""), smaller = LLVMBuildSub(l->b, h, one, "");
     if (p->rounding == WEIR_PTX_RP)
         return sel(l, below, sel(l, is_zero, one, sel(l, negative, smaller, larger)), h);
     if (p->rounding == WEIR_PTX_RM)
-        return sel(l, above, sel(l, is_zero, low_const(l, t, -32767), sel(l, negative, larger, smaller)), h);
+        return sel(l, above,
+                   sel(l, is_zero, low_const(l, t, -32767), sel(l, negative, larger, smaller)), h);
     return sel(l, sel(l, negative, below, above), smaller, h);
 }
 
@@ -256,7 +281,8 @@ static LLVMValueRef directed_bf16(struct low *l, const struct weir_ptx_inst *p, 
     LLVMValueRef w = low_bitcast(l, y, l->t.i32), r;
     LLVMTypeRef t = LLVMTypeOf(w);
     LLVMValueRef zero = low_const(l, t, 0), h = LLVMBuildLShr(l->b, w, low_const(l, t, 16), "");
-    LLVMValueRef cut = LLVMBuildICmp(l->b, LLVMIntNE, LLVMBuildAnd(l->b, w, low_const(l, t, 0xffff), ""), zero, "");
+    LLVMValueRef cut = LLVMBuildICmp(l->b, LLVMIntNE,
+                                     LLVMBuildAnd(l->b, w, low_const(l, t, 0xffff), ""), zero, "");
     LLVMValueRef negative = LLVMBuildICmp(l->b, LLVMIntSLT, w, zero, "");
     if (p->rounding == WEIR_PTX_RP)
         cut = LLVMBuildAnd(l->b, cut, LLVMBuildNot(l->b, negative, ""), "");
@@ -267,7 +293,8 @@ static LLVMValueRef directed_bf16(struct low *l, const struct weir_ptx_inst *p, 
     return low_resize(l, sel(l, nan, low_const(l, t, 0x7fff), r), 16, false);
 }
 
-static LLVMValueRef round_half(struct low *l, const struct weir_ptx_inst *p, enum weir_ptx_type from, LLVMValueRef v, bool bf)
+static LLVMValueRef round_half(struct low *l, const struct weir_ptx_inst *p,
+                               enum weir_ptx_type from, LLVMValueRef v, bool bf)
 {
     LLVMValueRef y = odd_source(l, from, v), h;
     if (p->ftz && from == WEIR_PTX_F32)
@@ -300,7 +327,8 @@ LLVMValueRef low_cvt_half(struct low *l, struct low_args *x)
             low_refuse(l, p, "form");
         LLVMValueRef hi = low_resize(l, round_half(l, p, from, x->a[0], bt), 32, false);
         LLVMValueRef lo = low_resize(l, round_half(l, p, from, x->a[1], bt), 32, false);
-        return LLVMBuildOr(l->b, lo, LLVMBuildShl(l->b, hi, low_const(l, LLVMTypeOf(hi), 16), ""), "");
+        return LLVMBuildOr(l->b, lo, LLVMBuildShl(l->b, hi, low_const(l, LLVMTypeOf(hi), 16), ""),
+                           "");
     }
     if (ht)
         return round_half(l, p, from, v, bt);

@@ -1,16 +1,17 @@
-/* Loads and stores. By the address's shape: uniform is one scalar access, stride equal to the access's size is one
- * contiguous vector access a group, anything else a gather or scatter. Addresses that are only probably contiguous are
- * tested; the slow path is a call of one function of the object, lane by lane, through a thunk that keeps all registers, so
- * that fast paths do not pay for it (slow.c).
+/* Loads and stores. By the address's shape: uniform is one scalar access, stride equal to the
+ * access's size is one contiguous vector access a group, anything else a gather or scatter.
+ * Addresses that are only probably contiguous are tested; the slow path is a call of one function
+ * of the object, lane by lane, through a thunk that keeps all registers, so that fast paths do not
+ * pay for it (slow.c).
  *
- * Every access that can leave its space is checked: global and generic ones against the window, shared ones against the
- * block's shared memory, unless the value's range proves it.
+ * Every access that can leave its space is checked: global and generic ones against the window,
+ * shared ones against the block's shared memory, unless the value's range proves it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "codegen/lower/lower.h"
 
-/* --- aliasing ----------------------------------------------------------------------------------------------------------- */
+/* ---- aliasing ---- */
 
 void low_scope(struct low *l, LLVMValueRef inst, uint8_t space)
 {
@@ -30,7 +31,7 @@ void low_scope(struct low *l, LLVMValueRef inst, uint8_t space)
     LLVMSetMetadata(inst, l->md_noalias, others);
 }
 
-/* --- addresses ---------------------------------------------------------------------------------------------------------- */
+/* ---- addresses ---- */
 
 LLVMValueRef low_local_base(struct low *l, bool vector, uint32_t g)
 {
@@ -44,7 +45,8 @@ LLVMValueRef low_local_base(struct low *l, bool vector, uint32_t g)
     return LLVMBuildAdd(l->b, low_splat(l, a), low_lanes(l, l->t.i64, (int64_t)l->local_bytes), "");
 }
 
-static uint8_t space_of(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space)
+static uint8_t space_of(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                        uint8_t space)
 {
     if (space == WEIR_PTX_GENERIC && o->var)
         space = o->var->space;
@@ -75,7 +77,8 @@ static void local_to_absolute(struct low *l, struct low_address *a)
     a->base = v;
 }
 
-static bool proven_shared(struct low *l, const struct low_address *a, const struct low_fact *f, uint32_t bytes)
+static bool proven_shared(struct low *l, const struct low_address *a, const struct low_fact *f,
+                          uint32_t bytes)
 {
     int64_t lo, hi;
     if (a->op->reg < 0) {
@@ -89,8 +92,8 @@ static bool proven_shared(struct low *l, const struct low_address *a, const stru
     return lo >= 0 && hi + bytes <= (int64_t)low_static_shared(l);
 }
 
-static void address_value(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, bool exact_only,
-                          struct low_address *a)
+static void address_value(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                          bool exact_only, struct low_address *a)
 {
     enum weir_ptx_type at = a->space == WEIR_PTX_SHARED ? WEIR_PTX_U32 : WEIR_PTX_U64;
     if (o->reg < 0) {
@@ -116,11 +119,13 @@ static void address_value(struct low *l, const struct low_inst *i, const struct 
         a->base = low_read(l, i, &r, at);
     }
     if (o->imm)
-        add_all(l, &a->base, LLVMConstInt(at == WEIR_PTX_U32 ? l->t.i32 : l->t.i64, (unsigned long long)o->imm, 1));
+        add_all(
+            l, &a->base,
+            LLVMConstInt(at == WEIR_PTX_U32 ? l->t.i32 : l->t.i64, (unsigned long long)o->imm, 1));
 }
 
-void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space, uint32_t bytes,
-                 struct low_address *a)
+void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                 uint8_t space, uint32_t bytes, struct low_address *a)
 {
     memset(a, 0, sizeof *a);
     a->op = o;
@@ -158,8 +163,10 @@ static LLVMValueRef pointers(struct low *l, const struct low_address *a, uint32_
         return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
     }
     if (a->base.shape != LOW_VARYING) {
-        LLVMValueRef p = LLVMBuildIntToPtr(l->b, a->base.v[a->base.shape == LOW_UNIFORM ? 0 : g], l->t.ptr, "");
-        LLVMValueRef idx = low_lanes(l, l->t.i64, a->base.shape == LOW_UNIFORM ? 0 : a->base.stride);
+        LLVMValueRef p =
+            LLVMBuildIntToPtr(l->b, a->base.v[a->base.shape == LOW_UNIFORM ? 0 : g], l->t.ptr, "");
+        LLVMValueRef idx =
+            low_lanes(l, l->t.i64, a->base.shape == LOW_UNIFORM ? 0 : a->base.stride);
         return LLVMBuildGEP2(l->b, l->t.i8, p, &idx, 1, "");
     }
     return LLVMBuildIntToPtr(l->b, a->base.v[g], low_vec_type(l, l->t.ptr), "");
@@ -171,15 +178,17 @@ static LLVMValueRef absolute(struct low *l, const struct low_address *a, LLVMVal
     if (a->space != WEIR_PTX_SHARED)
         return vec;
     vec = low_resize(l, vec, 64, false);
-    return LLVMBuildAdd(l->b, vec, low_splat(l, LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, "")), "");
+    return LLVMBuildAdd(l->b, vec, low_splat(l, LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, "")),
+                        "");
 }
 
-/* --- checks ------------------------------------------------------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static LLVMValueRef limit(struct low *l, const struct low_address *a, uint64_t bytes)
 {
     if (a->space == WEIR_PTX_SHARED)
-        return LLVMBuildSub(l->b, LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""), LLVMConstInt(l->t.i64, bytes, 0), "");
+        return LLVMBuildSub(l->b, LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""),
+                            LLVMConstInt(l->t.i64, bytes, 0), "");
     return LLVMBuildSub(l->b, l->window_bytes, LLVMConstInt(l->t.i64, bytes, 0), "");
 }
 
@@ -191,20 +200,21 @@ static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValue
     LLVMValueRef lim = limit(l, a, bytes), off;
     if (a->space == WEIR_PTX_SHARED) {
         off = low_resize(l, addr, 64, true);
-        LLVMValueRef any =
-            LLVMBuildICmp(l->b, LLVMIntSGE, lim, LLVMConstInt(l->t.i64, 0, 0), "");
+        LLVMValueRef any = LLVMBuildICmp(l->b, LLVMIntSGE, lim, LLVMConstInt(l->t.i64, 0, 0), "");
         return LLVMBuildAnd(l->b, any, LLVMBuildICmp(l->b, LLVMIntULE, off, lim, ""), "");
     }
     off = LLVMBuildSub(l->b, addr, l->window_base, "");
     return LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
 }
 
-static LLVMValueRef inside_vector(struct low *l, const struct low_address *a, LLVMValueRef addr, uint64_t bytes)
+static LLVMValueRef inside_vector(struct low *l, const struct low_address *a, LLVMValueRef addr,
+                                  uint64_t bytes)
 {
     LLVMValueRef lim = low_splat(l, limit(l, a, bytes)), off;
     if (a->space == WEIR_PTX_SHARED) {
         LLVMValueRef l32 = low_splat(l, LLVMBuildTrunc(l->b, limit(l, a, bytes), l->t.i32, ""));
-        LLVMValueRef neg = LLVMBuildICmp(l->b, LLVMIntSGE, l32, low_const(l, LLVMTypeOf(l32), 0), "");
+        LLVMValueRef neg =
+            LLVMBuildICmp(l->b, LLVMIntSGE, l32, low_const(l, LLVMTypeOf(l32), 0), "");
         return LLVMBuildAnd(l->b, neg, LLVMBuildICmp(l->b, LLVMIntULE, addr, l32, ""), "");
     }
     off = LLVMBuildSub(l->b, addr, low_splat(l, l->window_base), "");
@@ -221,10 +231,11 @@ static void scratch_addresses(struct low *l, struct low_address *a)
     }
 }
 
-static void slow_call(struct low *l, const struct low_address *a, LLVMValueRef bits, uint32_t op, uint32_t size,
-                      uint32_t comps, uint32_t flags)
+static void slow_call(struct low *l, const struct low_address *a, LLVMValueRef bits, uint32_t op,
+                      uint32_t size, uint32_t comps, uint32_t flags)
 {
-    uint32_t code = size | comps << 8 | op << 16 | flags | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
+    uint32_t code =
+        size | comps << 8 | op << 16 | flags | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
     low_slow_call(l, bits, code, l->inst->p->line, op);
 }
 
@@ -234,7 +245,8 @@ static LLVMValueRef active_bits(struct low *l)
 }
 
 /* Checks a whole access; afterwards it may be made in any form. */
-static void check(struct low *l, struct low_address *a, uint32_t size, uint32_t comps, uint32_t kind)
+static void check(struct low *l, struct low_address *a, uint32_t size, uint32_t comps,
+                  uint32_t kind)
 {
     uint32_t bytes = size * comps;
     if (a->proven)
@@ -265,14 +277,15 @@ static void check(struct low *l, struct low_address *a, uint32_t size, uint32_t 
     LLVMPositionBuilderAtEnd(l->b, next);
 }
 
-void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind, LLVMValueRef *out)
+void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind,
+                         LLVMValueRef *out)
 {
     check(l, a, bytes, 1, kind);
     for (unsigned g = 0; g < l->groups; g++)
         out[g] = absolute(l, a, low_vector(l, &a->base, g));
 }
 
-/* --- loads ---------------------------------------------------------------------------------------------------------------- */
+/* ---- loads ---- */
 
 struct access {
     const struct low_inst *i;
@@ -290,10 +303,12 @@ static LLVMValueRef repeat_mask(struct low *l, LLVMValueRef m, uint32_t times)
         return m;
     for (unsigned k = 0; k < l->width * times; k++)
         idx[k] = LLVMConstInt(l->t.i32, k / times, 0);
-    return LLVMBuildShuffleVector(l->b, m, LLVMGetPoison(LLVMTypeOf(m)), LLVMConstVector(idx, l->width * times), "");
+    return LLVMBuildShuffleVector(l->b, m, LLVMGetPoison(LLVMTypeOf(m)),
+                                  LLVMConstVector(idx, l->width * times), "");
 }
 
-static LLVMValueRef masked_load(struct low *l, struct access *x, LLVMValueRef p, LLVMTypeRef vt, LLVMValueRef mask)
+static LLVMValueRef masked_load(struct low *l, struct access *x, LLVMValueRef p, LLVMTypeRef vt,
+                                LLVMValueRef mask)
 {
     LLVMValueRef r;
     if (l->mask_full) {
@@ -315,7 +330,8 @@ static LLVMValueRef component(struct low *l, LLVMValueRef wide, uint32_t c, uint
         return wide;
     for (unsigned k = 0; k < l->width; k++)
         idx[k] = LLVMConstInt(l->t.i32, k * comps + c, 0);
-    return LLVMBuildShuffleVector(l->b, wide, LLVMGetPoison(LLVMTypeOf(wide)), LLVMConstVector(idx, l->width), "");
+    return LLVMBuildShuffleVector(l->b, wide, LLVMGetPoison(LLVMTypeOf(wide)),
+                                  LLVMConstVector(idx, l->width), "");
 }
 
 static void load_contiguous(struct low *l, struct access *x)
@@ -345,7 +361,8 @@ static void load_scalar(struct low *l, struct access *x, unsigned g, LLVMValueRe
     }
 }
 
-/* Group-uniform: one scalar load a group, not made where the group has no active lane (its address may be anything). */
+/* Group-uniform: one scalar load a group, not made where the group has no active lane (its address
+ * may be anything). */
 static void load_group_uniform(struct low *l, struct access *x)
 {
     for (unsigned g = 0; g < l->groups; g++) {
@@ -357,16 +374,19 @@ static void load_group_uniform(struct low *l, struct access *x)
             continue;
         }
         LLVMTypeRef it = LLVMIntTypeInContext(l->ctx, l->width);
-        LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), some = low_bb(l, "some"), next = low_bb(l, "next");
-        LLVMValueRef any = LLVMBuildICmp(l->b, LLVMIntNE, LLVMBuildBitCast(l->b, l->mask[g], it, ""),
-                                         LLVMConstInt(it, 0, 0), "");
+        LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), some = low_bb(l, "some"),
+                          next = low_bb(l, "next");
+        LLVMValueRef any =
+            LLVMBuildICmp(l->b, LLVMIntNE, LLVMBuildBitCast(l->b, l->mask[g], it, ""),
+                          LLVMConstInt(it, 0, 0), "");
         LLVMBuildCondBr(l->b, any, some, next);
         LLVMPositionBuilderAtEnd(l->b, some);
         load_scalar(l, x, g, s);
         LLVMBuildBr(l->b, next);
         LLVMPositionBuilderAtEnd(l->b, next);
         for (unsigned c = 0; c < x->comps; c++) {
-            LLVMValueRef phi = LLVMBuildPhi(l->b, x->elem, ""), vals[2] = {s[c], LLVMConstNull(x->elem)};
+            LLVMValueRef phi = LLVMBuildPhi(l->b, x->elem, ""),
+                         vals[2] = {s[c], LLVMConstNull(x->elem)};
             LLVMBasicBlockRef bbs[2] = {some, from};
             LLVMAddIncoming(phi, vals, bbs, 2);
             x->v[c].v[g] = phi;
@@ -376,12 +396,13 @@ static void load_group_uniform(struct low *l, struct access *x)
     }
 }
 
-static LLVMValueRef gather(struct low *l, struct access *x, LLVMTypeRef elem, LLVMValueRef ptrs, uint32_t g)
+static LLVMValueRef gather(struct low *l, struct access *x, LLVMTypeRef elem, LLVMValueRef ptrs,
+                           uint32_t g)
 {
     LLVMTypeRef vt = low_vec_type(l, elem);
     LLVMTypeRef over[2] = {vt, LLVMTypeOf(ptrs)};
-    LLVMValueRef args[4] = {ptrs, LLVMConstInt(l->t.i32, low_bits_of(LLVMGetUndef(elem)) / 8, 0), l->mask[g],
-                            LLVMConstNull(vt)};
+    LLVMValueRef args[4] = {ptrs, LLVMConstInt(l->t.i32, low_bits_of(LLVMGetUndef(elem)) / 8, 0),
+                            l->mask[g], LLVMConstNull(vt)};
     LLVMValueRef r = low_intrinsic(l, "llvm.masked.gather", over, 2, args, 4);
     low_scope(l, r, x->a.space);
     return r;
@@ -397,8 +418,10 @@ static LLVMValueRef gather_small(struct low *l, struct access *x, uint32_t g, ui
     LLVMValueRef ptrs = LLVMBuildIntToPtr(l->b, word, low_vec_type(l, l->t.ptr), "");
     LLVMValueRef v = gather(l, x, l->t.i32, ptrs, g);
     LLVMValueRef at = LLVMBuildTrunc(l->b, addr, low_vec_type(l, l->t.i32), "");
-    at = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, at, low_const(l, LLVMTypeOf(at), 3), ""), low_const(l, LLVMTypeOf(at), 3), "");
-    return low_bitcast(l, low_resize(l, LLVMBuildLShr(l->b, v, at, ""), x->size * 8, false), x->elem);
+    at = LLVMBuildShl(l->b, LLVMBuildAnd(l->b, at, low_const(l, LLVMTypeOf(at), 3), ""),
+                      low_const(l, LLVMTypeOf(at), 3), "");
+    return low_bitcast(l, low_resize(l, LLVMBuildLShr(l->b, v, at, ""), x->size * 8, false),
+                       x->elem);
 }
 
 static void load_gather(struct low *l, struct access *x)
@@ -419,15 +442,18 @@ static void load_gather(struct low *l, struct access *x)
 
 static LLVMValueRef scratch_data(struct low *l, struct access *x, uint32_t c, uint32_t g)
 {
-    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 + (uint64_t)(c * LOW_LANES + g * l->width) * x->size, 0);
+    LLVMValueRef at =
+        LLVMConstInt(l->t.i64, 256 + (uint64_t)(c * LOW_LANES + g * l->width) * x->size, 0);
     return LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
 }
 
 /* Values that two paths computed. */
-static void merge(struct low *l, struct low_val *a, const struct low_val *b, LLVMBasicBlockRef from_a, LLVMBasicBlockRef from_b)
+static void merge(struct low *l, struct low_val *a, const struct low_val *b,
+                  LLVMBasicBlockRef from_a, LLVMBasicBlockRef from_b)
 {
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef phi = LLVMBuildPhi(l->b, LLVMTypeOf(a->v[g]), ""), vals[2] = {a->v[g], b->v[g]};
+        LLVMValueRef phi = LLVMBuildPhi(l->b, LLVMTypeOf(a->v[g]), ""),
+                     vals[2] = {a->v[g], b->v[g]};
         LLVMBasicBlockRef bbs[2] = {from_a, from_b};
         LLVMAddIncoming(phi, vals, bbs, 2);
         a->v[g] = phi;
@@ -452,8 +478,8 @@ static void exact_address(struct low *l, struct access *x, struct low_address *a
     address_value(l, x->i, x->a.op, true, a);
 }
 
-/* Addresses of the slow path into the scratch area: as a form, or (form NULL) one by one. Returns the
- * code's flags. */
+/* Addresses of the slow path into the scratch area: as a form, or (form NULL) one by one. Returns
+ * the code's flags. */
 static uint32_t slow_addresses(struct low *l, struct access *x, const struct low_form *form)
 {
     struct low_address exact;
@@ -472,7 +498,8 @@ static uint32_t slow_addresses(struct low *l, struct access *x, const struct low
         LLVMSetAlignment(s, 4);
     }
     LLVMValueRef imm = LLVMConstInt(l->t.i64, (unsigned long long)x->a.op->imm, 1);
-    LLVMValueRef part[3] = {f.base ? LLVMBuildAdd(l->b, f.base, imm, "") : imm, LLVMConstInt(l->t.i64, (unsigned long long)f.scale, 1),
+    LLVMValueRef part[3] = {f.base ? LLVMBuildAdd(l->b, f.base, imm, "") : imm,
+                            LLVMConstInt(l->t.i64, (unsigned long long)f.scale, 1),
                             f.more ? f.more : LLVMConstInt(l->t.i32, 0, 0)};
     for (unsigned k = 0; k < 3; k++) {
         LLVMValueRef at = LLVMConstInt(l->t.i64, LOW_SLOW_FORM + 8 * k, 0);
@@ -503,8 +530,9 @@ static void load_by_shape(struct low *l, struct access *x)
     }
 }
 
-/* The vectors of a load whose lanes are not where they were guessed. At a border this is usual: a gather where that is
- * cheap, unless the address is of a form that takes less code; in loops the call, which takes no registers. */
+/* The vectors of a load whose lanes are not where they were guessed. At a border this is usual: a
+ * gather where that is cheap, unless the address is of a form that takes less code; in loops the
+ * call, which takes no registers. */
 static void load_not_as_guessed(struct low *l, struct access *x, struct low_val *data)
 {
     struct low_form f;
@@ -522,12 +550,14 @@ static void load_not_as_guessed(struct low *l, struct access *x, struct low_val 
     slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, flags);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
-            data[c].v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
+            data[c].v[g] =
+                LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
 }
 
 static void load_speculative(struct low *l, struct access *x)
 {
-    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"), f_end, s_end;
+    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"),
+                      f_end, s_end;
     LLVMValueRef ok = spec_condition(l, x);
     if (!ok) {
         load_by_shape(l, x);
@@ -548,19 +578,23 @@ static void load_speculative(struct low *l, struct access *x)
         merge(l, &x->v[c], &data[c], f_end, s_end);
 }
 
-/* --- ordered and volatile accesses: lane by lane -------------------------------------------------------------------------------- */
+/* ---- ordered and volatile accesses: lane by lane ---- */
 
 static bool ordered(const struct weir_ptx_inst *p, uint8_t space)
 {
-    return p->sem != WEIR_PTX_WEAK && space != WEIR_PTX_SHARED && space != WEIR_PTX_LOCAL && space != WEIR_PTX_PARAM;
+    return p->sem != WEIR_PTX_WEAK && space != WEIR_PTX_SHARED && space != WEIR_PTX_LOCAL &&
+           space != WEIR_PTX_PARAM;
 }
 
 static LLVMAtomicOrdering ordering(const struct weir_ptx_inst *p)
 {
     switch (p->sem) {
-    case WEIR_PTX_ACQUIRE: return LLVMAtomicOrderingAcquire;
-    case WEIR_PTX_RELEASE: return LLVMAtomicOrderingRelease;
-    default: return LLVMAtomicOrderingMonotonic;
+    case WEIR_PTX_ACQUIRE:
+        return LLVMAtomicOrderingAcquire;
+    case WEIR_PTX_RELEASE:
+        return LLVMAtomicOrderingRelease;
+    default:
+        return LLVMAtomicOrderingMonotonic;
     }
 }
 
@@ -580,7 +614,8 @@ static void load_ordered(struct low *l, struct access *x)
     if (x->a.base.shape == LOW_UNIFORM) {
         for (unsigned c = 0; c < x->comps; c++) {
             LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
-            LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
+            LLVMValueRef p =
+                LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
             x->v[c].shape = LOW_UNIFORM;
             x->v[c].v[0] = ordered_load(l, x, p);
         }
@@ -601,7 +636,8 @@ static void load_ordered(struct low *l, struct access *x)
     for (unsigned c = 0; c < x->comps; c++) {
         x->v[c].shape = LOW_VARYING;
         for (unsigned g = 0; g < l->groups; g++)
-            x->v[c].v[g] = LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
+            x->v[c].v[g] =
+                LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
     }
 }
 
@@ -629,7 +665,7 @@ static void store_ordered(struct low *l, struct access *x)
     low_lane_loop_end(l, &loop);
 }
 
-/* --- the load instruction ------------------------------------------------------------------------------------------------------ */
+/* ---- the load instruction ---- */
 
 static const struct weir_ptx_operand *find_address(struct low *l, const struct weir_ptx_inst *p)
 {
@@ -677,7 +713,9 @@ void low_emit_load(struct low *l, const struct low_inst *i)
     begin_access(l, i, &x);
     if (param_piece(l, i, o)) {
         for (unsigned c = 0; c < x.comps; c++)
-            x.v[c] = low_read_reg(l, low_param_piece(l, i->frame, o->var, (uint64_t)o->imm + (uint64_t)c * x.size, x.size));
+            x.v[c] =
+                low_read_reg(l, low_param_piece(l, i->frame, o->var,
+                                                (uint64_t)o->imm + (uint64_t)c * x.size, x.size));
     } else {
         low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
         if (ordered(i->p, x.a.space)) {
@@ -700,7 +738,7 @@ void low_emit_load(struct low *l, const struct low_inst *i)
     }
 }
 
-/* --- stores ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- stores ---- */
 
 static void store_contiguous(struct low *l, struct access *x)
 {
@@ -710,13 +748,16 @@ static void store_contiguous(struct low *l, struct access *x)
         if (x->comps == 2) {
             for (unsigned k = 0; k < 2 * l->width; k++)
                 idx[k] = LLVMConstInt(l->t.i32, (k & 1) * l->width + k / 2, 0);
-            w = LLVMBuildShuffleVector(l->b, w, low_vector(l, &x->v[1], g), LLVMConstVector(idx, 2 * l->width), "");
+            w = LLVMBuildShuffleVector(l->b, w, low_vector(l, &x->v[1], g),
+                                       LLVMConstVector(idx, 2 * l->width), "");
         } else if (x->comps == 4) {
             for (unsigned k = 0; k < 2 * l->width; k++)
                 idx[k] = LLVMConstInt(l->t.i32, k, 0);
-            LLVMValueRef lo = LLVMBuildShuffleVector(l->b, w, low_vector(l, &x->v[1], g), LLVMConstVector(idx, 2 * l->width), "");
-            LLVMValueRef hi = LLVMBuildShuffleVector(l->b, low_vector(l, &x->v[2], g), low_vector(l, &x->v[3], g),
+            LLVMValueRef lo = LLVMBuildShuffleVector(l->b, w, low_vector(l, &x->v[1], g),
                                                      LLVMConstVector(idx, 2 * l->width), "");
+            LLVMValueRef hi =
+                LLVMBuildShuffleVector(l->b, low_vector(l, &x->v[2], g), low_vector(l, &x->v[3], g),
+                                       LLVMConstVector(idx, 2 * l->width), "");
             for (unsigned k = 0; k < 4 * l->width; k++)
                 idx[k] = LLVMConstInt(l->t.i32, (k & 3) * l->width + k / 4, 0);
             w = LLVMBuildShuffleVector(l->b, lo, hi, LLVMConstVector(idx, 4 * l->width), "");
@@ -727,7 +768,8 @@ static void store_contiguous(struct low *l, struct access *x)
             LLVMSetAlignment(s, x->size);
         } else {
             LLVMTypeRef over[2] = {vt, l->t.ptr};
-            LLVMValueRef args[4] = {w, p, LLVMConstInt(l->t.i32, x->size, 0), repeat_mask(l, l->mask[g], x->comps)};
+            LLVMValueRef args[4] = {w, p, LLVMConstInt(l->t.i32, x->size, 0),
+                                    repeat_mask(l, l->mask[g], x->comps)};
             s = low_intrinsic(l, "llvm.masked.store", over, 2, args, 4);
         }
         low_scope(l, s, x->a.space);
@@ -768,7 +810,8 @@ static void store_scatter(struct low *l, struct access *x)
             LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
             LLVMValueRef p = c ? LLVMBuildGEP2(l->b, l->t.i8, base, &at, 1, "") : base;
             LLVMTypeRef over[2] = {low_vec_type(l, x->elem), LLVMTypeOf(p)};
-            LLVMValueRef args[4] = {low_vector(l, &x->v[c], g), p, LLVMConstInt(l->t.i32, x->size, 0), l->mask[g]};
+            LLVMValueRef args[4] = {low_vector(l, &x->v[c], g), p,
+                                    LLVMConstInt(l->t.i32, x->size, 0), l->mask[g]};
             low_scope(l, low_intrinsic(l, "llvm.masked.scatter", over, 2, args, 4), x->a.space);
         }
     }
@@ -782,12 +825,14 @@ static void store_uniform(struct low *l, struct access *x)
         if (x->v[c].shape != LOW_UNIFORM) {
             for (unsigned g = 0; g < l->groups; g++)
                 LLVMBuildStore(l->b, low_vector(l, &x->v[c], g), scratch_data(l, x, c, g));
-            LLVMValueRef z = low_binary(l, "llvm.ctlz", active_bits(l), LLVMConstInt(l->t.i1, 1, 0));
+            LLVMValueRef z =
+                low_binary(l, "llvm.ctlz", active_bits(l), LLVMConstInt(l->t.i1, 1, 0));
             LLVMValueRef lane = LLVMBuildSub(l->b, LLVMConstInt(l->t.i32, 31, 0), z, "");
             LLVMValueRef d = LLVMBuildGEP2(l->b, x->elem, scratch_data(l, x, c, 0), &lane, 1, "");
             v = LLVMBuildLoad2(l->b, x->elem, d, "");
         }
-        LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
+        LLVMValueRef p =
+            LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
         LLVMValueRef s = LLVMBuildStore(l->b, v, p);
         LLVMSetAlignment(s, x->size);
         low_scope(l, s, x->a.space);
@@ -845,7 +890,10 @@ void low_emit_store(struct low *l, const struct low_inst *i)
     read_stored(l, &x);
     if (param_piece(l, i, o)) {
         for (unsigned c = 0; c < x.comps; c++)
-            low_write(l, low_param_piece(l, i->frame, o->var, (uint64_t)o->imm + (uint64_t)c * x.size, x.size), &x.v[c]);
+            low_write(l,
+                      low_param_piece(l, i->frame, o->var, (uint64_t)o->imm + (uint64_t)c * x.size,
+                                      x.size),
+                      &x.v[c]);
         return;
     }
     low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
@@ -861,26 +909,32 @@ void low_emit_store(struct low *l, const struct low_inst *i)
     }
 }
 
-/* --- cp.async ------------------------------------------------------------------------------------------------------------------ */
+/* ---- cp.async ---- */
 
 enum low_copy low_copy_kind(const struct weir_ptx_inst *p)
 {
-    if (strncmp(p->suffix, ".async.commit_group", 19) == 0 || strncmp(p->suffix, ".async.wait_", 12) == 0)
+    if (strncmp(p->suffix, ".async.commit_group", 19) == 0 ||
+        strncmp(p->suffix, ".async.wait_", 12) == 0)
         return LOW_COPY_WAIT;
-    bool data = strncmp(p->suffix, ".async.ca.shared", 16) == 0 || strncmp(p->suffix, ".async.cg.shared", 16) == 0;
+    bool data = strncmp(p->suffix, ".async.ca.shared", 16) == 0 ||
+                strncmp(p->suffix, ".async.cg.shared", 16) == 0;
     unsigned n = p->operand_count - (p->cache_hint ? 1u : 0);
-    return data && n >= 3 && n <= 4 && p->operands[2].kind == WEIR_PTX_OPERAND_INT ? LOW_COPY_DATA : LOW_COPY_OTHER;
+    return data && n >= 3 && n <= 4 && p->operands[2].kind == WEIR_PTX_OPERAND_INT ? LOW_COPY_DATA
+                                                                                   : LOW_COPY_OTHER;
 }
 
 /* Bytes behind `filled` become zero. */
 static LLVMValueRef keep_bytes(struct low *l, LLVMValueRef v, LLVMValueRef filled, int64_t at)
 {
     LLVMTypeRef t = LLVMTypeOf(filled);
-    LLVMValueRef n = low_binary(l, "llvm.smin", LLVMBuildSub(l->b, filled, low_const(l, t, at), ""), low_const(l, t, 4));
-    LLVMValueRef bits = LLVMBuildShl(l->b, low_binary(l, "llvm.smax", n, low_const(l, t, 0)), low_const(l, t, 3), "");
+    LLVMValueRef n = low_binary(l, "llvm.smin", LLVMBuildSub(l->b, filled, low_const(l, t, at), ""),
+                                low_const(l, t, 4));
+    LLVMValueRef bits = LLVMBuildShl(l->b, low_binary(l, "llvm.smax", n, low_const(l, t, 0)),
+                                     low_const(l, t, 3), "");
     LLVMValueRef wide = low_resize(l, bits, 64, false);
     LLVMTypeRef wt = LLVMTypeOf(wide);
-    LLVMValueRef m = LLVMBuildSub(l->b, LLVMBuildShl(l->b, low_const(l, wt, 1), wide, ""), low_const(l, wt, 1), "");
+    LLVMValueRef m = LLVMBuildSub(l->b, LLVMBuildShl(l->b, low_const(l, wt, 1), wide, ""),
+                                  low_const(l, wt, 1), "");
     return LLVMBuildAnd(l->b, v, low_resize(l, m, 32, false), "");
 }
 
@@ -888,7 +942,8 @@ static LLVMValueRef keep_bytes(struct low *l, LLVMValueRef v, LLVMValueRef fille
 static void load_filled(struct low *l, struct access *x, const struct low_inst *i, uint32_t bytes)
 {
     const struct weir_ptx_operand *o = &i->p->operands[3];
-    bool ignore = o->kind == WEIR_PTX_OPERAND_REG && l->regs.items[low_reg_of(l, i, o->reg)].bits == 1;
+    bool ignore =
+        o->kind == WEIR_PTX_OPERAND_REG && l->regs.items[low_reg_of(l, i, o->reg)].bits == 1;
     struct low_val n = low_read(l, i, o, ignore ? WEIR_PTX_PRED : WEIR_PTX_U32);
     LLVMValueRef saved[LOW_MAX_GROUPS], filled[LOW_MAX_GROUPS], all[LOW_MAX_GROUPS];
     bool was_full = l->mask_full;
@@ -899,7 +954,8 @@ static void load_filled(struct low *l, struct access *x, const struct low_inst *
         LLVMValueRef f = low_vector(l, &n, g), max = low_const(l, low_vec_type(l, l->t.i32), bytes);
         filled[g] = ignore ? LLVMBuildSelect(l->b, f, LLVMConstNull(LLVMTypeOf(max)), max, "")
                            : low_binary(l, "llvm.umin", f, max);
-        LLVMValueRef some = LLVMBuildICmp(l->b, LLVMIntNE, filled[g], LLVMConstNull(LLVMTypeOf(max)), "");
+        LLVMValueRef some =
+            LLVMBuildICmp(l->b, LLVMIntNE, filled[g], LLVMConstNull(LLVMTypeOf(max)), "");
         l->mask[g] = was_full ? some : LLVMBuildAnd(l->b, saved[g], some, "");
         all[g] = low_vector(l, &x->a.base, g);
     }
@@ -926,9 +982,11 @@ void low_emit_copy(struct low *l, const struct low_inst *i)
     uint32_t bytes = (uint32_t)p->operands[2].imm;
     if (bytes != 4 && bytes != 8 && bytes != 16)
         low_refuse(l, p, "size");
-    struct access from = {.i = i, .p = p, .elem = l->t.i32, .size = 4, .comps = bytes / 4}, to = from;
+    struct access from = {.i = i, .p = p, .elem = l->t.i32, .size = 4, .comps = bytes / 4},
+                  to = from;
     low_address(l, i, &p->operands[1], WEIR_PTX_GLOBAL, bytes, &from.a);
-    const struct weir_ptx_operand *fill = p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
+    const struct weir_ptx_operand *fill =
+        p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
     if (fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes)) {
         load_filled(l, &from, i, bytes);
     } else if (from.a.spec) {

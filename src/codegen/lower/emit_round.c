@@ -1,4 +1,5 @@
-/* Arithmetic that rounds toward zero, down or up: embedded rounding of AVX-512, or the mode in MXCSR.
+/* Arithmetic that rounds toward zero, down or up: embedded rounding of AVX-512, or the mode in
+ * MXCSR.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static LLVMValueRef part(struct low *l, LLVMValueRef v, unsigned first, unsigned
     LLVMValueRef idx[16];
     for (unsigned k = 0; k < n; k++)
         idx[k] = LLVMConstInt(l->t.i32, first + k, 0);
-    return LLVMBuildShuffleVector(l->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(idx, n), "");
+    return LLVMBuildShuffleVector(l->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(idx, n),
+                                  "");
 }
 
 static LLVMValueRef join_halves(struct low *l, LLVMValueRef a, LLVMValueRef b)
@@ -35,7 +37,8 @@ static LLVMValueRef join_halves(struct low *l, LLVMValueRef a, LLVMValueRef b)
 }
 
 /* The intrinsic on as many operands as given; op: "add", "mul", "div", "sqrt", "vfmadd". */
-static LLVMValueRef rounded_native(struct low *l, const char *op, LLVMValueRef *a, unsigned n, unsigned mode)
+static LLVMValueRef rounded_native(struct low *l, const char *op, LLVMValueRef *a, unsigned n,
+                                   unsigned mode)
 {
     char name[64];
     bool dbl = low_bits_of(a[0]) == 64;
@@ -50,7 +53,7 @@ static LLVMValueRef rounded_native(struct low *l, const char *op, LLVMValueRef *
     return low_intrinsic(l, name, NULL, 0, args, n + 1);
 }
 
-/* --- without AVX-512: the rounding mode of MXCSR, around one instruction ----------------------------------------------------- */
+/* ---- without AVX-512: the rounding mode of MXCSR, around one instruction ---- */
 
 static LLVMValueRef mode_slot(struct low *l, unsigned bits)
 {
@@ -61,13 +64,16 @@ static LLVMValueRef mode_slot(struct low *l, unsigned bits)
 }
 
 /* One instruction of text `op` on operands $3 and so on, its result in $0. */
-static LLVMValueRef under_mode(struct low *l, const struct weir_ptx_inst *p, const char *op, const char *constraints,
-                               LLVMTypeRef result, LLVMValueRef *a, unsigned n)
+static LLVMValueRef under_mode(struct low *l, const struct weir_ptx_inst *p, const char *op,
+                               const char *constraints, LLVMTypeRef result, LLVMValueRef *a,
+                               unsigned n)
 {
     char text[160];
     LLVMValueRef args[5];
     LLVMTypeRef types[5];
-    args[0] = mode_slot(l, p->rounding == WEIR_PTX_RZ ? 0x6000 : p->rounding == WEIR_PTX_RM ? 0x2000 : 0x4000);
+    args[0] = mode_slot(l, p->rounding == WEIR_PTX_RZ   ? 0x6000
+                           : p->rounding == WEIR_PTX_RM ? 0x2000
+                                                        : 0x4000);
     args[1] = mode_slot(l, 0);
     for (unsigned k = 0; k < n; k++)
         args[k + 2] = a[k];
@@ -75,11 +81,13 @@ static LLVMValueRef under_mode(struct low *l, const struct weir_ptx_inst *p, con
         types[k] = LLVMTypeOf(args[k]);
     int len = snprintf(text, sizeof text, "vldmxcsr ($1)\n\t%s\n\tvldmxcsr ($2)", op);
     LLVMTypeRef ft = LLVMFunctionType(result, types, n + 2, 0);
-    LLVMValueRef f = LLVMGetInlineAsm(ft, text, (size_t)len, constraints, strlen(constraints), 1, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef f = LLVMGetInlineAsm(ft, text, (size_t)len, constraints, strlen(constraints), 1, 0,
+                                      LLVMInlineAsmDialectATT, 0);
     return LLVMBuildCall2(l->b, ft, f, args, n + 2, "");
 }
 
-static LLVMValueRef native_by_mxcsr(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n)
+static LLVMValueRef native_by_mxcsr(struct low *l, const struct weir_ptx_inst *p, const char *op,
+                                    LLVMValueRef *a, unsigned n)
 {
     char text[64];
     const char *suffix = low_bits_of(a[0]) == 64 ? "pd" : "ps";
@@ -89,18 +97,21 @@ static LLVMValueRef native_by_mxcsr(struct low *l, const struct weir_ptx_inst *p
         snprintf(text, sizeof text, "v%s%s $4, $3, $0", op, suffix);
     else
         snprintf(text, sizeof text, "v%s%s $3, $0", op, suffix);
-    static const char *const constraints[] = {"=x,r,r,x,~{memory}", "=x,r,r,x,x,~{memory}", "=x,r,r,0,x,x,~{memory}"};
+    static const char *const constraints[] = {"=x,r,r,x,~{memory}", "=x,r,r,x,x,~{memory}",
+                                              "=x,r,r,0,x,x,~{memory}"};
     return under_mode(l, p, text, constraints[n - 1], LLVMTypeOf(a[0]), a, n);
 }
 
-static LLVMValueRef by_mxcsr(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n)
+static LLVMValueRef by_mxcsr(struct low *l, const struct weir_ptx_inst *p, const char *op,
+                             LLVMValueRef *a, unsigned n)
 {
     unsigned native = low_bits_of(a[0]) == 64 ? 4 : 8;
     LLVMValueRef w[3], w2[3];
     if (!low_is_vec(a[0])) {
         for (unsigned k = 0; k < n; k++)
             w[k] = widen16(l, a[k], native);
-        return LLVMBuildExtractElement(l->b, native_by_mxcsr(l, p, op, w, n), LLVMConstInt(l->t.i32, 0, 0), "");
+        return LLVMBuildExtractElement(l->b, native_by_mxcsr(l, p, op, w, n),
+                                       LLVMConstInt(l->t.i32, 0, 0), "");
     }
     if (LLVMGetVectorSize(LLVMTypeOf(a[0])) == native)
         return native_by_mxcsr(l, p, op, a, n);
@@ -113,20 +124,25 @@ static LLVMValueRef by_mxcsr(struct low *l, const struct weir_ptx_inst *p, const
 }
 
 /* Lane by lane; unsigned numbers with the top bit by half, with a sticky last bit. */
-static LLVMValueRef int_by_mxcsr(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v, bool sign)
+static LLVMValueRef int_by_mxcsr(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v,
+                                 bool sign)
 {
     bool dbl = p->type[0] == WEIR_PTX_F64, vec = low_is_vec(v);
     LLVMTypeRef t = dbl ? l->t.f64 : l->t.f32;
-    LLVMValueRef zero = low_const(l, LLVMTypeOf(v), 0), one = low_const(l, LLVMTypeOf(v), 1), big = NULL, r;
+    LLVMValueRef zero = low_const(l, LLVMTypeOf(v), 0), one = low_const(l, LLVMTypeOf(v), 1),
+                 big = NULL, r;
     if (!sign) {
         big = LLVMBuildICmp(l->b, LLVMIntSLT, v, zero, "");
-        LLVMValueRef half = LLVMBuildOr(l->b, LLVMBuildLShr(l->b, v, one, ""), LLVMBuildAnd(l->b, v, one, ""), "");
+        LLVMValueRef half =
+            LLVMBuildOr(l->b, LLVMBuildLShr(l->b, v, one, ""), LLVMBuildAnd(l->b, v, one, ""), "");
         v = LLVMBuildSelect(l->b, big, half, v, "");
     }
-    const char *op = dbl ? "vxorps $0, $0, $0\n\tvcvtsi2sdq $3, $0, $0" : "vxorps $0, $0, $0\n\tvcvtsi2ssq $3, $0, $0";
+    const char *op = dbl ? "vxorps $0, $0, $0\n\tvcvtsi2sdq $3, $0, $0"
+                         : "vxorps $0, $0, $0\n\tvcvtsi2ssq $3, $0, $0";
     r = vec ? LLVMGetPoison(low_like(l, t, v)) : NULL;
     for (unsigned k = 0; k < (vec ? LLVMGetVectorSize(LLVMTypeOf(v)) : 1u); k++) {
-        LLVMValueRef at = LLVMConstInt(l->t.i32, k, 0), x = vec ? LLVMBuildExtractElement(l->b, v, at, "") : v;
+        LLVMValueRef at = LLVMConstInt(l->t.i32, k, 0),
+                     x = vec ? LLVMBuildExtractElement(l->b, v, at, "") : v;
         LLVMValueRef y = under_mode(l, p, op, "=&x,r,r,r,~{memory}", t, &x, 1);
         r = vec ? LLVMBuildInsertElement(l->b, r, y, at, "") : y;
     }
@@ -135,7 +151,8 @@ static LLVMValueRef int_by_mxcsr(struct low *l, const struct weir_ptx_inst *p, L
     return r;
 }
 
-LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n)
+LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const char *op,
+                         LLVMValueRef *a, unsigned n)
 {
     unsigned mode = p->rounding == WEIR_PTX_RZ ? 11 : p->rounding == WEIR_PTX_RM ? 9 : 10;
     unsigned native = low_bits_of(a[0]) == 64 ? 8 : 16;
@@ -145,7 +162,8 @@ LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const cha
     if (!low_is_vec(a[0])) {
         for (unsigned k = 0; k < n; k++)
             w[k] = widen16(l, a[k], native);
-        return LLVMBuildExtractElement(l->b, rounded_native(l, op, w, n, mode), LLVMConstInt(l->t.i32, 0, 0), "");
+        return LLVMBuildExtractElement(l->b, rounded_native(l, op, w, n, mode),
+                                       LLVMConstInt(l->t.i32, 0, 0), "");
     }
     if (LLVMGetVectorSize(LLVMTypeOf(a[0])) == native)
         return rounded_native(l, op, a, n, mode);
@@ -156,7 +174,8 @@ LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const cha
     return join_halves(l, rounded_native(l, op, w, n, mode), rounded_native(l, op, w2, n, mode));
 }
 
-LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v, bool sign)
+LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v,
+                             bool sign)
 {
     unsigned mode = p->rounding == WEIR_PTX_RZ ? 11 : p->rounding == WEIR_PTX_RM ? 9 : 10;
     LLVMTypeRef over[2] = {LLVMVectorType(p->type[0] == WEIR_PTX_F64 ? l->t.f64 : l->t.f32, 8),
@@ -176,4 +195,3 @@ LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMV
     }
     return join_halves(l, r[0], r[1]);
 }
-

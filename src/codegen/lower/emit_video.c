@@ -1,4 +1,5 @@
-/* Video instructions on 2 or 4 parts of a register, as __vadd4 and the like become: parts are computed in 32 bits.
+/* Video instructions on 2 or 4 parts of a register, as __vadd4 and the like become: parts are
+ * computed in 32 bits.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -7,11 +8,19 @@
 unsigned low_video_parts(uint16_t opcode)
 {
     switch (opcode) {
-    case WEIR_PTX_OP_vadd2: case WEIR_PTX_OP_vsub2: case WEIR_PTX_OP_vavrg2: case WEIR_PTX_OP_vabsdiff2:
-    case WEIR_PTX_OP_vmin2: case WEIR_PTX_OP_vmax2:
+    case WEIR_PTX_OP_vadd2:
+    case WEIR_PTX_OP_vsub2:
+    case WEIR_PTX_OP_vavrg2:
+    case WEIR_PTX_OP_vabsdiff2:
+    case WEIR_PTX_OP_vmin2:
+    case WEIR_PTX_OP_vmax2:
         return 2;
-    case WEIR_PTX_OP_vadd4: case WEIR_PTX_OP_vsub4: case WEIR_PTX_OP_vavrg4: case WEIR_PTX_OP_vabsdiff4:
-    case WEIR_PTX_OP_vmin4: case WEIR_PTX_OP_vmax4:
+    case WEIR_PTX_OP_vadd4:
+    case WEIR_PTX_OP_vsub4:
+    case WEIR_PTX_OP_vavrg4:
+    case WEIR_PTX_OP_vabsdiff4:
+    case WEIR_PTX_OP_vmin4:
+    case WEIR_PTX_OP_vmax4:
         return 4;
     default:
         return 0;
@@ -29,11 +38,15 @@ bool low_video_ok(const struct weir_ptx_inst *p)
     return true;
 }
 
-static LLVMValueRef imm(struct low *l, LLVMValueRef like, int64_t v) { return low_const(l, LLVMTypeOf(like), v); }
+static LLVMValueRef imm(struct low *l, LLVMValueRef like, int64_t v)
+{
+    return low_const(l, LLVMTypeOf(like), v);
+}
 
 static LLVMValueRef part_of(struct low *l, LLVMValueRef v, unsigned at, unsigned bits, bool sign)
 {
-    LLVMValueRef up = LLVMBuildShl(l->b, v, imm(l, v, 32 - bits - at), ""), down = imm(l, v, 32 - bits);
+    LLVMValueRef up = LLVMBuildShl(l->b, v, imm(l, v, 32 - bits - at), ""),
+                 down = imm(l, v, 32 - bits);
     return sign ? LLVMBuildAShr(l->b, up, down, "") : LLVMBuildLShr(l->b, up, down, "");
 }
 
@@ -41,17 +54,24 @@ static LLVMValueRef one_part(struct low *l, uint16_t opcode, LLVMValueRef a, LLV
 {
     LLVMValueRef s;
     switch (opcode) { /* dispatch */
-    case WEIR_PTX_OP_vadd2: case WEIR_PTX_OP_vadd4:
+    case WEIR_PTX_OP_vadd2:
+    case WEIR_PTX_OP_vadd4:
         return LLVMBuildAdd(l->b, a, b, "");
-    case WEIR_PTX_OP_vsub2: case WEIR_PTX_OP_vsub4:
+    case WEIR_PTX_OP_vsub2:
+    case WEIR_PTX_OP_vsub4:
         return LLVMBuildSub(l->b, a, b, "");
-    case WEIR_PTX_OP_vavrg2: case WEIR_PTX_OP_vavrg4: /* half rounds away from zero */
+    case WEIR_PTX_OP_vavrg2:
+    case WEIR_PTX_OP_vavrg4: /* half rounds away from zero */
         s = LLVMBuildAdd(l->b, a, b, "");
-        s = LLVMBuildAdd(l->b, s, low_resize(l, LLVMBuildICmp(l->b, LLVMIntSGE, s, imm(l, s, 0), ""), 32, false), "");
+        s = LLVMBuildAdd(
+            l->b, s, low_resize(l, LLVMBuildICmp(l->b, LLVMIntSGE, s, imm(l, s, 0), ""), 32, false),
+            "");
         return LLVMBuildAShr(l->b, s, imm(l, s, 1), "");
-    case WEIR_PTX_OP_vabsdiff2: case WEIR_PTX_OP_vabsdiff4:
+    case WEIR_PTX_OP_vabsdiff2:
+    case WEIR_PTX_OP_vabsdiff4:
         return low_binary(l, "llvm.abs", LLVMBuildSub(l->b, a, b, ""), LLVMConstInt(l->t.i1, 0, 0));
-    case WEIR_PTX_OP_vmin2: case WEIR_PTX_OP_vmin4:
+    case WEIR_PTX_OP_vmin2:
+    case WEIR_PTX_OP_vmin4:
         return low_binary(l, "llvm.smin", a, b);
     default:
         return low_binary(l, "llvm.smax", a, b);
@@ -73,7 +93,8 @@ LLVMValueRef low_video(struct low *l, struct low_args *x)
                                   part_of(l, x->a[1], k * bits, bits, sb));
         sum = LLVMBuildAdd(l->b, sum, r, "");
         if (p->sat)
-            r = low_binary(l, "llvm.smax", low_binary(l, "llvm.smin", r, imm(l, r, high)), imm(l, r, low));
+            r = low_binary(l, "llvm.smax", low_binary(l, "llvm.smin", r, imm(l, r, high)),
+                           imm(l, r, low));
         r = LLVMBuildAnd(l->b, r, imm(l, r, ((int64_t)1 << bits) - 1), "");
         if (k)
             r = LLVMBuildShl(l->b, r, imm(l, r, k * bits), "");

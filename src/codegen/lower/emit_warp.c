@@ -4,7 +4,7 @@
 
 #include "codegen/lower/lower.h"
 
-/* --- the thread's place ------------------------------------------------------------------------------------------------- */
+/* ---- the thread's place ---- */
 
 static struct low_fact launch_uniform(int64_t lo, int64_t hi)
 {
@@ -24,9 +24,13 @@ static struct low_fact fixed(int64_t v)
     return f;
 }
 
-static uint8_t log2_of(uint32_t v) { return (uint8_t)__builtin_ctz(v); }
+static uint8_t log2_of(uint32_t v)
+{
+    return (uint8_t)__builtin_ctz(v);
+}
 
-/* The coordinate `axis`: a group's lanes lie in one row, or the block is a line along it, or anything. */
+/* The coordinate `axis`: a group's lanes lie in one row, or the block is a line along it, or
+ * anything. */
 enum place { PLACE_ZERO, PLACE_LINE, PLACE_ROW, PLACE_ANY };
 
 static enum place place_of(const struct low *l, unsigned axis)
@@ -194,7 +198,8 @@ static LLVMValueRef block_field(struct low *l, size_t offset, LLVMTypeRef t)
 static LLVMValueRef launch_field(struct low *l, size_t offset, LLVMTypeRef t)
 {
     LLVMValueRef at = LLVMConstInt(l->t.i64, offset, 0);
-    LLVMValueRef v = LLVMBuildLoad2(l->b, t, LLVMBuildGEP2(l->b, l->t.i8, l->launch_ptr, &at, 1, ""), "");
+    LLVMValueRef v =
+        LLVMBuildLoad2(l->b, t, LLVMBuildGEP2(l->b, l->t.i8, l->launch_ptr, &at, 1, ""), "");
     LLVMSetMetadata(v, l->md_invariant, l->md_empty);
     return v;
 }
@@ -202,7 +207,8 @@ static LLVMValueRef launch_field(struct low *l, size_t offset, LLVMTypeRef t)
 static LLVMValueRef global_timer(struct low *l)
 {
     LLVMValueRef at = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, globaltimer), 0);
-    LLVMValueRef f = LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
+    LLVMValueRef f =
+        LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
     return LLVMBuildCall2(l->b, LLVMFunctionType(l->t.i64, NULL, 0, 0), f, NULL, 0, "");
 }
 
@@ -244,7 +250,8 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
     case WEIR_PTX_SREG_gridid:
         return scalar(launch_field(l, offsetof(struct weir_launch, grid_id), l->t.i64));
     case WEIR_PTX_SREG_dynamic_smem_size:
-        return scalar(launch_field(l, offsetof(struct weir_launch, dynamic_shared_bytes), l->t.i32));
+        return scalar(
+            launch_field(l, offsetof(struct weir_launch, dynamic_shared_bytes), l->t.i32));
     case WEIR_PTX_SREG_total_smem_size:
     case WEIR_PTX_SREG_aggr_smem_size:
         return scalar(l->shared_bytes);
@@ -267,21 +274,24 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
         return scalar(LLVMConstInt(l->t.i32, 1, 0));
     case WEIR_PTX_SREG_is_explicit_cluster:
         return scalar(LLVMConstInt(l->t.i1, 0, 0));
-    case WEIR_PTX_SREG_envreg: /* the driver's: 1 and 2 are the halves of the grid's workspace, high one first */
+    case WEIR_PTX_SREG_envreg: /* the driver's: 1 and 2 are the halves of the grid's workspace, high
+                                  one first */
         if (element != 1 && element != 2)
             return scalar(LLVMConstInt(l->t.i32, 0, 0));
-        return scalar(launch_field(l, offsetof(struct weir_launch, grid_workspace) + (element == 1 ? 4 : 0), l->t.i32));
+        return scalar(launch_field(
+            l, offsetof(struct weir_launch, grid_workspace) + (element == 1 ? 4 : 0), l->t.i32));
     default:
         return scalar(LLVMConstInt(l->t.i32, 0, 0));
     }
     if (sreg == WEIR_PTX_SREG_clock || sreg == WEIR_PTX_SREG_globaltimer_lo)
         v = LLVMBuildTrunc(l->b, v, l->t.i32, "");
     if (sreg == WEIR_PTX_SREG_clock_hi || sreg == WEIR_PTX_SREG_globaltimer_hi)
-        v = LLVMBuildTrunc(l->b, LLVMBuildLShr(l->b, v, LLVMConstInt(l->t.i64, 32, 0), ""), l->t.i32, "");
+        v = LLVMBuildTrunc(l->b, LLVMBuildLShr(l->b, v, LLVMConstInt(l->t.i64, 32, 0), ""),
+                           l->t.i32, "");
     return scalar(v);
 }
 
-/* --- shuffles -------------------------------------------------------------------------------------------------------------- */
+/* ---- shuffles ---- */
 
 static LLVMValueRef all_lanes(struct low *l, const struct low_val *v)
 {
@@ -293,14 +303,16 @@ static LLVMValueRef all_lanes(struct low *l, const struct low_val *v)
         for (unsigned k = 0; k < 2 * w; k++)
             idx[k] = LLVMConstInt(l->t.i32, k, 0);
         for (unsigned g = 0; g < n / 2; g++)
-            part[g] = LLVMBuildShuffleVector(l->b, part[2 * g], part[2 * g + 1], LLVMConstVector(idx, 2 * w), "");
+            part[g] = LLVMBuildShuffleVector(l->b, part[2 * g], part[2 * g + 1],
+                                             LLVMConstVector(idx, 2 * w), "");
         n /= 2;
         w *= 2;
     }
     return part[0];
 }
 
-static uint32_t source_lane(const struct weir_ptx_inst *p, uint32_t lane, uint32_t b, uint32_t c, bool *inside)
+static uint32_t source_lane(const struct weir_ptx_inst *p, uint32_t lane, uint32_t b, uint32_t c,
+                            bool *inside)
 {
     uint32_t bval = b & 31, cval = c & 31, seg = (c >> 8) & 31;
     uint32_t max = (lane & seg) | (cval & ~seg), min = lane & seg;
@@ -326,8 +338,8 @@ static uint32_t source_lane(const struct weir_ptx_inst *p, uint32_t lane, uint32
     return *inside ? (uint32_t)j : lane;
 }
 
-static void shfl_const(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a, uint32_t b, uint32_t c,
-                       struct low_val *d, struct low_val *q)
+static void shfl_const(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a,
+                       uint32_t b, uint32_t c, struct low_val *d, struct low_val *q)
 {
     LLVMValueRef all = all_lanes(l, a), idx[64], in[64];
     for (unsigned g = 0; g < l->groups; g++) {
@@ -337,12 +349,14 @@ static void shfl_const(struct low *l, const struct weir_ptx_inst *p, const struc
             idx[k] = LLVMConstInt(l->t.i32, j & 31, 0);
             in[k] = LLVMConstInt(l->t.i1, inside, 0);
         }
-        d->v[g] = LLVMBuildShuffleVector(l->b, all, LLVMGetPoison(LLVMTypeOf(all)), LLVMConstVector(idx, l->width), "");
+        d->v[g] = LLVMBuildShuffleVector(l->b, all, LLVMGetPoison(LLVMTypeOf(all)),
+                                         LLVMConstVector(idx, l->width), "");
         q->v[g] = LLVMConstVector(in, l->width);
     }
 }
 
-static LLVMValueRef pick_lanes(struct low *l, const struct low_val *a, LLVMValueRef spilled, LLVMValueRef j)
+static LLVMValueRef pick_lanes(struct low *l, const struct low_val *a, LLVMValueRef spilled,
+                               LLVMValueRef j)
 {
     if (l->avx512 && l->width == 16) {
         LLVMValueRef args[3] = {low_vector(l, a, 0), j, low_vector(l, a, 1)};
@@ -351,23 +365,30 @@ static LLVMValueRef pick_lanes(struct low *l, const struct low_val *a, LLVMValue
     LLVMValueRef wide = low_resize(l, j, 64, false);
     LLVMValueRef ptrs = LLVMBuildGEP2(l->b, l->t.i32, spilled, &wide, 1, "");
     LLVMTypeRef vt = low_vec_type(l, l->t.i32), over[2] = {vt, LLVMTypeOf(ptrs)};
-    LLVMValueRef args[4] = {ptrs, LLVMConstInt(l->t.i32, 4, 0), LLVMConstAllOnes(l->t.mask), LLVMConstNull(vt)};
+    LLVMValueRef args[4] = {ptrs, LLVMConstInt(l->t.i32, 4, 0), LLVMConstAllOnes(l->t.mask),
+                            LLVMConstNull(vt)};
     return low_intrinsic(l, "llvm.masked.gather", over, 2, args, 4);
 }
 
-static void shfl_dynamic(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a, const struct low_val *b,
-                         const struct low_val *c, struct low_val *d, struct low_val *q)
+static void shfl_dynamic(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a,
+                         const struct low_val *b, const struct low_val *c, struct low_val *d,
+                         struct low_val *q)
 {
     LLVMTypeRef vt = low_vec_type(l, l->t.i32);
     for (unsigned g = 0; g < l->groups; g++)
         LLVMBuildStore(l->b, low_vector(l, a, g),
-                       LLVMBuildGEP2(l->b, vt, l->scratch, &(LLVMValueRef){LLVMConstInt(l->t.i32, g, 0)}, 1, ""));
+                       LLVMBuildGEP2(l->b, vt, l->scratch,
+                                     &(LLVMValueRef){LLVMConstInt(l->t.i32, g, 0)}, 1, ""));
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef c31 = low_const(l, vt, 31), cv = low_vector(l, c, g);
-        LLVMValueRef lane = LLVMBuildAdd(l->b, low_lanes(l, l->t.i32, 1), low_const(l, vt, g * l->width), "");
-        LLVMValueRef bval = LLVMBuildAnd(l->b, low_vector(l, b, g), c31, ""), cval = LLVMBuildAnd(l->b, cv, c31, "");
-        LLVMValueRef seg = LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, cv, low_const(l, vt, 8), ""), c31, "");
-        LLVMValueRef nseg = LLVMBuildNot(l->b, seg, ""), min = LLVMBuildAnd(l->b, lane, seg, ""), j, in;
+        LLVMValueRef lane =
+            LLVMBuildAdd(l->b, low_lanes(l, l->t.i32, 1), low_const(l, vt, g * l->width), "");
+        LLVMValueRef bval = LLVMBuildAnd(l->b, low_vector(l, b, g), c31, ""),
+                     cval = LLVMBuildAnd(l->b, cv, c31, "");
+        LLVMValueRef seg =
+            LLVMBuildAnd(l->b, LLVMBuildLShr(l->b, cv, low_const(l, vt, 8), ""), c31, "");
+        LLVMValueRef nseg = LLVMBuildNot(l->b, seg, ""), min = LLVMBuildAnd(l->b, lane, seg, ""), j,
+                     in;
         LLVMValueRef max = LLVMBuildOr(l->b, min, LLVMBuildAnd(l->b, cval, nseg, ""), "");
         if (p->sub == WEIR_PTX_SUB_UP)
             j = LLVMBuildSub(l->b, lane, bval, "");
@@ -393,13 +414,16 @@ static void write_operand(struct low *l, const struct low_inst *i, const struct 
         low_write(l, low_reg_of(l, i, o->pred_reg), q);
 }
 
-/* The documentation leaves open what a lane that is not there gives; programs rely on the 0 that hardware gives. */
+/* The documentation leaves open what a lane that is not there gives; programs rely on the 0 that
+ * hardware gives. */
 static struct low_val active_or_zero(struct low *l, const struct low_val *v)
 {
     struct low_val r = {.shape = LOW_VARYING};
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef x = low_vector(l, v, g);
-        r.v[g] = l->mask_full ? x : LLVMBuildSelect(l->b, l->mask[g], x, LLVMConstNull(LLVMTypeOf(x)), "");
+        r.v[g] = l->mask_full
+                     ? x
+                     : LLVMBuildSelect(l->b, l->mask[g], x, LLVMConstNull(LLVMTypeOf(x)), "");
     }
     return r;
 }
@@ -407,14 +431,16 @@ static struct low_val active_or_zero(struct low *l, const struct low_val *v)
 static void shfl(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
-    struct low_val a = low_read(l, i, &p->operands[1], WEIR_PTX_B32), d = {.shape = LOW_VARYING}, q = d;
+    struct low_val a = low_read(l, i, &p->operands[1], WEIR_PTX_B32), d = {.shape = LOW_VARYING},
+                   q = d;
     a = active_or_zero(l, &a);
     struct low_fact bf = low_operand_fact(l, i, &p->operands[2], WEIR_PTX_U32);
     struct low_fact cf = low_operand_fact(l, i, &p->operands[3], WEIR_PTX_U32);
     if (bf.is_const && cf.is_const) {
         shfl_const(l, p, &a, (uint32_t)bf.value, (uint32_t)cf.value, &d, &q);
     } else {
-        struct low_val b = low_read(l, i, &p->operands[2], WEIR_PTX_U32), c = low_read(l, i, &p->operands[3], WEIR_PTX_U32);
+        struct low_val b = low_read(l, i, &p->operands[2], WEIR_PTX_U32),
+                       c = low_read(l, i, &p->operands[3], WEIR_PTX_U32);
         shfl_dynamic(l, p, &a, &b, &c, &d, &q);
     }
     write_operand(l, i, &p->operands[0], &d, &q);
@@ -424,17 +450,20 @@ static void shfl(struct low *l, const struct low_inst *i)
 const struct weir_ptx_operand *low_member_mask(const struct weir_ptx_inst *p)
 {
     unsigned k = p->opcode == WEIR_PTX_OP_shfl ? 4 : p->opcode == WEIR_PTX_OP_elect ? 1 : 2;
-    return (p->async_sync || p->opcode == WEIR_PTX_OP_elect) && k < p->operand_count ? &p->operands[k] : NULL;
+    return (p->async_sync || p->opcode == WEIR_PTX_OP_elect) && k < p->operand_count
+               ? &p->operands[k]
+               : NULL;
 }
 
-/* --- votes and the like ------------------------------------------------------------------------------------------------------ */
+/* ---- votes and the like ---- */
 
 static LLVMValueRef mask_or_full(struct low *l)
 {
     return l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
 }
 
-static LLVMValueRef true_bits(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o)
+static LLVMValueRef true_bits(struct low *l, const struct low_inst *i,
+                              const struct weir_ptx_operand *o)
 {
     struct low_val a = low_read(l, i, o, WEIR_PTX_PRED);
     LLVMValueRef m[LOW_MAX_GROUPS];
@@ -446,8 +475,8 @@ static LLVMValueRef true_bits(struct low *l, const struct low_inst *i, const str
     return low_mask_bits(l, m);
 }
 
-/* The membership mask of a .sync instruction when lanes may have different ones: the groups then work apart.
- * False: one for all active lanes, who are the members. */
+/* The membership mask of a .sync instruction when lanes may have different ones: the groups then
+ * work apart. False: one for all active lanes, who are the members. */
 static bool own_masks(struct low *l, const struct low_inst *i, struct low_val *m)
 {
     const struct weir_ptx_operand *o = low_member_mask(i->p);
@@ -457,15 +486,20 @@ static bool own_masks(struct low *l, const struct low_inst *i, struct low_val *m
     return m->shape != LOW_UNIFORM;
 }
 
-static LLVMValueRef vote_result(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef t, LLVMValueRef m)
+static LLVMValueRef vote_result(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef t,
+                                LLVMValueRef m)
 {
     LLVMValueRef none = LLVMBuildICmp(l->b, LLVMIntEQ, t, LLVMConstNull(LLVMTypeOf(t)), "");
     LLVMValueRef all = LLVMBuildICmp(l->b, LLVMIntEQ, t, m, "");
     switch (p->sub) {
-    case WEIR_PTX_SUB_ALL: return all;
-    case WEIR_PTX_SUB_ANY: return LLVMBuildNot(l->b, none, "");
-    case WEIR_PTX_SUB_UNI: return LLVMBuildOr(l->b, none, all, "");
-    default: return t;
+    case WEIR_PTX_SUB_ALL:
+        return all;
+    case WEIR_PTX_SUB_ANY:
+        return LLVMBuildNot(l->b, none, "");
+    case WEIR_PTX_SUB_UNI:
+        return LLVMBuildOr(l->b, none, all, "");
+    default:
+        return t;
     }
 }
 
@@ -494,7 +528,8 @@ static void spill(struct low *l, const struct low_val *a, LLVMTypeRef t)
 {
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef at = LLVMConstInt(l->t.i32, g, 0);
-        LLVMBuildStore(l->b, low_vector(l, a, g), LLVMBuildGEP2(l->b, low_vec_type(l, t), l->scratch, &at, 1, ""));
+        LLVMBuildStore(l->b, low_vector(l, a, g),
+                       LLVMBuildGEP2(l->b, low_vec_type(l, t), l->scratch, &at, 1, ""));
     }
 }
 
@@ -512,7 +547,8 @@ static void match_sets(struct low *l, struct low_val *a, LLVMTypeRef t, struct l
     spill(l, a, t);
     low_lane_loop_begin(l, &loop, mask_or_full(l));
     LLVMValueRef one = low_splat(l, spilled_lane(l, t, loop.lane));
-    LLVMValueRef bit = low_splat(l, LLVMBuildShl(l->b, LLVMConstInt(l->t.i32, 1, 0), loop.lane, ""));
+    LLVMValueRef bit =
+        low_splat(l, LLVMBuildShl(l->b, LLVMConstInt(l->t.i32, 1, 0), loop.lane, ""));
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef eq = LLVMBuildICmp(l->b, LLVMIntEQ, low_vector(l, a, g), one, "");
         LLVMValueRef old = LLVMBuildLoad2(l->b, vt, slot[g], "");
@@ -524,13 +560,15 @@ static void match_sets(struct low *l, struct low_val *a, LLVMTypeRef t, struct l
         d->v[g] = LLVMBuildLoad2(l->b, vt, slot[g], "");
 }
 
-static void match_own(struct low *l, const struct low_inst *i, struct low_val *d, const struct low_val *own)
+static void match_own(struct low *l, const struct low_inst *i, struct low_val *d,
+                      const struct low_val *own)
 {
     struct low_val q = {.shape = LOW_VARYING};
     bool all = i->p->sub == WEIR_PTX_SUB_ALL;
     LLVMValueRef m = mask_or_full(l);
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef mine = low_vector(l, own, g), want = LLVMBuildAnd(l->b, mine, low_splat(l, m), "");
+        LLVMValueRef mine = low_vector(l, own, g),
+                     want = LLVMBuildAnd(l->b, mine, low_splat(l, m), "");
         d->v[g] = LLVMBuildAnd(l->b, d->v[g], mine, "");
         q.v[g] = LLVMBuildICmp(l->b, LLVMIntEQ, d->v[g], want, "");
         if (all)
@@ -554,7 +592,9 @@ static void match(struct low *l, const struct low_inst *i)
             write_operand(l, i, &p->operands[0], &sets, NULL);
         return;
     }
-    LLVMValueRef m = mask_or_full(l), first = low_binary(l, "llvm.cttz", m, LLVMConstInt(l->t.i1, 1, 0)), eq[LOW_MAX_GROUPS];
+    LLVMValueRef m = mask_or_full(l),
+                 first = low_binary(l, "llvm.cttz", m, LLVMConstInt(l->t.i1, 1, 0)),
+                 eq[LOW_MAX_GROUPS];
     spill(l, &a, t);
     LLVMValueRef one = low_splat(l, spilled_lane(l, t, first));
     for (unsigned g = 0; g < l->groups; g++) {
@@ -563,21 +603,30 @@ static void match(struct low *l, const struct low_inst *i)
             eq[g] = LLVMBuildSelect(l->b, l->mask[g], eq[g], LLVMConstNull(l->t.mask), "");
     }
     LLVMValueRef same = LLVMBuildICmp(l->b, LLVMIntEQ, low_mask_bits(l, eq), m, "");
-    struct low_val d = scalar(LLVMBuildSelect(l->b, same, m, LLVMConstInt(l->t.i32, 0, 0), "")), q = scalar(same);
+    struct low_val d = scalar(LLVMBuildSelect(l->b, same, m, LLVMConstInt(l->t.i32, 0, 0), "")),
+                   q = scalar(same);
     write_operand(l, i, &p->operands[0], &d, &q);
 }
 
-static LLVMValueRef combine(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef combine(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
+                            LLVMValueRef b)
 {
     bool sign = weir_ptx_type_is_signed(p->type[0]);
     switch (p->sub) {
-    case WEIR_PTX_SUB_ADD: return LLVMBuildAdd(l->b, a, b, "");
-    case WEIR_PTX_SUB_AND: return LLVMBuildAnd(l->b, a, b, "");
-    case WEIR_PTX_SUB_OR: return LLVMBuildOr(l->b, a, b, "");
-    case WEIR_PTX_SUB_XOR: return LLVMBuildXor(l->b, a, b, "");
-    case WEIR_PTX_SUB_MIN: return low_binary(l, sign ? "llvm.smin" : "llvm.umin", a, b);
-    case WEIR_PTX_SUB_MAX: return low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b);
-    default: low_refuse(l, p, "operation");
+    case WEIR_PTX_SUB_ADD:
+        return LLVMBuildAdd(l->b, a, b, "");
+    case WEIR_PTX_SUB_AND:
+        return LLVMBuildAnd(l->b, a, b, "");
+    case WEIR_PTX_SUB_OR:
+        return LLVMBuildOr(l->b, a, b, "");
+    case WEIR_PTX_SUB_XOR:
+        return LLVMBuildXor(l->b, a, b, "");
+    case WEIR_PTX_SUB_MIN:
+        return low_binary(l, sign ? "llvm.smin" : "llvm.umin", a, b);
+    case WEIR_PTX_SUB_MAX:
+        return low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b);
+    default:
+        low_refuse(l, p, "operation");
     }
 }
 
@@ -585,13 +634,20 @@ static const char *reduce_name(struct low *l, const struct weir_ptx_inst *p)
 {
     bool sign = weir_ptx_type_is_signed(p->type[0]);
     switch (p->sub) {
-    case WEIR_PTX_SUB_ADD: return "llvm.vector.reduce.add";
-    case WEIR_PTX_SUB_AND: return "llvm.vector.reduce.and";
-    case WEIR_PTX_SUB_OR: return "llvm.vector.reduce.or";
-    case WEIR_PTX_SUB_XOR: return "llvm.vector.reduce.xor";
-    case WEIR_PTX_SUB_MIN: return sign ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin";
-    case WEIR_PTX_SUB_MAX: return sign ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax";
-    default: low_refuse(l, p, "operation");
+    case WEIR_PTX_SUB_ADD:
+        return "llvm.vector.reduce.add";
+    case WEIR_PTX_SUB_AND:
+        return "llvm.vector.reduce.and";
+    case WEIR_PTX_SUB_OR:
+        return "llvm.vector.reduce.or";
+    case WEIR_PTX_SUB_XOR:
+        return "llvm.vector.reduce.xor";
+    case WEIR_PTX_SUB_MIN:
+        return sign ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin";
+    case WEIR_PTX_SUB_MAX:
+        return sign ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax";
+    default:
+        low_refuse(l, p, "operation");
     }
 }
 
@@ -601,10 +657,14 @@ static int64_t neutral(const struct weir_ptx_inst *p)
     unsigned bits = weir_ptx_type_bits(p->type[0]);
     int64_t smax = (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
     switch (p->sub) {
-    case WEIR_PTX_SUB_AND: return -1;
-    case WEIR_PTX_SUB_MIN: return sign ? smax : -1;
-    case WEIR_PTX_SUB_MAX: return sign ? -smax - 1 : 0;
-    default: return 0;
+    case WEIR_PTX_SUB_AND:
+        return -1;
+    case WEIR_PTX_SUB_MIN:
+        return sign ? smax : -1;
+    case WEIR_PTX_SUB_MAX:
+        return sign ? -smax - 1 : 0;
+    default:
+        return 0;
     }
 }
 
@@ -622,7 +682,8 @@ LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const stru
 }
 
 /* One round for each group: its first lane's mask says who belongs to it. */
-static void redux_own(struct low *l, const struct low_inst *i, const struct low_val *a, const struct low_val *own)
+static void redux_own(struct low *l, const struct low_inst *i, const struct low_val *a,
+                      const struct low_val *own)
 {
     LLVMTypeRef vt = LLVMTypeOf(low_vector(l, a, 0));
     LLVMValueRef slot[LOW_MAX_GROUPS], saved[LOW_MAX_GROUPS];
@@ -638,7 +699,8 @@ static void redux_own(struct low *l, const struct low_inst *i, const struct low_
     spill(l, own, l->t.i32);
     low_lane_loop_begin(l, &loop, active);
     LLVMValueRef bits = LLVMBuildAnd(l->b, spilled_lane(l, l->t.i32, loop.lane), active, "");
-    bits = LLVMBuildOr(l->b, bits, LLVMBuildShl(l->b, LLVMConstInt(l->t.i32, 1, 0), loop.lane, ""), "");
+    bits = LLVMBuildOr(l->b, bits, LLVMBuildShl(l->b, LLVMConstInt(l->t.i32, 1, 0), loop.lane, ""),
+                       "");
     low_mask_from_bits(l, bits, l->mask);
     l->mask_full = false;
     LLVMValueRef r = low_splat(l, low_reduce(l, i->p, a));
@@ -646,7 +708,8 @@ static void redux_own(struct low *l, const struct low_inst *i, const struct low_
         LLVMValueRef old = LLVMBuildLoad2(l->b, vt, slot[g], "");
         LLVMBuildStore(l->b, LLVMBuildSelect(l->b, l->mask[g], r, old, ""), slot[g]);
     }
-    low_lane_loop_rest(l, &loop, LLVMBuildAnd(l->b, loop.bits_phi, LLVMBuildNot(l->b, bits, ""), ""));
+    low_lane_loop_rest(l, &loop,
+                       LLVMBuildAnd(l->b, loop.bits_phi, LLVMBuildNot(l->b, bits, ""), ""));
     memcpy(l->mask, saved, sizeof saved);
     l->mask_full = was_full;
     for (unsigned g = 0; g < l->groups; g++)
@@ -672,7 +735,8 @@ static void elect(struct low *l, const struct low_inst *i)
     bool apart = own_masks(l, i, &own);
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMTypeRef vt = low_vec_type(l, l->t.i32);
-        LLVMValueRef lane = LLVMBuildAdd(l->b, low_lanes(l, l->t.i32, 1), low_const(l, vt, g * l->width), "");
+        LLVMValueRef lane =
+            LLVMBuildAdd(l->b, low_lanes(l, l->t.i32, 1), low_const(l, vt, g * l->width), "");
         LLVMValueRef set = low_splat(l, m);
         if (apart)
             set = LLVMBuildAnd(l->b, set, low_vector(l, &own, g), "");
@@ -689,8 +753,10 @@ static void sleep_ns(struct low *l, const struct low_inst *i)
     if (ns.shape == LOW_VARYING)
         v = LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
     LLVMTypeRef types[2] = {l->t.ptr, l->t.i32};
-    LLVMValueRef args[2] = {l->block_ptr, v}, at = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, nanosleep), 0);
-    LLVMValueRef f = LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
+    LLVMValueRef args[2] = {l->block_ptr, v},
+                 at = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, nanosleep), 0);
+    LLVMValueRef f =
+        LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
     LLVMBuildCall2(l->b, LLVMFunctionType(l->t.v, types, 2, 0), f, args, 2, "");
 }
 
@@ -738,7 +804,8 @@ LLVMValueRef low_is_space(struct low *l, struct low_args *x)
     LLVMValueRef a = low_resize(l, x->a[0], 64, false), base, bytes;
     LLVMTypeRef t = LLVMTypeOf(a);
     bool vec = low_is_vec(a);
-    LLVMValueRef lo[2] = {LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, ""), LLVMBuildPtrToInt(l->b, l->local, l->t.i64, "")};
+    LLVMValueRef lo[2] = {LLVMBuildPtrToInt(l->b, l->shared, l->t.i64, ""),
+                          LLVMBuildPtrToInt(l->b, l->local, l->t.i64, "")};
     LLVMValueRef n[2] = {LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""),
                          LLVMConstInt(l->t.i64, l->local_bytes * l->threads, 0)};
     LLVMValueRef in[2];

@@ -1,11 +1,12 @@
 /* General mode: any control flow graph, any barrier, threads that wait for each other.
  *
- * All that lives across blocks is in block->state, per warp: registers as vectors, the lanes that wait at each PTX block,
- * a bitmap of blocks with waiting lanes. A warp is run by a dispatcher: pick the first block with waiting lanes, run it,
- * send its lanes on. Blocks that begin with a `.sync` instruction come last, so that lanes meet there. After some
- * backward jumps the pick starts behind the loop (lanes of one warp take turns: spin locks move), after more the next
- * warp runs, and after some rounds over all warps the block parks, so that other blocks can do what is waited for.
- * Barriers count arrived threads; released lanes go to the block behind their barrier.
+ * All that lives across blocks is in block->state, per warp: registers as vectors, the lanes that
+ * wait at each PTX block, a bitmap of blocks with waiting lanes. A warp is run by a dispatcher:
+ * pick the first block with waiting lanes, run it, send its lanes on. Blocks that begin with a
+ * `.sync` instruction come last, so that lanes meet there. After some backward jumps the pick
+ * starts behind the loop (lanes of one warp take turns: spin locks move), after more the next warp
+ * runs, and after some rounds over all warps the block parks, so that other blocks can do what is
+ * waited for. Barriers count arrived threads; released lanes go to the block behind their barrier.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -21,12 +22,12 @@ enum { ROW_ARRIVED, ROW_EXPECTED, ROW_YES, ROW_LANES, ROW_LAST_YES, ROW_LAST_LAN
 #define ROUNDS      16u /* rounds over the warps before the block parks */
 
 struct low_general {
-    uint32_t words, units;                   /* of the bitmap; blocks and resume points of bar.red */
-    uint32_t waits_at, arrive_at, ids_at;    /* offsets in a warp's state */
+    uint32_t words, units;                /* of the bitmap; blocks and resume points of bar.red */
+    uint32_t waits_at, arrive_at, ids_at; /* offsets in a warp's state */
     LLVMValueRef warp_state, spins, floor, spun;
     LLVMBasicBlockRef pick, stop;
     LLVMBasicBlockRef *unit_bb;
-    uint64_t *sync;                          /* blocks that begin with a .sync */
+    uint64_t *sync; /* blocks that begin with a .sync */
 };
 
 bool low_general_is_sync(const struct weir_ptx_inst *p)
@@ -54,9 +55,12 @@ bool low_general_in_state(const struct low *l, size_t reg)
     return !(r->fact.invariant && r->def_count == 1);
 }
 
-/* --- small helpers --------------------------------------------------------------------------- */
+/* ---- small helpers ---- */
 
-static LLVMValueRef c32(struct low *l, uint64_t v) { return LLVMConstInt(l->t.i32, v, 0); }
+static LLVMValueRef c32(struct low *l, uint64_t v)
+{
+    return LLVMConstInt(l->t.i32, v, 0);
+}
 
 static LLVMValueRef at(struct low *l, LLVMValueRef p, uint64_t offset)
 {
@@ -64,14 +68,20 @@ static LLVMValueRef at(struct low *l, LLVMValueRef p, uint64_t offset)
     return LLVMBuildGEP2(l->b, l->t.i8, p, &o, 1, "");
 }
 
-static LLVMValueRef load32(struct low *l, LLVMValueRef p) { return LLVMBuildLoad2(l->b, l->t.i32, p, ""); }
+static LLVMValueRef load32(struct low *l, LLVMValueRef p)
+{
+    return LLVMBuildLoad2(l->b, l->t.i32, p, "");
+}
 
 static LLVMValueRef is_zero(struct low *l, LLVMValueRef v)
 {
     return LLVMBuildICmp(l->b, LLVMIntEQ, v, LLVMConstNull(LLVMTypeOf(v)), "");
 }
 
-static LLVMValueRef popcount(struct low *l, LLVMValueRef v) { return low_unary(l, "llvm.ctpop", v); }
+static LLVMValueRef popcount(struct low *l, LLVMValueRef v)
+{
+    return low_unary(l, "llvm.ctpop", v);
+}
 
 static LLVMValueRef row(struct low *l, unsigned which, LLVMValueRef id)
 {
@@ -79,7 +89,10 @@ static LLVMValueRef row(struct low *l, unsigned which, LLVMValueRef id)
     return LLVMBuildGEP2(l->b, l->t.i32, p, &id, 1, "");
 }
 
-static LLVMValueRef word_pointer(struct low *l, uint32_t unit) { return at(l, l->gen->warp_state, 8 + unit / 64 * 8); }
+static LLVMValueRef word_pointer(struct low *l, uint32_t unit)
+{
+    return at(l, l->gen->warp_state, 8 + unit / 64 * 8);
+}
 
 static LLVMValueRef state_of(struct low *l, LLVMValueRef warp)
 {
@@ -90,10 +103,11 @@ static LLVMValueRef state_of(struct low *l, LLVMValueRef warp)
 
 static void or_word(struct low *l, LLVMValueRef p, LLVMValueRef bits)
 {
-    LLVMBuildStore(l->b, LLVMBuildOr(l->b, LLVMBuildLoad2(l->b, LLVMTypeOf(bits), p, ""), bits, ""), p);
+    LLVMBuildStore(l->b, LLVMBuildOr(l->b, LLVMBuildLoad2(l->b, LLVMTypeOf(bits), p, ""), bits, ""),
+                   p);
 }
 
-/* --- lanes on their way ------------------------------------------------------------------------ */
+/* ---- lanes on their way ---- */
 
 static void send_bits(struct low *l, LLVMValueRef state, uint32_t unit, LLVMValueRef bits)
 {
@@ -108,7 +122,8 @@ void low_general_send(struct low *l, uint32_t to, LLVMValueRef *lanes)
     send_bits(l, l->gen->warp_state, to, low_mask_bits(l, lanes));
 }
 
-/* After block `from`: to the block that certainly has lanes when nothing comes before it, else to the dispatcher. */
+/* After block `from`: to the block that certainly has lanes when nothing comes before it, else to
+ * the dispatcher. */
 void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool retreats)
 {
     struct low_general *g = l->gen;
@@ -116,9 +131,11 @@ void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool ret
         LLVMValueRef n = LLVMBuildAdd(l->b, load32(l, g->spins), c32(l, 1), "");
         LLVMBuildStore(l->b, n, g->spins);
         LLVMValueRef turn = is_zero(l, LLVMBuildAnd(l->b, n, c32(l, TURN - 1), ""));
-        LLVMBuildStore(l->b, LLVMBuildSelect(l->b, turn, c32(l, from + 1), c32(l, 0), ""), g->floor);
+        LLVMBuildStore(l->b, LLVMBuildSelect(l->b, turn, c32(l, from + 1), c32(l, 0), ""),
+                       g->floor);
         LLVMBasicBlockRef leave = low_bb(l, "leave");
-        LLVMValueRef over = LLVMBuildICmp(l->b, LLVMIntUGE, n, c32(l, l->polls ? SPIN_POLL : SPIN_PLAIN), "");
+        LLVMValueRef over =
+            LLVMBuildICmp(l->b, LLVMIntUGE, n, c32(l, l->polls ? SPIN_POLL : SPIN_PLAIN), "");
         LLVMBuildCondBr(l->b, over, leave, g->pick);
         LLVMPositionBuilderAtEnd(l->b, leave);
         LLVMBuildStore(l->b, LLVMConstInt(l->t.i1, 1, 0), g->spun);
@@ -131,10 +148,12 @@ void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool ret
     }
     LLVMBasicBlockRef take = low_bb(l, "take");
     LLVMValueRef p = word_pointer(l, known), w = LLVMBuildLoad2(l->b, l->t.i64, p, "");
-    LLVMValueRef before = LLVMBuildAnd(l->b, w, LLVMConstInt(l->t.i64, ((uint64_t)1 << known) - 1, 0), "");
+    LLVMValueRef before =
+        LLVMBuildAnd(l->b, w, LLVMConstInt(l->t.i64, ((uint64_t)1 << known) - 1, 0), "");
     LLVMBuildCondBr(l->b, is_zero(l, before), take, g->pick);
     LLVMPositionBuilderAtEnd(l->b, take);
-    LLVMBuildStore(l->b, LLVMBuildAnd(l->b, w, LLVMConstInt(l->t.i64, ~((uint64_t)1 << known), 0), ""), p);
+    LLVMBuildStore(
+        l->b, LLVMBuildAnd(l->b, w, LLVMConstInt(l->t.i64, ~((uint64_t)1 << known), 0), ""), p);
     LLVMBuildBr(l->b, g->unit_bb[known]);
 }
 
@@ -143,7 +162,8 @@ static void emit_pick(struct low *l)
 {
     struct low_general *g = l->gen;
     LLVMPositionBuilderAtEnd(l->b, g->pick);
-    LLVMValueRef none = c32(l, UINT32_MAX), any = none, ready = none, high = none, zero = LLVMConstInt(l->t.i64, 0, 0);
+    LLVMValueRef none = c32(l, UINT32_MAX), any = none, ready = none, high = none,
+                 zero = LLVMConstInt(l->t.i64, 0, 0);
     LLVMValueRef floor = load32(l, g->floor);
     LLVMBuildStore(l->b, c32(l, 0), g->floor);
     for (uint32_t k = g->words; k-- > 0;) {
@@ -152,7 +172,8 @@ static void emit_pick(struct low *l)
         LLVMValueRef from = LLVMBuildSub(l->b, floor, c32(l, 64 * k), "");
         from = low_binary(l, "llvm.smax", from, c32(l, 0));
         LLVMValueRef past = LLVMBuildICmp(l->b, LLVMIntUGT, from, c32(l, 63), "");
-        LLVMValueRef sh = LLVMBuildZExt(l->b, LLVMBuildAnd(l->b, from, c32(l, 63), ""), l->t.i64, "");
+        LLVMValueRef sh =
+            LLVMBuildZExt(l->b, LLVMBuildAnd(l->b, from, c32(l, 63), ""), l->t.i64, "");
         LLVMValueRef keep = LLVMBuildShl(l->b, LLVMConstAllOnes(l->t.i64), sh, "");
         LLVMValueRef h = LLVMBuildAnd(l->b, r, LLVMBuildSelect(l->b, past, zero, keep, ""), "");
         LLVMValueRef v[3] = {w, r, h}, *to[3] = {&any, &ready, &high};
@@ -163,7 +184,8 @@ static void emit_pick(struct low *l)
             *to[n] = LLVMBuildSelect(l->b, is_zero(l, v[n]), *to[n], first, "");
         }
     }
-    LLVMValueRef unit = LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, ready, none, ""), any, ready, "");
+    LLVMValueRef unit =
+        LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, ready, none, ""), any, ready, "");
     unit = LLVMBuildSelect(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, high, none, ""), unit, high, "");
     LLVMBasicBlockRef go = low_bb(l, "go"), bad = low_bb(l, "bad");
     LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, unit, none, ""), g->stop, go);
@@ -181,17 +203,22 @@ static void emit_pick(struct low *l)
     LLVMBuildUnreachable(l->b);
 }
 
-/* --- barriers ------------------------------------------------------------------------------------ */
+/* ---- barriers ---- */
 
-static bool is_reduction(const struct weir_ptx_inst *p) { return p->sub == WEIR_PTX_SUB_RED; }
+static bool is_reduction(const struct weir_ptx_inst *p)
+{
+    return p->sub == WEIR_PTX_SUB_RED;
+}
 
 /* An operand that must be the same for the warp's active lanes. */
-static LLVMValueRef same_for_all(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o)
+static LLVMValueRef same_for_all(struct low *l, const struct low_inst *i,
+                                 const struct weir_ptx_operand *o)
 {
     struct low_val v = low_read(l, i, o, WEIR_PTX_U32);
     if (v.shape == LOW_UNIFORM)
         return v.v[0];
-    LLVMValueRef bits = low_mask_bits(l, l->mask), lane = low_binary(l, "llvm.cttz", bits, LLVMConstInt(l->t.i1, 1, 0));
+    LLVMValueRef bits = low_mask_bits(l, l->mask),
+                 lane = low_binary(l, "llvm.cttz", bits, LLVMConstInt(l->t.i1, 1, 0));
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef k = c32(l, g);
         LLVMBuildStore(l->b, low_vector(l, &v, g),
@@ -211,7 +238,8 @@ static LLVMValueRef arrive(struct low *l, const struct low_inst *i)
     if (n > 1) {
         LLVMValueRef expected = same_for_all(l, i, &p->operands[first + 1]);
         LLVMBuildStore(l->b, expected, row(l, ROW_EXPECTED, id));
-        /* such barriers count whole warps: lanes that have ended come along with the last of the others */
+        /* such barriers count whole warps: lanes that have ended come along with the last of the
+         * others */
         LLVMValueRef live = load32(l, l->gen->warp_state);
         LLVMValueRef all = LLVMBuildICmp(l->b, LLVMIntEQ, bits, live, "");
         count = LLVMBuildSelect(l->b, all, c32(l, LOW_LANES), count, "");
@@ -224,14 +252,18 @@ static LLVMValueRef arrive(struct low *l, const struct low_inst *i)
         for (unsigned g = 0; g < l->groups; g++)
             m[g] = LLVMBuildAnd(l->b, l->mask[g], low_vector(l, &v, g), "");
         q = row(l, ROW_YES, id);
-        LLVMBuildStore(l->b, LLVMBuildAdd(l->b, load32(l, q), popcount(l, low_mask_bits(l, m)), ""), q);
+        LLVMBuildStore(l->b, LLVMBuildAdd(l->b, load32(l, q), popcount(l, low_mask_bits(l, m)), ""),
+                       q);
         q = row(l, ROW_LANES, id);
         LLVMBuildStore(l->b, LLVMBuildAdd(l->b, load32(l, q), popcount(l, bits), ""), q);
     }
     return id;
 }
 
-void low_general_arrive(struct low *l, const struct low_inst *i) { (void)arrive(l, i); }
+void low_general_arrive(struct low *l, const struct low_inst *i)
+{
+    (void)arrive(l, i);
+}
 
 void low_general_barrier(struct low *l, uint32_t block)
 {
@@ -266,7 +298,8 @@ static void emit_result(struct low *l, const struct low_block *b)
     l->block = (uint32_t)(b - l->blocks.items);
     l->inst = i;
     LLVMValueRef id = load32(l, at(l, g->warp_state, g->ids_at + 4 * (uint32_t)b->barrier));
-    LLVMValueRef yes = load32(l, row(l, ROW_LAST_YES, id)), all = load32(l, row(l, ROW_LAST_LANES, id));
+    LLVMValueRef yes = load32(l, row(l, ROW_LAST_YES, id)),
+                 all = load32(l, row(l, ROW_LAST_LANES, id));
     struct low_val v = {.shape = LOW_UNIFORM};
     v.v[0] = yes;
     if (i->p->sub2 == WEIR_PTX_SUB_AND)
@@ -283,7 +316,8 @@ static void emit_result(struct low *l, const struct low_block *b)
 static void emit_release(struct low *l, LLVMValueRef id)
 {
     struct low_general *g = l->gen;
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), loop = low_bb(l, "release"), end = low_bb(l, "released");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), loop = low_bb(l, "release"),
+                      end = low_bb(l, "released");
     LLVMBuildBr(l->b, loop);
     LLVMPositionBuilderAtEnd(l->b, loop);
     LLVMValueRef w = LLVMBuildPhi(l->b, l->t.i32, ""), zero = c32(l, 0), state = state_of(l, w);
@@ -314,15 +348,18 @@ static void emit_release(struct low *l, LLVMValueRef id)
 /* Releases every barrier that is complete. */
 static void emit_barriers(struct low *l, LLVMValueRef live)
 {
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), loop = low_bb(l, "barrier"), full = low_bb(l, "full");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b), loop = low_bb(l, "barrier"),
+                      full = low_bb(l, "full");
     LLVMBasicBlockRef next = low_bb(l, "next_barrier"), end = low_bb(l, "barriers_end");
     LLVMBuildBr(l->b, loop);
     LLVMPositionBuilderAtEnd(l->b, loop);
     LLVMValueRef id = LLVMBuildPhi(l->b, l->t.i32, ""), zero = c32(l, 0);
-    LLVMValueRef have = load32(l, row(l, ROW_ARRIVED, id)), want = load32(l, row(l, ROW_EXPECTED, id));
+    LLVMValueRef have = load32(l, row(l, ROW_ARRIVED, id)),
+                 want = load32(l, row(l, ROW_EXPECTED, id));
     want = LLVMBuildSelect(l->b, is_zero(l, want), live, want, "");
     LLVMValueRef some = LLVMBuildNot(l->b, is_zero(l, have), "");
-    LLVMValueRef done = LLVMBuildAnd(l->b, some, LLVMBuildICmp(l->b, LLVMIntUGE, have, want, ""), "");
+    LLVMValueRef done =
+        LLVMBuildAnd(l->b, some, LLVMBuildICmp(l->b, LLVMIntUGE, have, want, ""), "");
     LLVMBuildCondBr(l->b, done, full, next);
     LLVMPositionBuilderAtEnd(l->b, full);
     emit_release(l, id);
@@ -335,7 +372,7 @@ static void emit_barriers(struct low *l, LLVMValueRef live)
     LLVMPositionBuilderAtEnd(l->b, end);
 }
 
-/* --- layout ---------------------------------------------------------------------------------------- */
+/* ---- layout ---- */
 
 static void place(struct low *l)
 {
@@ -386,10 +423,11 @@ static void bind_slots(struct low *l)
         l->live_slot[n] = at(l, g->warp_state, n * l->width / 8);
     for (size_t k = 0; k < l->blocks.count; k++)
         for (unsigned n = 0; n < l->groups; n++)
-            l->wait_slot[k * l->groups + n] = at(l, g->warp_state, g->waits_at + 4 * (uint32_t)k + n * l->width / 8);
+            l->wait_slot[k * l->groups + n] =
+                at(l, g->warp_state, g->waits_at + 4 * (uint32_t)k + n * l->width / 8);
 }
 
-/* --- the function ------------------------------------------------------------------------------------ */
+/* ---- the function ---- */
 
 /* A loop over warps around what `body` emits. */
 struct warp_loop {
@@ -414,7 +452,8 @@ static void warps_end(struct low *l, struct warp_loop *x)
     LLVMValueRef next = LLVMBuildAdd(l->b, x->w, c32(l, 1), ""), in[2] = {c32(l, 0), next};
     LLVMBasicBlockRef bbs[2] = {x->from, last};
     LLVMAddIncoming(x->w, in, bbs, 2);
-    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, next, c32(l, l->warps), ""), x->head, end);
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, next, c32(l, l->warps), ""), x->head,
+                    end);
     LLVMPositionBuilderAtEnd(l->b, end);
 }
 
@@ -454,13 +493,15 @@ static void emit_warp(struct low *l)
     for (uint32_t k = 0; k < l->blocks.count; k++)
         g->unit_bb[k] = l->bb[k] = low_bb(l, "block");
     for (uint32_t k = 0; k < l->blocks.count; k++)
-        if (l->blocks.items[k].term == LOW_TERM_BARRIER && behind(l, &l->blocks.items[k]) >= l->blocks.count)
+        if (l->blocks.items[k].term == LOW_TERM_BARRIER &&
+            behind(l, &l->blocks.items[k]) >= l->blocks.count)
             g->unit_bb[behind(l, &l->blocks.items[k])] = low_bb(l, "result");
     emit_pick(l);
     for (uint32_t k = 0; k < l->blocks.count; k++)
         low_control_block(l, k);
     for (uint32_t k = 0; k < l->blocks.count; k++)
-        if (l->blocks.items[k].term == LOW_TERM_BARRIER && behind(l, &l->blocks.items[k]) >= l->blocks.count)
+        if (l->blocks.items[k].term == LOW_TERM_BARRIER &&
+            behind(l, &l->blocks.items[k]) >= l->blocks.count)
             emit_result(l, &l->blocks.items[k]);
     LLVMPositionBuilderAtEnd(l->b, g->stop);
 }
@@ -503,8 +544,10 @@ void low_general_emit(struct low *l)
     l->fn = LLVMAddFunction(l->module, "weir_kernel", LLVMFunctionType(l->t.i32, &l->t.ptr, 1, 0));
     place(l);
     l->entry_bb = low_bb(l, "entry");
-    LLVMBasicBlockRef body = low_bb(l, "body"), start = low_bb(l, "start"), round = low_bb(l, "round");
-    LLVMBasicBlockRef done = low_bb(l, "done"), more = low_bb(l, "more"), park = low_bb(l, "park"), again = low_bb(l, "again");
+    LLVMBasicBlockRef body = low_bb(l, "body"), start = low_bb(l, "start"),
+                      round = low_bb(l, "round");
+    LLVMBasicBlockRef done = low_bb(l, "done"), more = low_bb(l, "more"), park = low_bb(l, "park"),
+                      again = low_bb(l, "again");
     LLVMPositionBuilderAtEnd(l->b, l->entry_bb);
     low_control_context(l);
     make_general_slots(l);
@@ -528,7 +571,8 @@ void low_general_emit(struct low *l)
     LLVMPositionBuilderAtEnd(l->b, more);
     emit_barriers(l, live);
     (void)emit_census(l, &unused);
-    /* nobody can run: what is waited for never comes (as a hang on a GPU); or only waiting for others: let them run */
+    /* nobody can run: what is waited for never comes (as a hang on a GPU); or only waiting for
+     * others: let them run */
     LLVMValueRef n = LLVMBuildAdd(l->b, load32(l, rounds), c32(l, 1), "");
     LLVMBuildStore(l->b, n, rounds);
     LLVMValueRef tired = LLVMBuildAnd(l->b, LLVMBuildLoad2(l->b, l->t.i1, g->spun, ""),

@@ -1,6 +1,6 @@
-/* Calls through pointers: a function's address is a number (codegen/jit.h), so a call compares it with those of the
- * functions that it can be, each inlined. These are the ones named by .calltargets, or all whose address is taken in the
- * module and whose parameters fit.
+/* Calls through pointers: a function's address is a number (codegen/jit.h), so a call compares it
+ * with those of the functions that it can be, each inlined. These are the ones named by
+ * .calltargets, or all whose address is taken in the module and whose parameters fit.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
 
@@ -51,7 +51,8 @@ static void find_addressed(struct low *l)
 }
 
 /* Called from here already: calling it again would be recursion. */
-static bool is_open(const struct low *l, uint32_t frame, const struct weir_ptx_function *f, unsigned *indirect)
+static bool is_open(const struct low *l, uint32_t frame, const struct weir_ptx_function *f,
+                    unsigned *indirect)
 {
     bool open = false;
     *indirect = 0;
@@ -84,7 +85,8 @@ size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32
     *out = low_alloc(l, (m->function_count + c->target_count + 1) * sizeof **out);
     for (size_t k = 0; k < (c->targets ? c->target_count : m->function_count); k++) {
         const struct weir_ptx_function *f = c->targets ? c->targets[k] : m->functions[k];
-        if (f->is_extern || !f->inst_count || !fits(c, f) || (!c->targets && !low_bit(l->addressed, f->index)))
+        if (f->is_extern || !f->inst_count || !fits(c, f) ||
+            (!c->targets && !low_bit(l->addressed, f->index)))
             continue;
         if (is_open(l, frame, f, &depth))
             low_refuse(l, p, "indirect call that may be recursive");
@@ -104,16 +106,27 @@ const struct weir_ptx_inst *low_indirect_compare(struct low *l, const struct wei
     o[0] = (struct weir_ptx_operand){.kind = WEIR_PTX_OPERAND_REG, .reg = reg, .pred_reg = -1};
     o[1] = p->call->target;
     o[1].pred_reg = -1;
-    o[2] = (struct weir_ptx_operand){.kind = WEIR_PTX_OPERAND_INT, .reg = -1, .pred_reg = -1,
+    o[2] = (struct weir_ptx_operand){.kind = WEIR_PTX_OPERAND_INT,
+                                     .reg = -1,
+                                     .pred_reg = -1,
                                      .imm = (int64_t)WEIR_JIT_FUNCTION_ADDRESS(f->index)};
-    *s = (struct weir_ptx_inst){.opcode = WEIR_PTX_OP_setp, .cmp = WEIR_PTX_EQ, .type = {WEIR_PTX_U64}, .guard = -1,
-                                .suffix = ".eq.u64", .dest_count = 1, .operand_count = 3, .operands = o, .line = p->line,
-                                .file = p->file, .source_line = p->source_line};
+    *s = (struct weir_ptx_inst){.opcode = WEIR_PTX_OP_setp,
+                                .cmp = WEIR_PTX_EQ,
+                                .type = {WEIR_PTX_U64},
+                                .guard = -1,
+                                .suffix = ".eq.u64",
+                                .dest_count = 1,
+                                .operand_count = 3,
+                                .operands = o,
+                                .line = p->line,
+                                .file = p->file,
+                                .source_line = p->source_line};
     return s;
 }
 
 /* What the branch over a candidate stands for: guarded by the comparison. */
-const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p, int32_t reg)
+const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p,
+                                               int32_t reg)
 {
     struct weir_ptx_inst *s = low_alloc(l, sizeof *s);
     *s = *p;
@@ -125,7 +138,11 @@ const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_
 const struct weir_ptx_inst *low_indirect_trap(struct low *l, const struct weir_ptx_inst *p)
 {
     struct weir_ptx_inst *s = low_alloc(l, sizeof *s);
-    *s = (struct weir_ptx_inst){.opcode = WEIR_PTX_OP_trap, .guard = -1, .suffix = "", .line = p->line, .file = p->file,
+    *s = (struct weir_ptx_inst){.opcode = WEIR_PTX_OP_trap,
+                                .guard = -1,
+                                .suffix = "",
+                                .line = p->line,
+                                .file = p->file,
                                 .source_line = p->source_line};
     return s;
 }

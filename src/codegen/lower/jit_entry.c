@@ -16,7 +16,8 @@ void low_refuse(struct low *l, const struct weir_ptx_inst *i, const char *why)
     char name[128] = "";
     if (i && i->suffix)
         weir_ptx_inst_name(i, name, sizeof name);
-    snprintf(l->result->message, sizeof l->result->message, "%s%s%.100s", name, *name && why ? ": " : "", why ? why : "");
+    snprintf(l->result->message, sizeof l->result->message, "%s%s%.100s", name,
+             *name && why ? ": " : "", why ? why : "");
     l->error = WEIR_ERR_NOT_SUPPORTED;
     longjmp(l->refuse, 1);
 }
@@ -34,7 +35,8 @@ void low_no_memory(struct low *l)
     longjmp(l->refuse, 1);
 }
 
-/* FTZ and DAZ for the whole kernel when every f32 instruction asks for it and no f64 one would notice. */
+/* FTZ and DAZ for the whole kernel when every f32 instruction asks for it and no f64 one would
+ * notice. */
 static void float_mode(struct low *l)
 {
     for (size_t k = 0; k < l->insts.count; k++) {
@@ -43,8 +45,14 @@ static void float_mode(struct low *l)
             continue;
         bool f32 = p->type[0] == WEIR_PTX_F32 || p->type[1] == WEIR_PTX_F32, moves = false;
         switch (p->opcode) {
-        case WEIR_PTX_OP_mov: case WEIR_PTX_OP_ld: case WEIR_PTX_OP_st: case WEIR_PTX_OP_selp: case WEIR_PTX_OP_testp:
-        case WEIR_PTX_OP_copysign: case WEIR_PTX_OP_neg: case WEIR_PTX_OP_abs:
+        case WEIR_PTX_OP_mov:
+        case WEIR_PTX_OP_ld:
+        case WEIR_PTX_OP_st:
+        case WEIR_PTX_OP_selp:
+        case WEIR_PTX_OP_testp:
+        case WEIR_PTX_OP_copysign:
+        case WEIR_PTX_OP_neg:
+        case WEIR_PTX_OP_abs:
             moves = true;
             break;
         default:
@@ -52,8 +60,9 @@ static void float_mode(struct low *l)
         }
         if (moves)
             continue;
-        bool half = p->type[0] == WEIR_PTX_F16 || p->type[0] == WEIR_PTX_F16X2 || p->type[1] == WEIR_PTX_F16 ||
-                    p->type[0] == WEIR_PTX_BF16 || p->type[0] == WEIR_PTX_BF16X2 || p->type[1] == WEIR_PTX_BF16;
+        bool half = p->type[0] == WEIR_PTX_F16 || p->type[0] == WEIR_PTX_F16X2 ||
+                    p->type[1] == WEIR_PTX_F16 || p->type[0] == WEIR_PTX_BF16 ||
+                    p->type[0] == WEIR_PTX_BF16X2 || p->type[1] == WEIR_PTX_BF16;
         if (p->type[0] == WEIR_PTX_F64 || p->type[1] == WEIR_PTX_F64 || half)
             l->uses_f64 = true;
         bool converts = p->opcode == WEIR_PTX_OP_cvt && !weir_ptx_type_is_float(p->type[1]);
@@ -74,7 +83,7 @@ static void fill_meta(struct low *l)
     m->mxcsr = l->all_ftz ? 0x1f80u | 0x8040u : 0;
 }
 
-/* --- where the time goes: WEIR_JIT_TIMES=1 writes a line to stderr for each compilation ------------------------------ */
+/* ---- where the time goes: WEIR_JIT_TIMES=1 writes a line to stderr for each compilation ---- */
 
 static double cpu_ms(void)
 {
@@ -112,10 +121,12 @@ static void print_times(struct low *l)
 {
     const struct low_times *t = l->times;
     fprintf(stderr,
-            "weir-jit: %.60s: %zu PTX, IR %zu -> %zu, object %zu; CPU ms: target %.1f, analysis %.1f, IR %.1f, SSA %.1f, passes "
+            "weir-jit: %.60s: %zu PTX, IR %zu -> %zu, object %zu; CPU ms: target %.1f, analysis "
+            "%.1f, IR %.1f, SSA %.1f, passes "
             "%.1f, code %.1f\n",
-            l->kernel->name, l->insts.count, t->ir[0], t->ir[1], l->result->object_bytes, t->ms[LOW_STAGE_TARGET],
-            t->ms[LOW_STAGE_ANALYSIS], t->ms[LOW_STAGE_IR], t->ms[LOW_STAGE_SSA], t->ms[LOW_STAGE_PASSES], t->ms[LOW_STAGE_CODE]);
+            l->kernel->name, l->insts.count, t->ir[0], t->ir[1], l->result->object_bytes,
+            t->ms[LOW_STAGE_TARGET], t->ms[LOW_STAGE_ANALYSIS], t->ms[LOW_STAGE_IR],
+            t->ms[LOW_STAGE_SSA], t->ms[LOW_STAGE_PASSES], t->ms[LOW_STAGE_CODE]);
 }
 
 static void compile_guarded(struct low *l)
@@ -215,7 +226,8 @@ static void release(struct weir_jit_result *result)
     result->object_bytes = 0;
 }
 
-static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes, unsigned depth)
+static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes,
+                           unsigned depth)
 {
     for (size_t k = 0; k < f->inst_count; k++) {
         const struct weir_ptx_inst *i = &f->insts[k];
@@ -226,13 +238,15 @@ static bool check_function(const struct weir_ptx_function *f, char *message, siz
         }
         if (i->opcode != WEIR_PTX_OP_call)
             continue;
-        if (!i->call || !i->call->callee) /* through a pointer: the candidates are known when it is compiled */
+        if (!i->call ||
+            !i->call->callee) /* through a pointer: the candidates are known when it is compiled */
             continue;
         if (depth >= 32) {
             snprintf(message, bytes, "recursion (line %d)", i->line);
             return false;
         }
-        if (!i->call->callee->is_extern && !check_function(i->call->callee, message, bytes, depth + 1))
+        if (!i->call->callee->is_extern &&
+            !check_function(i->call->callee, message, bytes, depth + 1))
             return false;
     }
     return true;
@@ -254,4 +268,7 @@ static const struct weir_jit_api api = {
     .check = check,
 };
 
-const WEIR_EXPORT struct weir_jit_api *weir_jit_entry(void) { return &api; }
+const WEIR_EXPORT struct weir_jit_api *weir_jit_entry(void)
+{
+    return &api;
+}

@@ -17,7 +17,8 @@ static void note(void *ctx, int32_t reg, enum low_visit what)
         if (!s->guarded)
             low_bit_set(s->def, (uint32_t)reg);
         else if (!low_bit(s->def, (uint32_t)reg))
-            low_bit_set(s->use, (uint32_t)reg); /* a guarded write keeps the old value of the others */
+            low_bit_set(s->use,
+                        (uint32_t)reg); /* a guarded write keeps the old value of the others */
     } else if (!low_bit(s->def, (uint32_t)reg)) {
         low_bit_set(s->use, (uint32_t)reg);
     }

@@ -1,11 +1,13 @@
-/* Inside of the compiler library: one `struct low` is one compilation of one kernel for one block shape.
- * The way: program.c flattens the kernel and what it calls into one list of instructions and cuts it into blocks; cfg.c
- * orders the blocks and says which lanes can wait where; liveness.c and shape.c say what each register is (one value a
- * warp, affine in the lane, or a vector); control.c emits the blocks, emit_*.c the instructions; pipeline.c optimises.
+/* Inside of the compiler library: one `struct low` is one compilation of one kernel for one block
+ * shape. The way: program.c flattens the kernel and what it calls into one list of instructions and
+ * cuts it into blocks; cfg.c orders the blocks and says which lanes can wait where; liveness.c and
+ * shape.c say what each register is (one value a warp, affine in the lane, or a vector); control.c
+ * emits the blocks, emit_*.c the instructions; pipeline.c optimises.
  *
- * A warp is LOW_LANES lanes, worked on in `groups` native vectors of `width` lanes each. A PTX register is
+ * A warp is LOW_LANES lanes, worked on in `groups` native vectors of `width` lanes each. A PTX
+ * register is
  *   UNIFORM  one scalar for the warp
- *   AFFINE   one scalar a group, the value of its lane 0; lane k holds that + k * stride (exactly, in the register's width)
+ *   AFFINE   one scalar a group, of its lane 0; lane k holds that + k * stride in its width
  *   VARYING  one vector a group
  * Thread: a compilation is owned by one thread; nothing is shared.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -34,14 +36,15 @@ enum low_shape { LOW_UNDEF, LOW_UNIFORM, LOW_AFFINE, LOW_VARYING };
 
 /* What is known of a register's or operand's value before any code is made. */
 struct low_fact {
-    uint8_t shape;       /* enum low_shape */
-    uint8_t align;       /* log2 of a divisor of every group's lane-0 value */
-    bool is_const;       /* UNIFORM with a known value */
-    bool has_range;      /* all lanes are in [lo, hi], 0 <= lo <= hi < 2^31 */
-    bool invariant;      /* the same whenever it is computed: depends on launch constants and the thread's index only */
-    bool spec;           /* VARYING, but probably affine with `stride`: tested where it pays */
-    bool flat;           /* VARYING predicate, but all lanes of a group are alike (inactive ones too) */
-    bool root;           /* spec: not a linear step from other registers; tested by comparing all lanes */
+    uint8_t shape;  /* enum low_shape */
+    uint8_t align;  /* log2 of a divisor of every group's lane-0 value */
+    bool is_const;  /* UNIFORM with a known value */
+    bool has_range; /* all lanes are in [lo, hi], 0 <= lo <= hi < 2^31 */
+    bool invariant; /* the same whenever it is computed: depends on launch constants and the
+                       thread's index only */
+    bool spec;      /* VARYING, but probably affine with `stride`: tested where it pays */
+    bool flat;      /* VARYING predicate, but all lanes of a group are alike (inactive ones too) */
+    bool root; /* spec: not a linear step from other registers; tested by comparing all lanes */
     int64_t stride;
     int64_t value, lo, hi;
 };
@@ -50,11 +53,13 @@ struct low_reg {
     uint8_t type; /* enum weir_ptx_type */
     uint8_t bits; /* 1 for predicates */
     bool is_float;
-    bool addr_only;   /* used only as an address, or by registers of which this holds */
-    bool is_virtual;  /* spec and addr_only: never stored, its vector is computed where a slow path needs it */
-    bool guarded;     /* AFFINE with several definitions, valid only while ok_slot holds; else the vector is in slow_slot */
-    uint8_t nan;      /* nan.c */
-    bool blended;     /* some definition keeps other lanes' values */
+    bool addr_only;  /* used only as an address, or by registers of which this holds */
+    bool is_virtual; /* spec and addr_only: never stored, its vector is computed where a slow path
+                        needs it */
+    bool guarded;    /* AFFINE with several definitions, valid only while ok_slot holds; else the
+                        vector is in slow_slot */
+    uint8_t nan;     /* nan.c */
+    bool blended;    /* some definition keeps other lanes' values */
     uint32_t def_count, use_count;
     uint32_t def_inst; /* the definition when def_count is 1 */
     struct low_fact fact;
@@ -64,22 +69,22 @@ struct low_reg {
 };
 
 enum low_inst_kind {
-    LOW_PTX,    /* an instruction of the text */
-    LOW_MOVE,   /* dst = src, the pseudo-instructions of call parameters */
-    LOW_JUMP,   /* to `target` (a call's return) */
-    LOW_SKIP,   /* to `target` unless the guard holds: made for guarded barriers and calls */
+    LOW_PTX,  /* an instruction of the text */
+    LOW_MOVE, /* dst = src, the pseudo-instructions of call parameters */
+    LOW_JUMP, /* to `target` (a call's return) */
+    LOW_SKIP, /* to `target` unless the guard holds: made for guarded barriers and calls */
 };
 
 struct low_inst {
     const struct weir_ptx_inst *p; /* LOW_MOVE and the like: what it stands for */
     uint8_t kind;
-    bool no_guard;  /* the guard was made a branch */
-    uint8_t type;   /* LOW_MOVE */
+    bool no_guard; /* the guard was made a branch */
+    uint8_t type;  /* LOW_MOVE */
     uint32_t frame;
     uint32_t target;
-    int32_t dst;                          /* LOW_MOVE: register */
-    const struct weir_ptx_operand *src;   /* LOW_MOVE: in src_frame */
-    int32_t src_reg;                      /* LOW_MOVE: register when src is NULL */
+    int32_t dst;                        /* LOW_MOVE: register */
+    const struct weir_ptx_operand *src; /* LOW_MOVE: in src_frame */
+    int32_t src_reg;                    /* LOW_MOVE: register when src is NULL */
     uint32_t src_frame;
 };
 
@@ -104,12 +109,12 @@ struct low_piece {
 };
 
 enum low_term {
-    LOW_TERM_FALL,   /* succ[0] */
-    LOW_TERM_COND,   /* pred: succ[0], else succ[1] */
-    LOW_TERM_EXIT,   /* all lanes end */
+    LOW_TERM_FALL,      /* succ[0] */
+    LOW_TERM_COND,      /* pred: succ[0], else succ[1] */
+    LOW_TERM_EXIT,      /* all lanes end */
     LOW_TERM_COND_EXIT, /* lanes where pred holds end, others go to succ[0] */
-    LOW_TERM_BRX,    /* indexed: succ[] */
-    LOW_TERM_BARRIER, /* block barrier, then succ[0] */
+    LOW_TERM_BRX,       /* indexed: succ[] */
+    LOW_TERM_BARRIER,   /* block barrier, then succ[0] */
     LOW_TERM_TRAP,
 };
 
@@ -120,26 +125,27 @@ struct low_block {
     int32_t pred;
     uint32_t *succ, *preds;
     uint32_t succ_count, pred_count;
-    int32_t loop;      /* innermost, -1 */
-    bool divergent;    /* its own branch can split the lanes */
-    bool partial;      /* lanes may wait elsewhere while it runs */
-    bool needs_mask;   /* lanes arrive in parts */
-    bool lost_lanes;   /* some lanes may have ended before */
+    int32_t loop;                 /* innermost, -1 */
+    bool divergent;               /* its own branch can split the lanes */
+    bool partial;                 /* lanes may wait elsewhere while it runs */
+    bool needs_mask;              /* lanes arrive in parts */
+    bool lost_lanes;              /* some lanes may have ended before */
     uint64_t *live_in, *live_out; /* register sets */
     uint64_t *wait;               /* blocks where other lanes may wait while this runs */
     uint64_t *wait_live;          /* registers live there */
-    int32_t barrier;              /* LOW_TERM_BARRIER: its number, the region that follows is this + 1 */
+    int32_t barrier; /* LOW_TERM_BARRIER: its number, the region that follows is this + 1 */
 };
 
 struct low_loop {
     uint32_t header;
     int32_t parent;
     uint32_t depth;
-    uint32_t last;   /* last block in order */
+    uint32_t last; /* last block in order */
     uint64_t *blocks;
 };
 
-/* A value while code is made: v[0] alone when UNIFORM, lane-0 scalars when AFFINE, vectors when VARYING. */
+/* A value while code is made: v[0] alone when UNIFORM, lane-0 scalars when AFFINE, vectors when
+ * VARYING. */
 struct low_val {
     uint8_t shape;
     int64_t stride;
@@ -151,7 +157,15 @@ struct low_types {
     LLVMTypeRef mask; /* <width x i1> */
 };
 
-enum low_stage { LOW_STAGE_TARGET, LOW_STAGE_ANALYSIS, LOW_STAGE_IR, LOW_STAGE_SSA, LOW_STAGE_PASSES, LOW_STAGE_CODE, LOW_STAGES };
+enum low_stage {
+    LOW_STAGE_TARGET,
+    LOW_STAGE_ANALYSIS,
+    LOW_STAGE_IR,
+    LOW_STAGE_SSA,
+    LOW_STAGE_PASSES,
+    LOW_STAGE_CODE,
+    LOW_STAGES
+};
 
 /* CPU time and counts of one compilation, kept when WEIR_JIT_TIMES is set. */
 struct low_times {
@@ -204,14 +218,14 @@ struct low {
     struct low_types t;
     LLVMBasicBlockRef entry_bb;
     LLVMValueRef lane_index[2]; /* <width x i32>, <width x i64> */
-    LLVMValueRef block_ptr, launch_ptr, services, params, shared, shared_bytes, local, module_data, window_base,
-        window_bytes, state, ctaid[3], nctaid[3];
-    LLVMValueRef warp;          /* i32, the warp being run */
+    LLVMValueRef block_ptr, launch_ptr, services, params, shared, shared_bytes, local, module_data,
+        window_base, window_bytes, state, ctaid[3], nctaid[3];
+    LLVMValueRef warp;                 /* i32, the warp being run */
     LLVMValueRef mask[LOW_MAX_GROUPS]; /* active lanes of the instruction being emitted */
     bool mask_full;
-    LLVMValueRef scratch;       /* alloca: addresses and data of slow paths */
+    LLVMValueRef scratch; /* alloca: addresses and data of slow paths */
     LLVMValueRef live_slot[LOW_MAX_GROUPS];
-    LLVMValueRef *wait_slot;    /* [block * groups + g] */
+    LLVMValueRef *wait_slot; /* [block * groups + g] */
     LLVMBasicBlockRef *bb, done_bb;
     struct weir_map chains;
     const struct low_inst *inst; /* being emitted */
@@ -220,18 +234,20 @@ struct low {
     LLVMValueRef slow_fn;
     LLVMTypeRef slow_asm_type;
     unsigned md_scope, md_noalias, md_invariant, md_prof, md_range;
-    LLVMValueRef md_state, md_not_state, md_shared, md_not_shared, md_global, md_not_global, md_local, md_not_local,
-        md_not_any, md_empty, md_unlikely;
-    uint32_t state_bytes;        /* of one warp */
+    LLVMValueRef md_state, md_not_state, md_shared, md_not_shared, md_global, md_not_global,
+        md_local, md_not_local, md_not_any, md_empty, md_unlikely;
+    uint32_t state_bytes; /* of one warp */
 };
 
-/* Leaves the compilation with NOT_SUPPORTED and a message that names the instruction being looked at. */
+/* Leaves the compilation with NOT_SUPPORTED and a message that names the instruction being looked
+ * at. */
 WEIR_NORETURN void low_refuse(struct low *l, const struct weir_ptx_inst *i, const char *why);
 WEIR_NORETURN void low_no_memory(struct low *l);
 /* The CPU time since the last call belongs to `stage`. */
 void low_stage(struct low *l, enum low_stage stage);
 void low_count_ir(struct low *l, bool after);
-void *low_alloc(struct low *l, size_t bytes); /* zeroed, of the compilation; leaves when out of memory */
+void *low_alloc(struct low *l,
+                size_t bytes); /* zeroed, of the compilation; leaves when out of memory */
 
 /* program.c */
 void low_program_build(struct low *l);
@@ -244,58 +260,74 @@ int32_t low_reg_of(const struct low *l, const struct low_inst *i, int32_t reg);
 /* The guard's register or -1. */
 int32_t low_guard_of(const struct low *l, const struct low_inst *i);
 /* Register that stands for bytes of a call's parameter, made on first use. */
-int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var, uint64_t offset, uint32_t bytes);
+int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
+                        uint64_t offset, uint32_t bytes);
 bool low_is_kernel_param(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
 /* Offset of a .local variable of this frame in a thread's local memory. */
 uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
 uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var);
 uint32_t low_static_shared(const struct low *l);
 
-/* indirect.c: the functions that a call through a pointer can reach, and instructions that pick one; reg is relative to the
- * frame's first register */
+/* indirect.c: the functions that a call through a pointer can reach, and instructions that pick
+ * one; reg is relative to the frame's first register */
 size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
                             const struct weir_ptx_function ***out);
 const struct weir_ptx_inst *low_indirect_compare(struct low *l, const struct weir_ptx_inst *p,
                                                  const struct weir_ptx_function *f, int32_t reg);
-const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p, int32_t reg);
+const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p,
+                                               int32_t reg);
 const struct weir_ptx_inst *low_indirect_trap(struct low *l, const struct weir_ptx_inst *p);
 
 /* check.c */
 bool low_check_inst(const struct weir_ptx_inst *i, const char **why);
 
 /* cfg.c */
-void low_cfg_order(struct low *l);   /* orders blocks, finds loops */
-void low_cfg_wait(struct low *l);    /* fills wait, partial, needs_mask from `divergent` */
+void low_cfg_order(struct low *l); /* orders blocks, finds loops */
+void low_cfg_wait(struct low *l);  /* fills wait, partial, needs_mask from `divergent` */
 
 /* liveness.c */
 void low_liveness(struct low *l);
-static inline bool low_bit(const uint64_t *set, uint32_t i) { return (set[i >> 6] >> (i & 63)) & 1; }
-static inline void low_bit_set(uint64_t *set, uint32_t i) { set[i >> 6] |= (uint64_t)1 << (i & 63); }
-static inline void low_bit_clear(uint64_t *set, uint32_t i) { set[i >> 6] &= ~((uint64_t)1 << (i & 63)); }
+static inline bool low_bit(const uint64_t *set, uint32_t i)
+{
+    return (set[i >> 6] >> (i & 63)) & 1;
+}
+static inline void low_bit_set(uint64_t *set, uint32_t i)
+{
+    set[i >> 6] |= (uint64_t)1 << (i & 63);
+}
+static inline void low_bit_clear(uint64_t *set, uint32_t i)
+{
+    set[i >> 6] &= ~((uint64_t)1 << (i & 63));
+}
 
 /* shape.c */
 void low_shapes(struct low *l);
-struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
-                                 enum weir_ptx_type type);
+struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i,
+                                 const struct weir_ptx_operand *o, enum weir_ptx_type type);
 /* Bytes that the address's lanes are apart, when it is affine or probably so. */
-struct low_fact low_address_fact(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o);
+struct low_fact low_address_fact(const struct low *l, const struct low_inst *i,
+                                 const struct weir_ptx_operand *o);
 
 /* values.c: registers and operands as LLVM values */
-LLVMTypeRef low_type(const struct low *l, enum weir_ptx_type t);  /* scalar, floats as floats */
+LLVMTypeRef low_type(const struct low *l, enum weir_ptx_type t); /* scalar, floats as floats */
 LLVMTypeRef low_int(const struct low *l, unsigned bits);
 LLVMTypeRef low_vec_type(const struct low *l, LLVMTypeRef scalar);
-LLVMTypeRef low_like(const struct low *l, LLVMTypeRef scalar, LLVMValueRef as); /* vector when `as` is one */
-LLVMValueRef low_const(const struct low *l, LLVMTypeRef t, int64_t v);          /* splat when t is a vector */
+LLVMTypeRef low_like(const struct low *l, LLVMTypeRef scalar,
+                     LLVMValueRef as); /* vector when `as` is one */
+LLVMValueRef low_const(const struct low *l, LLVMTypeRef t,
+                       int64_t v); /* splat when t is a vector */
 LLVMValueRef low_fconst(const struct low *l, LLVMTypeRef t, double v);
-LLVMValueRef low_fbits(const struct low *l, LLVMTypeRef t, uint64_t bits);      /* by bit pattern */
+LLVMValueRef low_fbits(const struct low *l, LLVMTypeRef t, uint64_t bits); /* by bit pattern */
 LLVMValueRef low_splat(struct low *l, LLVMValueRef scalar);
-LLVMValueRef low_lanes(const struct low *l, LLVMTypeRef scalar_int, int64_t stride); /* const vector 0, stride, 2*stride */
-unsigned low_bits_of(LLVMValueRef v); /* element width */
+LLVMValueRef low_lanes(const struct low *l, LLVMTypeRef scalar_int,
+                       int64_t stride); /* const vector 0, stride, 2*stride */
+unsigned low_bits_of(LLVMValueRef v);   /* element width */
 bool low_is_vec(LLVMValueRef v);
 LLVMTypeRef low_scalar_type(LLVMTypeRef t);
 LLVMValueRef low_bitcast(struct low *l, LLVMValueRef v, LLVMTypeRef scalar);
-LLVMValueRef low_resize(struct low *l, LLVMValueRef v, unsigned bits, bool sign); /* integer width */
-LLVMValueRef low_any(struct low *l, LLVMValueRef *mask);   /* i1: some lane of the groups */
+LLVMValueRef low_resize(struct low *l, LLVMValueRef v, unsigned bits,
+                        bool sign);                            /* integer width */
+LLVMValueRef low_any(struct low *l, LLVMValueRef *mask);       /* i1: some lane of the groups */
 LLVMValueRef low_mask_bits(struct low *l, LLVMValueRef *mask); /* i32, bit = lane */
 void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask);
 LLVMValueRef low_mask_and(struct low *l, LLVMValueRef a, LLVMValueRef b);
@@ -314,35 +346,39 @@ struct low_val low_read_reg(struct low *l, int32_t reg);
 /* Operand's predicate as masks / as a scalar. */
 struct low_val low_read_pred(struct low *l, int32_t reg, bool negated);
 LLVMValueRef low_alloca(struct low *l, LLVMTypeRef t, const char *name);
-LLVMValueRef low_intrinsic(struct low *l, const char *name, LLVMTypeRef *over, unsigned over_count, LLVMValueRef *args,
-                           unsigned count);
+LLVMValueRef low_intrinsic(struct low *l, const char *name, LLVMTypeRef *over, unsigned over_count,
+                           LLVMValueRef *args, unsigned count);
 LLVMValueRef low_unary(struct low *l, const char *name, LLVMValueRef a);
 LLVMValueRef low_binary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b);
-LLVMValueRef low_ternary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef low_ternary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b,
+                         LLVMValueRef c);
 void low_registers_make(struct low *l);
-/* Lane-0 value of a speculated register and whether it is affine for all active lanes (ANDed into *ok, NULL = true). */
+/* Lane-0 value of a speculated register and whether it is affine for all active lanes (ANDed into
+ * *ok, NULL = true). */
 LLVMValueRef low_spec_base(struct low *l, int32_t reg, uint32_t g);
 void low_spec_ok(struct low *l, int32_t reg, LLVMValueRef *ok);
 /* The same for the operands of a linear instruction and its own possible wrap. */
 void low_step_ok(struct low *l, const struct low_inst *i, LLVMValueRef *ok);
 LLVMValueRef low_and_ok(struct low *l, LLVMValueRef a, LLVMValueRef b);
 LLVMBasicBlockRef low_bb(struct low *l, const char *name);
-void low_cond_unlikely(struct low *l, LLVMValueRef cond, LLVMBasicBlockRef likely, LLVMBasicBlockRef unlikely);
+void low_cond_unlikely(struct low *l, LLVMValueRef cond, LLVMBasicBlockRef likely,
+                       LLVMBasicBlockRef unlikely);
 
 /* emit.c: instructions */
 void low_emit_inst(struct low *l, const struct low_inst *i);
 /* Value of a pure instruction: with `vector` the vector of group g, else its lane 0. */
-LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector, uint32_t g, uint32_t dest);
+LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector, uint32_t g,
+                            uint32_t dest);
 
-/* emit_arith.c, emit_cvt.c, emit_math.c: value of a pure instruction from LLVM operands, scalars or vectors alike.
- * NULL: not one of theirs. */
+/* emit_arith.c, emit_cvt.c, emit_math.c: value of a pure instruction from LLVM operands, scalars or
+ * vectors alike. NULL: not one of theirs. */
 struct low_args {
     const struct low_inst *li;
     const struct weir_ptx_inst *p;
     LLVMValueRef a[6];
     LLVMValueRef carry; /* in */
     uint32_t count;
-    uint32_t dest;      /* which destination is wanted */
+    uint32_t dest; /* which destination is wanted */
     bool vector;
     uint32_t g;
 };
@@ -359,17 +395,21 @@ LLVMValueRef low_float_to_int(struct low *l, const struct weir_ptx_inst *p, LLVM
 LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a);
 bool low_directed(const struct weir_ptx_inst *p); /* rounding other than to nearest */
 /* emit_round.c; op: add, sub, mul, div, sqrt, vfmadd */
-LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const char *op, LLVMValueRef *a, unsigned n);
-LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v, bool sign); /* of 64 bits */
+LLVMValueRef low_rounded(struct low *l, const struct weir_ptx_inst *p, const char *op,
+                         LLVMValueRef *a, unsigned n);
+LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v,
+                             bool sign); /* of 64 bits */
 /* emit_half.c */
 bool low_half_kind(enum weir_ptx_type t, bool *bf, unsigned *parts);
 LLVMValueRef low_from_half(struct low *l, LLVMValueRef v, bool bf); /* to f32 */
 LLVMValueRef low_half_part(struct low *l, LLVMValueRef v, unsigned k);
 LLVMValueRef low_half(struct low *l, struct low_args *x, bool bf, unsigned parts);
 LLVMValueRef low_cvt_half(struct low *l, struct low_args *x);
-LLVMValueRef low_half_approx(struct low *l, struct low_args *x, LLVMValueRef (*f)(struct low *, LLVMValueRef));
-LLVMValueRef low_half_set(struct low *l, struct low_args *x, LLVMValueRef (*cmp)(struct low *, struct low_args *,
-                          LLVMValueRef, LLVMValueRef));
+LLVMValueRef low_half_approx(struct low *l, struct low_args *x,
+                             LLVMValueRef (*f)(struct low *, LLVMValueRef));
+LLVMValueRef low_half_set(struct low *l, struct low_args *x,
+                          LLVMValueRef (*cmp)(struct low *, struct low_args *, LLVMValueRef,
+                                              LLVMValueRef));
 /* emit_video.c */
 unsigned low_video_parts(uint16_t opcode);
 bool low_video_ok(const struct weir_ptx_inst *p);
@@ -390,9 +430,10 @@ enum low_copy low_copy_kind(const struct weir_ptx_inst *p);
 void low_emit_copy(struct low *l, const struct low_inst *i);
 struct low_address {
     uint8_t space;
-    bool spec;          /* base valid only where ok */
-    struct low_val base; /* i64 addresses (pointers as integers) in natural shape; AFFINE for spec */
-    LLVMValueRef ok;     /* NULL: always */
+    bool spec; /* base valid only where ok */
+    struct low_val
+        base;        /* i64 addresses (pointers as integers) in natural shape; AFFINE for spec */
+    LLVMValueRef ok; /* NULL: always */
     const struct weir_ptx_operand *op;
     const struct low_inst *inst;
     bool is_param, proven;
@@ -400,25 +441,28 @@ struct low_address {
 };
 /* address_form.c: base + scale * extend(index + more), indices in a register of 32 bits. */
 struct low_form {
-    int32_t root;       /* register of the indices */
-    LLVMValueRef more;  /* i32, NULL: 0 */
-    LLVMValueRef base;  /* i64, NULL: 0; without the operand's constant */
+    int32_t root;      /* register of the indices */
+    LLVMValueRef more; /* i32, NULL: 0 */
+    LLVMValueRef base; /* i64, NULL: 0; without the operand's constant */
     int64_t scale;
     bool sign;
 };
 bool low_address_form(struct low *l, const struct low_address *a, struct low_form *f);
-void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, uint8_t space, uint32_t bytes,
-                 struct low_address *out);
+void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                 uint8_t space, uint32_t bytes, struct low_address *out);
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
-void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind, LLVMValueRef *out);
-LLVMValueRef low_local_base(struct low *l, bool vector, uint32_t g); /* address of the lane's local memory */
-/* Flags of the slow path's code: the scratch area holds 32-bit indices, and at LOW_SLOW_FORM a base, a scale and what is
- * added to each index. */
+void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind,
+                         LLVMValueRef *out);
+LLVMValueRef low_local_base(struct low *l, bool vector,
+                            uint32_t g); /* address of the lane's local memory */
+/* Flags of the slow path's code: the scratch area holds 32-bit indices, and at LOW_SLOW_FORM a
+ * base, a scale and what is added to each index. */
 #define LOW_SLOW_INDEXED (1u << 21)
 #define LOW_SLOW_SIGNED  (1u << 22)
 #define LOW_SLOW_FORM    2304u
 #define LOW_SCRATCH      2432u
-/* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op: 0 check, 1 load, 2 store. */
+/* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op:
+ * 0 check, 1 load, 2 store. */
 void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, uint32_t op);
 void low_scope(struct low *l, LLVMValueRef inst, uint8_t space);
 /* Loop over the set lanes of `bits`: returns the lane (i32); low_lane_loop_end closes it. */
@@ -443,7 +487,8 @@ LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const stru
 struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type);
 struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element);
 
-/* Leaves with NOT_SUPPORTED in general mode; in the ordinary one compilation starts again in general mode. */
+/* Leaves with NOT_SUPPORTED in general mode; in the ordinary one compilation starts again in
+ * general mode. */
 WEIR_NORETURN void low_need_general(struct low *l, const struct weir_ptx_inst *i, const char *why);
 
 /* polling.c: does the kernel have loops whose end depends on what others do? */

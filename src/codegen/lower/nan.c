@@ -1,8 +1,9 @@
-/* NaNs of f32. Results are 0x7fffffff on a GPU; a CPU passes payloads on and makes negative ones. That matters only
- * where bits are seen: in stores, bit moves, shuffles, integer instructions. So NaNs are replaced there, once, and
- * arithmetic stays as it is. Values whose bits come from elsewhere (loads, bit moves) keep their payload: each
- * register is found to hold such bits (RAW), results (FRESH), or both; in registers that hold both, results are
- * replaced when they are written.
+/* NaNs of f32. Results are 0x7fffffff on a GPU; a CPU passes payloads on and makes negative ones.
+ * That matters only where bits are seen: in stores, bit moves, shuffles, integer instructions. So
+ * NaNs are replaced there, once, and arithmetic stays as it is. Values whose bits come from
+ * elsewhere (loads, bit moves) keep their payload: each register is found to hold such bits (RAW),
+ * results (FRESH), or both; in registers that hold both, results are replaced when they are
+ * written.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
 
@@ -16,7 +17,10 @@ enum kind {
     K_SIGN,   /* the same with another sign: sees bits when somebody sees its own */
 };
 
-static bool is_f32(uint8_t t) { return t == WEIR_PTX_F32; }
+static bool is_f32(uint8_t t)
+{
+    return t == WEIR_PTX_F32;
+}
 
 static enum kind cvt_kind(const struct weir_ptx_inst *p)
 {
@@ -33,9 +37,21 @@ static enum kind kind_of(const struct low_inst *i)
     if (i->kind != LOW_PTX)
         return K_OTHER;
     switch (p->opcode) { /* dispatch */
-    case WEIR_PTX_OP_add: case WEIR_PTX_OP_sub: case WEIR_PTX_OP_mul: case WEIR_PTX_OP_fma: case WEIR_PTX_OP_mad:
-    case WEIR_PTX_OP_div: case WEIR_PTX_OP_min: case WEIR_PTX_OP_max: case WEIR_PTX_OP_sqrt: case WEIR_PTX_OP_rcp:
-    case WEIR_PTX_OP_rsqrt: case WEIR_PTX_OP_sin: case WEIR_PTX_OP_cos: case WEIR_PTX_OP_ex2: case WEIR_PTX_OP_lg2:
+    case WEIR_PTX_OP_add:
+    case WEIR_PTX_OP_sub:
+    case WEIR_PTX_OP_mul:
+    case WEIR_PTX_OP_fma:
+    case WEIR_PTX_OP_mad:
+    case WEIR_PTX_OP_div:
+    case WEIR_PTX_OP_min:
+    case WEIR_PTX_OP_max:
+    case WEIR_PTX_OP_sqrt:
+    case WEIR_PTX_OP_rcp:
+    case WEIR_PTX_OP_rsqrt:
+    case WEIR_PTX_OP_sin:
+    case WEIR_PTX_OP_cos:
+    case WEIR_PTX_OP_ex2:
+    case WEIR_PTX_OP_lg2:
     case WEIR_PTX_OP_tanh:
         return !is_f32(p->type[0]) ? K_OTHER : p->sat ? K_NUMBER : K_RESULT;
     case WEIR_PTX_OP_setp:
@@ -46,8 +62,10 @@ static enum kind kind_of(const struct low_inst *i)
     case WEIR_PTX_OP_cvt:
         return cvt_kind(p);
     case WEIR_PTX_OP_mov:
-        return p->operands[0].kind == WEIR_PTX_OPERAND_REG && p->operands[1].kind != WEIR_PTX_OPERAND_VECTOR ? K_COPY
-                                                                                                           : K_OTHER;
+        return p->operands[0].kind == WEIR_PTX_OPERAND_REG &&
+                       p->operands[1].kind != WEIR_PTX_OPERAND_VECTOR
+                   ? K_COPY
+                   : K_OTHER;
     case WEIR_PTX_OP_selp:
     case WEIR_PTX_OP_slct:
         return K_COPY;
@@ -71,7 +89,8 @@ static bool is_nan_literal(const struct weir_ptx_operand *o)
 }
 
 /* What a copied operand brings; registers that hold both have had their results replaced. */
-static uint8_t brings(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o)
+static uint8_t brings(const struct low *l, const struct low_inst *i,
+                      const struct weir_ptx_operand *o)
 {
     switch (o->kind) {
     case WEIR_PTX_OPERAND_REG: {
@@ -113,7 +132,8 @@ static uint8_t holds(const struct low *l, const struct low_inst *i)
     case K_NUMBER:
         return 0;
     case K_COPY:
-        return brings(l, i, &p->operands[1]) | (p->opcode == WEIR_PTX_OP_mov ? 0 : brings(l, i, &p->operands[2]));
+        return brings(l, i, &p->operands[1]) |
+               (p->opcode == WEIR_PTX_OP_mov ? 0 : brings(l, i, &p->operands[2]));
     default:
         return RAW;
     }

@@ -16,17 +16,20 @@ static const char triple[] = "x86_64-unknown-linux-gnu";
 /* Starts a kernel soon: what emission computes twice goes away, and that is all. */
 static const char quick[] = "function(early-cse,simplifycfg)";
 
-/* Control flow and registers are already as the program's compiler optimised them: what is left to gain is in what was
- * made of it: values common to all warps, checks made twice, masks known by the way one came. */
+/* Control flow and registers are already as the program's compiler optimised them: what is left to
+ * gain is in what was made of it: values common to all warps, checks made twice, masks known by the
+ * way one came. */
 static const char best[] =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,jump-threading,simplifycfg,"
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,jump-threading,"
+    "simplifycfg,"
     "loop-mssa(loop-rotate,licm<allowspeculation>),gvn,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-mssa(licm<allowspeculation>),loop(indvars,loop-deletion),dse,adce,"
     "instcombine<no-verify-fixpoint>,sink,simplifycfg)";
 
 static void fail(struct low *l, const char *what, char *detail)
 {
-    snprintf(l->result->message, sizeof l->result->message, "compiler: %s: %.150s", what, detail ? detail : "");
+    snprintf(l->result->message, sizeof l->result->message, "compiler: %s: %.150s", what,
+             detail ? detail : "");
     l->error = WEIR_ERR_UNKNOWN;
     longjmp(l->refuse, 1);
 }
@@ -34,13 +37,15 @@ static void fail(struct low *l, const char *what, char *detail)
 static void string_attribute(struct low *l, LLVMValueRef fn, const char *key, const char *value)
 {
     LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateStringAttribute(l->ctx, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
+                            LLVMCreateStringAttribute(l->ctx, key, (unsigned)strlen(key), value,
+                                                      (unsigned)strlen(value)));
 }
 
 static void flag_attribute(struct low *l, LLVMValueRef fn, const char *name)
 {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(l->ctx, kind, 0));
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(l->ctx, kind, 0));
 }
 
 static LLVMMetadataRef node(struct low *l, LLVMMetadataRef *ops, size_t n)
@@ -63,7 +68,8 @@ static LLVMValueRef list(struct low *l, LLVMMetadataRef *scopes, unsigned mask)
     return LLVMMetadataAsValue(l->ctx, node(l, ops, n));
 }
 
-/* Saved state, shared, global and local memory cannot be the same bytes; generic accesses may be any but the first. */
+/* Saved state, shared, global and local memory cannot be the same bytes; generic accesses may be
+ * any but the first. */
 static void make_metadata(struct low *l)
 {
     static const char *const names[4] = {"state", "shared", "global", "local"};
@@ -89,7 +95,8 @@ static void make_metadata(struct low *l)
     l->md_not_local = list(l, scopes, 1 | 2 | 4);
     l->md_not_any = list(l, scopes, 1);
     l->md_empty = LLVMMetadataAsValue(l->ctx, node(l, NULL, 0));
-    LLVMMetadataRef w[3] = {text(l, "branch_weights"), LLVMValueAsMetadata(LLVMConstInt(l->t.i32, 2000, 0)),
+    LLVMMetadataRef w[3] = {text(l, "branch_weights"),
+                            LLVMValueAsMetadata(LLVMConstInt(l->t.i32, 2000, 0)),
                             LLVMValueAsMetadata(LLVMConstInt(l->t.i32, 1, 0))};
     l->md_unlikely = LLVMMetadataAsValue(l->ctx, node(l, w, 3));
 }
@@ -97,11 +104,18 @@ static void make_metadata(struct low *l)
 static void make_types(struct low *l)
 {
     LLVMContextRef c = l->ctx;
-    l->t = (struct low_types){
-        .i1 = LLVMInt1TypeInContext(c), .i8 = LLVMInt8TypeInContext(c), .i16 = LLVMInt16TypeInContext(c),
-        .i32 = LLVMInt32TypeInContext(c), .i64 = LLVMInt64TypeInContext(c), .i128 = LLVMInt128TypeInContext(c),
-        .f16 = LLVMHalfTypeInContext(c), .bf16 = LLVMBFloatTypeInContext(c), .f32 = LLVMFloatTypeInContext(c),
-        .f64 = LLVMDoubleTypeInContext(c), .ptr = LLVMPointerTypeInContext(c, 0), .v = LLVMVoidTypeInContext(c)};
+    l->t = (struct low_types){.i1 = LLVMInt1TypeInContext(c),
+                              .i8 = LLVMInt8TypeInContext(c),
+                              .i16 = LLVMInt16TypeInContext(c),
+                              .i32 = LLVMInt32TypeInContext(c),
+                              .i64 = LLVMInt64TypeInContext(c),
+                              .i128 = LLVMInt128TypeInContext(c),
+                              .f16 = LLVMHalfTypeInContext(c),
+                              .bf16 = LLVMBFloatTypeInContext(c),
+                              .f32 = LLVMFloatTypeInContext(c),
+                              .f64 = LLVMDoubleTypeInContext(c),
+                              .ptr = LLVMPointerTypeInContext(c, 0),
+                              .v = LLVMVoidTypeInContext(c)};
     l->t.mask = LLVMVectorType(l->t.i1, l->width);
 }
 
@@ -137,14 +151,16 @@ void low_target_init(struct low *l)
         host_cpu = LLVMGetHostCPUName();
         host_features = LLVMGetHostCPUFeatures();
     }
-    const char *cpu = q->cpu ? q->cpu : host_cpu, *features = q->features ? q->features : host_features;
-    l->avx512 = has(features, "+avx512f") && has(features, "+avx512bw") && has(features, "+avx512vl") &&
-                has(features, "+avx512dq");
+    const char *cpu = q->cpu ? q->cpu : host_cpu,
+               *features = q->features ? q->features : host_features;
+    l->avx512 = has(features, "+avx512f") && has(features, "+avx512bw") &&
+                has(features, "+avx512vl") && has(features, "+avx512dq");
     bool avx2 = has(features, "+avx2") && has(features, "+fma");
     l->width = l->avx512 ? 16 : 8;
     l->groups = LOW_LANES / l->width;
     l->machine = LLVMCreateTargetMachine(target, triple, cpu, features,
-                                         q->tier == WEIR_JIT_QUICK ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+                                         q->tier == WEIR_JIT_QUICK ? LLVMCodeGenLevelNone
+                                                                   : LLVMCodeGenLevelDefault,
                                          LLVMRelocPIC, LLVMCodeModelSmall);
     l->ctx = LLVMContextCreate();
     l->module = LLVMModuleCreateWithNameInContext("kernel", l->ctx);
@@ -195,7 +211,8 @@ static void dump(struct low *l, const char *when)
 static void run_passes(struct low *l)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef e = LLVMRunPasses(l->module, l->request->tier == WEIR_JIT_QUICK ? quick : best, l->machine, o);
+    LLVMErrorRef e =
+        LLVMRunPasses(l->module, l->request->tier == WEIR_JIT_QUICK ? quick : best, l->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (e) {
         char *m = LLVMGetErrorMessage(e);
@@ -238,7 +255,8 @@ void low_optimise_and_emit(struct low *l)
     low_stage(l, LOW_STAGE_PASSES);
     low_count_ir(l, true);
     dump(l, "1");
-    if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->module, LLVMObjectFile, &message, &buffer))
+    if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->module, LLVMObjectFile, &message,
+                                            &buffer))
         fail(l, "emission", message);
     size_t n = LLVMGetBufferSize(buffer);
     l->result->object = weir_alloc(n);

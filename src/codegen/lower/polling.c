@@ -1,5 +1,5 @@
-/* Finds loops whose end depends on what other threads do: an atomic's result, a volatile or ordered load, the clock. Such
- * kernels run in general mode, where lanes, warps and blocks take turns.
+/* Finds loops whose end depends on what other threads do: an atomic's result, a volatile or ordered
+ * load, the clock. Such kernels run in general mode, where lanes, warps and blocks take turns.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -11,8 +11,12 @@ static bool reads_clock(const struct weir_ptx_inst *p)
         if (p->operands[k].kind != WEIR_PTX_OPERAND_SREG)
             continue;
         switch (p->operands[k].sreg) {
-        case WEIR_PTX_SREG_clock: case WEIR_PTX_SREG_clock_hi: case WEIR_PTX_SREG_clock64:
-        case WEIR_PTX_SREG_globaltimer: case WEIR_PTX_SREG_globaltimer_lo: case WEIR_PTX_SREG_globaltimer_hi:
+        case WEIR_PTX_SREG_clock:
+        case WEIR_PTX_SREG_clock_hi:
+        case WEIR_PTX_SREG_clock64:
+        case WEIR_PTX_SREG_globaltimer:
+        case WEIR_PTX_SREG_globaltimer_lo:
+        case WEIR_PTX_SREG_globaltimer_hi:
             return true;
         default:
             break;
@@ -65,8 +69,9 @@ static bool loop_fenced(struct low *l, const struct low_loop *loop)
             continue;
         for (uint32_t n = l->blocks.items[b].first; n < l->blocks.items[b].end; n++) {
             const struct low_inst *i = &l->insts.items[n];
-            if (i->kind == LOW_PTX && (i->p->opcode == WEIR_PTX_OP_membar || i->p->opcode == WEIR_PTX_OP_fence ||
-                                       i->p->opcode == WEIR_PTX_OP_nanosleep))
+            if (i->kind == LOW_PTX &&
+                (i->p->opcode == WEIR_PTX_OP_membar || i->p->opcode == WEIR_PTX_OP_fence ||
+                 i->p->opcode == WEIR_PTX_OP_nanosleep))
                 return true;
         }
     }
@@ -109,7 +114,8 @@ static bool loop_polls(struct low *l, const struct low_loop *loop)
         return false;
     for (uint32_t b = 0; b < l->blocks.count; b++) {
         const struct low_block *blk = &l->blocks.items[b];
-        if (low_bit(loop->blocks, b) && blk->pred >= 0 && leaves(l, loop, blk) && low_bit(t.set, (uint32_t)blk->pred))
+        if (low_bit(loop->blocks, b) && blk->pred >= 0 && leaves(l, loop, blk) &&
+            low_bit(t.set, (uint32_t)blk->pred))
             return true;
     }
     /* an exit that a tainted branch inside the loop leads to (the lock taken: done = 1) */
@@ -119,7 +125,8 @@ static bool loop_polls(struct low *l, const struct low_loop *loop)
             continue;
         for (uint32_t n = 0; n < l->blocks.count; n++) {
             const struct low_block *e = &l->blocks.items[n];
-            if (low_bit(loop->blocks, n) && leaves(l, loop, e) && e->pred >= 0 && l->regs.items[e->pred].def_count > 0)
+            if (low_bit(loop->blocks, n) && leaves(l, loop, e) && e->pred >= 0 &&
+                l->regs.items[e->pred].def_count > 0)
                 return true;
         }
     }

@@ -1,5 +1,6 @@
-/* Flattens a kernel and the device functions that it calls into one list of instructions, every call inlined, and cuts
- * the list into blocks. Parameters of calls become registers, one for each piece that the text stores or loads.
+/* Flattens a kernel and the device functions that it calls into one list of instructions, every
+ * call inlined, and cuts the list into blocks. Parameters of calls become registers, one for each
+ * piece that the text stores or loads.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #define MAX_INSTS 2000000u
 #define MAX_DEPTH 64u
 
-static const struct weir_ptx_inst end_of_kernel = {.opcode = WEIR_PTX_OP_ret, .guard = -1, .suffix = ""};
+static const struct weir_ptx_inst end_of_kernel = {
+    .opcode = WEIR_PTX_OP_ret, .guard = -1, .suffix = ""};
 
 void *low_alloc(struct low *l, size_t bytes)
 {
@@ -44,14 +46,15 @@ static int32_t new_reg(struct low *l, enum weir_ptx_type type)
 
 static bool is_builtin(const struct weir_ptx_function *f)
 {
-    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail", "__assert_fail"};
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail",
+                                        "__assert_fail"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(f->name, names[i]) == 0)
             return true;
     return false;
 }
 
-/* --- parameters of calls ------------------------------------------------------------------------------------------- */
+/* ---- parameters of calls ---- */
 
 static int find_var(struct weir_ptx_var **vars, size_t n, const struct weir_ptx_var *v)
 {
@@ -88,10 +91,14 @@ static void canonical_param(const struct low *l, uint32_t *frame, const struct w
 
 static enum weir_ptx_type bits_type(uint32_t bytes)
 {
-    return bytes == 1 ? WEIR_PTX_B8 : bytes == 2 ? WEIR_PTX_B16 : bytes == 4 ? WEIR_PTX_B32 : WEIR_PTX_B64;
+    return bytes == 1   ? WEIR_PTX_B8
+           : bytes == 2 ? WEIR_PTX_B16
+           : bytes == 4 ? WEIR_PTX_B32
+                        : WEIR_PTX_B64;
 }
 
-int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var, uint64_t offset, uint32_t bytes)
+int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
+                        uint64_t offset, uint32_t bytes)
 {
     canonical_param(l, &frame, &var);
     for (struct low_piece *p = l->pieces; p; p = p->next) {
@@ -100,16 +107,21 @@ int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var
         if (p->offset == offset && p->bytes == bytes)
             return p->reg;
         if (p->offset < offset + bytes && offset < p->offset + p->bytes)
-            low_refuse(l, l->inst ? l->inst->p : NULL, "call parameter accessed in overlapping pieces");
+            low_refuse(l, l->inst ? l->inst->p : NULL,
+                       "call parameter accessed in overlapping pieces");
     }
     struct low_piece *p = low_alloc(l, sizeof *p);
-    *p = (struct low_piece){.next = l->pieces, .var = var, .frame = frame, .bytes = bytes, .offset = offset,
+    *p = (struct low_piece){.next = l->pieces,
+                            .var = var,
+                            .frame = frame,
+                            .bytes = bytes,
+                            .offset = offset,
                             .reg = new_reg(l, bits_type(bytes))};
     l->pieces = p;
     return p->reg;
 }
 
-/* --- flattening ---------------------------------------------------------------------------------------------------- */
+/* ---- flattening ---- */
 
 static struct low_inst *push(struct low *l, struct low_inst i)
 {
@@ -174,8 +186,13 @@ static void move_args(struct low *l, const struct weir_ptx_inst *p, uint32_t fro
         const struct weir_ptx_operand *o = &p->call->args[k];
         if (o->kind == WEIR_PTX_OPERAND_VAR && o->var->space == WEIR_PTX_PARAM)
             continue;
-        push(l, (struct low_inst){.p = p, .kind = LOW_MOVE, .no_guard = true, .type = (uint8_t)f->params[k]->type,
-                                  .frame = from, .dst = param_reg(l, callee, f->params[k]), .src = o,
+        push(l, (struct low_inst){.p = p,
+                                  .kind = LOW_MOVE,
+                                  .no_guard = true,
+                                  .type = (uint8_t)f->params[k]->type,
+                                  .frame = from,
+                                  .dst = param_reg(l, callee, f->params[k]),
+                                  .src = o,
                                   .src_frame = from});
     }
 }
@@ -187,13 +204,19 @@ static void move_rets(struct low *l, const struct weir_ptx_inst *p, uint32_t fro
         const struct weir_ptx_operand *o = &p->call->rets[k];
         if (o->kind != WEIR_PTX_OPERAND_REG)
             continue;
-        push(l, (struct low_inst){.p = p, .kind = LOW_MOVE, .no_guard = true, .type = (uint8_t)f->rets[k]->type,
-                                  .frame = from, .dst = l->frames.items[from].reg_base + o->reg,
-                                  .src_reg = param_reg(l, callee, f->rets[k]), .src_frame = callee});
+        push(l, (struct low_inst){.p = p,
+                                  .kind = LOW_MOVE,
+                                  .no_guard = true,
+                                  .type = (uint8_t)f->rets[k]->type,
+                                  .frame = from,
+                                  .dst = l->frames.items[from].reg_base + o->reg,
+                                  .src_reg = param_reg(l, callee, f->rets[k]),
+                                  .src_frame = callee});
     }
 }
 
-static void inline_function(struct low *l, const struct weir_ptx_inst *p, const struct weir_ptx_function *f, uint32_t frame)
+static void inline_function(struct low *l, const struct weir_ptx_inst *p,
+                            const struct weir_ptx_function *f, uint32_t frame)
 {
     if (f->is_extern || f->inst_count == 0)
         low_refuse(l, p, f->name);
@@ -229,7 +252,8 @@ static void inline_indirect(struct low *l, const struct weir_ptx_inst *p, uint32
         int32_t reg = new_reg(l, WEIR_PTX_PRED) - l->frames.items[frame].reg_base;
         push(l, (struct low_inst){.p = low_indirect_compare(l, p, fns[k], reg), .frame = frame});
         size_t skip = l->insts.count;
-        push(l, (struct low_inst){.p = low_indirect_guard(l, p, reg), .kind = LOW_SKIP, .frame = frame});
+        push(l, (struct low_inst){
+                    .p = low_indirect_guard(l, p, reg), .kind = LOW_SKIP, .frame = frame});
         inline_function(l, p, fns[k], frame);
         jumps[k] = (uint32_t)l->insts.count;
         push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame, .no_guard = true});
@@ -298,7 +322,7 @@ static void flatten(struct low *l, uint32_t frame)
     l->frames.items[frame].flat[f->inst_count] = (uint32_t)l->insts.count;
 }
 
-/* --- what an instruction reads and writes ---------------------------------------------------------------------------- */
+/* ---- what an instruction reads and writes ---- */
 
 struct visit {
     const struct low *l;
@@ -332,14 +356,16 @@ static void visit_def(const struct visit *v, const struct weir_ptx_operand *o, u
 }
 
 /* Loads and stores of a call's parameter are moves from and to its pieces. */
-static bool is_param_access(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand **address)
+static bool is_param_access(const struct low *l, const struct low_inst *i,
+                            const struct weir_ptx_operand **address)
 {
     const struct weir_ptx_inst *p = i->p;
     if (p->space != WEIR_PTX_PARAM || (p->opcode != WEIR_PTX_OP_ld && p->opcode != WEIR_PTX_OP_st))
         return false;
     for (unsigned k = 0; k < p->operand_count; k++) {
         const struct weir_ptx_operand *o = &p->operands[k];
-        if (o->kind == WEIR_PTX_OPERAND_ADDRESS && o->var && !low_is_kernel_param(l, i->frame, o->var)) {
+        if (o->kind == WEIR_PTX_OPERAND_ADDRESS && o->var &&
+            !low_is_kernel_param(l, i->frame, o->var)) {
             *address = o;
             return true;
         }
@@ -347,7 +373,8 @@ static bool is_param_access(const struct low *l, const struct low_inst *i, const
     return false;
 }
 
-static void visit_pieces(const struct visit *v, const struct weir_ptx_operand *address, enum low_visit what)
+static void visit_pieces(const struct visit *v, const struct weir_ptx_operand *address,
+                         enum low_visit what)
 {
     const struct weir_ptx_inst *p = v->i->p;
     uint32_t bytes = weir_ptx_type_bits(p->type[0]) / 8;
@@ -367,14 +394,16 @@ static void visit_call(const struct visit *v)
     for (unsigned k = 0; k < c->arg_count; k++) {
         const struct weir_ptx_operand *o = &c->args[k];
         if (o->kind == WEIR_PTX_OPERAND_VAR)
-            v->fn(v->ctx, low_param_piece(l, v->i->frame, o->var, 0, (uint32_t)o->var->bytes), LOW_USE);
+            v->fn(v->ctx, low_param_piece(l, v->i->frame, o->var, 0, (uint32_t)o->var->bytes),
+                  LOW_USE);
         else
             visit_use(v, o, v->i->frame);
     }
     for (unsigned k = 0; k < c->ret_count; k++) {
         const struct weir_ptx_operand *o = &c->rets[k];
         if (o->kind == WEIR_PTX_OPERAND_VAR)
-            v->fn(v->ctx, low_param_piece(l, v->i->frame, o->var, 0, (uint32_t)o->var->bytes), LOW_DEF);
+            v->fn(v->ctx, low_param_piece(l, v->i->frame, o->var, 0, (uint32_t)o->var->bytes),
+                  LOW_DEF);
         else
             visit_def(v, o, v->i->frame);
     }
@@ -382,7 +411,8 @@ static void visit_call(const struct visit *v)
 
 static bool reads_carry(const struct weir_ptx_inst *p)
 {
-    return p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc || p->opcode == WEIR_PTX_OP_madc;
+    return p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc ||
+           p->opcode == WEIR_PTX_OP_madc;
 }
 
 void low_inst_visit(const struct low *l, const struct low_inst *i, low_visit_fn fn, void *ctx)
@@ -422,17 +452,18 @@ void low_inst_visit(const struct low *l, const struct low_inst *i, low_visit_fn 
         fn(ctx, l->frames.items[i->frame].cc_reg, LOW_DEF);
 }
 
-/* --- blocks -------------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
-static uint32_t label_target(const struct low *l, const struct low_inst *i, const struct weir_ptx_label *label)
+static uint32_t label_target(const struct low *l, const struct low_inst *i,
+                             const struct weir_ptx_label *label)
 {
     return l->frames.items[i->frame].flat[label->inst];
 }
 
 static bool is_block_barrier(const struct weir_ptx_inst *p)
 {
-    return (p->opcode == WEIR_PTX_OP_bar || p->opcode == WEIR_PTX_OP_barrier) && p->sub != WEIR_PTX_SUB_WARP &&
-           p->sub != WEIR_PTX_SUB_ARRIVE;
+    return (p->opcode == WEIR_PTX_OP_bar || p->opcode == WEIR_PTX_OP_barrier) &&
+           p->sub != WEIR_PTX_SUB_WARP && p->sub != WEIR_PTX_SUB_ARRIVE;
 }
 
 static bool ends_block(const struct low_inst *i)
@@ -510,7 +541,8 @@ static void end_block(struct low *l, struct low_block *b, const uint32_t *block_
         b->term = LOW_TERM_COND;
         set_succ(l, b, 2, next, block_of[i->target]);
     } else if (i->kind == LOW_JUMP || i->p->opcode == WEIR_PTX_OP_bra) {
-        uint32_t to = block_of[i->kind == LOW_JUMP ? i->target : label_target(l, i, i->p->operands[0].label)];
+        uint32_t to =
+            block_of[i->kind == LOW_JUMP ? i->target : label_target(l, i, i->p->operands[0].label)];
         b->term = guard >= 0 && to != next ? LOW_TERM_COND : LOW_TERM_FALL;
         set_succ(l, b, b->term == LOW_TERM_COND ? 2 : 1, to, next);
     } else if (i->p->opcode == WEIR_PTX_OP_brx) {
@@ -612,9 +644,13 @@ uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir
     return l->frames.items[frame].local_base + var->offset;
 }
 
-uint32_t low_static_shared(const struct low *l) { return (uint32_t)l->shared_total; }
+uint32_t low_static_shared(const struct low *l)
+{
+    return (uint32_t)l->shared_total;
+}
 
-/* Module variables first, then those of each function; `extern .shared x[]` begins behind all of them. */
+/* Module variables first, then those of each function; `extern .shared x[]` begins behind all of
+ * them. */
 uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var)
 {
     if (var->bytes == 0)

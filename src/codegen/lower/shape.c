@@ -1,10 +1,12 @@
-/* What each register is: one scalar for the warp, affine in the lane, or a vector. Found before any code is made, by
- * iterating over all instructions until nothing changes: shapes decide which branches split the lanes, that decides which
- * writes must keep other lanes' values, and that again decides shapes.
+/* What each register is: one scalar for the warp, affine in the lane, or a vector. Found before any
+ * code is made, by iterating over all instructions until nothing changes: shapes decide which
+ * branches split the lanes, that decides which writes must keep other lanes' values, and that again
+ * decides shapes.
  *
- * Integer registers that are a linear function of the lane, except that some step may wrap around in the middle of a group
- * (an extension to 64 bits) or only holds away from borders (min, max, selp), are VARYING with `spec`: memory accesses
- * test at run time whether they are affine now, and take a slow path when not.
+ * Integer registers that are a linear function of the lane, except that some step may wrap around
+ * in the middle of a group (an extension to 64 bits) or only holds away from borders (min, max,
+ * selp), are VARYING with `spec`: memory accesses test at run time whether they are affine now, and
+ * take a slow path when not.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -38,15 +40,16 @@ static struct low_fact constant(int64_t v, unsigned bits)
     return f;
 }
 
-struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
-                                 enum weir_ptx_type type)
+struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i,
+                                 const struct weir_ptx_operand *o, enum weir_ptx_type type)
 {
     switch (o->kind) {
     case WEIR_PTX_OPERAND_REG:
         return l->regs.items[low_reg_of(l, i, o->reg)].fact;
     case WEIR_PTX_OPERAND_INT:
-        return weir_ptx_type_is_float(type) ? (struct low_fact){.shape = LOW_UNIFORM, .invariant = true}
-                                            : constant(o->imm, weir_ptx_type_bits(type));
+        return weir_ptx_type_is_float(type)
+                   ? (struct low_fact){.shape = LOW_UNIFORM, .invariant = true}
+                   : constant(o->imm, weir_ptx_type_bits(type));
     case WEIR_PTX_OPERAND_SREG:
         return low_sreg_fact(l, o->sreg, o->element);
     case WEIR_PTX_OPERAND_VAR:
@@ -60,7 +63,7 @@ struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i, 
     }
 }
 
-/* --- rules for linear instructions ------------------------------------------------------------------------------------- */
+/* ---- rules for linear instructions ---- */
 
 static bool linear(const struct low_fact *f)
 {
@@ -73,7 +76,8 @@ static int64_t stride_of(const struct low_fact *f)
 }
 
 /* Result of a linear step with the given stride from operands a and b. */
-static struct low_fact step(const struct low_fact *a, const struct low_fact *b, int64_t stride, unsigned bits)
+static struct low_fact step(const struct low_fact *a, const struct low_fact *b, int64_t stride,
+                            unsigned bits)
 {
     struct low_fact f = {0};
     f.invariant = a->invariant && (!b || b->invariant);
@@ -106,7 +110,8 @@ static void set_range(struct low_fact *f, bool known, int64_t lo, int64_t hi)
     f->hi = hi;
 }
 
-static struct low_fact sum(const struct low_fact *a, const struct low_fact *b, int sign, unsigned bits)
+static struct low_fact sum(const struct low_fact *a, const struct low_fact *b, int sign,
+                           unsigned bits)
 {
     if (a->is_const && b->is_const)
         return constant(a->value + sign * b->value, bits);
@@ -133,7 +138,8 @@ static struct low_fact product(const struct low_fact *a, const struct low_fact *
         f.invariant = a->invariant && b->invariant;
     } else if (c) {
         f = step(x, NULL, (int64_t)((uint64_t)stride_of(x) * (uint64_t)c->value), bits);
-    } else if (a->shape != LOW_VARYING && b->shape != LOW_VARYING && stride_of(a) == 0 && stride_of(b) == 0) {
+    } else if (a->shape != LOW_VARYING && b->shape != LOW_VARYING && stride_of(a) == 0 &&
+               stride_of(b) == 0) {
         f = step(a, b, 0, bits);
     } else {
         f = varying;
@@ -146,7 +152,8 @@ static struct low_fact product(const struct low_fact *a, const struct low_fact *
 }
 
 /* Extension from `bits` to wider: linear when no group wraps around. */
-static struct low_fact extend(const struct low *l, const struct low_fact *a, bool sign, unsigned bits)
+static struct low_fact extend(const struct low *l, const struct low_fact *a, bool sign,
+                              unsigned bits)
 {
     if (a->is_const) {
         uint64_t mask = bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
@@ -154,7 +161,8 @@ static struct low_fact extend(const struct low *l, const struct low_fact *a, boo
     }
     struct low_fact f = *a;
     int64_t span = stride_of(a) * (int64_t)(l->width - 1);
-    bool exact = a->has_range || span == 0 || (span > 0 && a->align < 31 && span < ((int64_t)1 << a->align));
+    bool exact =
+        a->has_range || span == 0 || (span > 0 && a->align < 31 && span < ((int64_t)1 << a->align));
     if (a->shape == LOW_AFFINE && !exact) {
         f.shape = LOW_VARYING;
         f.spec = bits >= 32;
@@ -167,7 +175,8 @@ static struct low_fact extend(const struct low *l, const struct low_fact *a, boo
     return f;
 }
 
-static struct low_fact and_fact(const struct low *l, const struct low_fact *a, const struct low_fact *b)
+static struct low_fact and_fact(const struct low *l, const struct low_fact *a,
+                                const struct low_fact *b)
 {
     const struct low_fact *c = b->is_const ? b : a->is_const ? a : NULL;
     const struct low_fact *x = c == b ? a : b;
@@ -178,7 +187,8 @@ static struct low_fact and_fact(const struct low *l, const struct low_fact *a, c
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM) {
         f.shape = LOW_UNIFORM;
     } else if (c && x->shape == LOW_AFFINE && x->stride >= 0) {
-        /* base has `align` zero bits, the lanes' part stays below them: the low bits pass, or all are cut */
+        /* base has `align` zero bits, the lanes' part stays below them: the low bits pass, or all
+         * are cut */
         int64_t span = x->stride * (int64_t)(l->width - 1), low = (int64_t)1 << x->align;
         if (x->align < 31 && span < low && (c->value & (low - 1)) == low - 1) {
             f.shape = LOW_AFFINE;
@@ -201,7 +211,8 @@ static struct low_fact shift_left(const struct low_fact *a, const struct low_fac
 {
     if (!b->is_const || b->value < 0 || b->value >= (int64_t)bits) {
         struct low_fact f = a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM ? uniform : varying;
-        if (stride_of(a) == 0 && stride_of(b) == 0 && a->shape != LOW_VARYING && b->shape != LOW_VARYING)
+        if (stride_of(a) == 0 && stride_of(b) == 0 && a->shape != LOW_VARYING &&
+            b->shape != LOW_VARYING)
             f.shape = WEIR_MAX(a->shape, b->shape);
         f.invariant = a->invariant && b->invariant;
         return f;
@@ -210,8 +221,8 @@ static struct low_fact shift_left(const struct low_fact *a, const struct low_fac
     return product(a, &c, bits);
 }
 
-static struct low_fact shift_right(const struct low *l, const struct low_fact *a, const struct low_fact *b, bool sign,
-                                   unsigned bits)
+static struct low_fact shift_right(const struct low *l, const struct low_fact *a,
+                                   const struct low_fact *b, bool sign, unsigned bits)
 {
     struct low_fact f = varying;
     f.invariant = a->invariant && b->invariant;
@@ -221,10 +232,12 @@ static struct low_fact shift_right(const struct low *l, const struct low_fact *a
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM) {
         f.shape = LOW_UNIFORM;
     } else if (known && a->shape == LOW_AFFINE && a->stride >= 0) {
-        int64_t span = a->stride * (int64_t)(l->width - 1), part = (int64_t)1 << WEIR_MIN(a->align, b->value);
+        int64_t span = a->stride * (int64_t)(l->width - 1),
+                part = (int64_t)1 << WEIR_MIN(a->align, b->value);
         if (a->align < 31 && span < part)
             f.shape = LOW_AFFINE;
-    } else if (stride_of(a) == 0 && stride_of(b) == 0 && a->shape != LOW_VARYING && b->shape != LOW_VARYING) {
+    } else if (stride_of(a) == 0 && stride_of(b) == 0 && a->shape != LOW_VARYING &&
+               b->shape != LOW_VARYING) {
         f.shape = LOW_AFFINE;
     }
     if (known && a->align > b->value && a->align < 31)
@@ -244,8 +257,8 @@ static struct low_fact choice(const struct low_fact *a, const struct low_fact *b
     f.invariant = a->invariant && b->invariant;
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM && same_for_all) {
         f.shape = LOW_UNIFORM;
-    } else if (same_in_group && a->shape != LOW_VARYING && b->shape != LOW_VARYING && stride_of(a) == 0 &&
-               stride_of(b) == 0) {
+    } else if (same_in_group && a->shape != LOW_VARYING && b->shape != LOW_VARYING &&
+               stride_of(a) == 0 && stride_of(b) == 0) {
         f.shape = LOW_AFFINE;
     } else if (linear(a) && linear(b)) {
         int64_t s = stride_of(a) ? stride_of(a) : stride_of(b);
@@ -259,7 +272,7 @@ static struct low_fact choice(const struct low_fact *a, const struct low_fact *b
     return f;
 }
 
-/* --- one instruction ----------------------------------------------------------------------------------------------------- */
+/* ---- one instruction ---- */
 
 struct facts {
     struct low *l;
@@ -279,7 +292,8 @@ static void read_facts(struct facts *x)
         unsigned n = o->kind == WEIR_PTX_OPERAND_VECTOR ? o->count : 1;
         struct low_fact f = {0};
         for (unsigned e = 0; e < n; e++) {
-            const struct weir_ptx_operand *oe = o->kind == WEIR_PTX_OPERAND_VECTOR ? &o->elements[e] : o;
+            const struct weir_ptx_operand *oe =
+                o->kind == WEIR_PTX_OPERAND_VECTOR ? &o->elements[e] : o;
             f = low_operand_fact(x->l, x->i, oe, type);
             x->undefined |= f.shape == LOW_UNDEF;
             x->all_uniform &= f.shape == LOW_UNIFORM;
@@ -291,7 +305,8 @@ static void read_facts(struct facts *x)
     }
 }
 
-static struct low_fact cvt_fact(const struct low *l, const struct weir_ptx_inst *p, const struct low_fact *a)
+static struct low_fact cvt_fact(const struct low *l, const struct weir_ptx_inst *p,
+                                const struct low_fact *a)
 {
     enum weir_ptx_type to = p->type[0], from = p->type[1];
     struct low_fact f = a->shape == LOW_UNIFORM ? uniform : varying;
@@ -314,7 +329,8 @@ static struct low_fact cvt_fact(const struct low *l, const struct weir_ptx_inst 
     return f;
 }
 
-static struct low_fact shift_dispatch(const struct low *l, const struct weir_ptx_inst *p, const struct low_fact *a)
+static struct low_fact shift_dispatch(const struct low *l, const struct weir_ptx_inst *p,
+                                      const struct low_fact *a)
 {
     unsigned bits = weir_ptx_type_bits(p->type[0]);
     if (p->opcode == WEIR_PTX_OP_shl)
@@ -337,11 +353,14 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
             p->operands[0].kind == WEIR_PTX_OPERAND_VECTOR)
             return false;
         *f = x->a[0];
-        if (p->opcode == WEIR_PTX_OP_cvta && p->space == WEIR_PTX_LOCAL && p->sub != WEIR_PTX_SUB_TO) {
-            struct low_fact tid = {.shape = LOW_AFFINE, .invariant = true, .stride = (int64_t)x->l->local_bytes};
+        if (p->opcode == WEIR_PTX_OP_cvta && p->space == WEIR_PTX_LOCAL &&
+            p->sub != WEIR_PTX_SUB_TO) {
+            struct low_fact tid = {
+                .shape = LOW_AFFINE, .invariant = true, .stride = (int64_t)x->l->local_bytes};
             *f = sum(&x->a[0], &tid, 1, 64);
         } else if (p->opcode == WEIR_PTX_OP_cvta && p->space == WEIR_PTX_LOCAL) {
-            struct low_fact tid = {.shape = LOW_AFFINE, .invariant = true, .stride = (int64_t)x->l->local_bytes};
+            struct low_fact tid = {
+                .shape = LOW_AFFINE, .invariant = true, .stride = (int64_t)x->l->local_bytes};
             *f = sum(&x->a[0], &tid, -1, 64);
         } else if (p->opcode == WEIR_PTX_OP_cvta) {
             f->is_const = f->has_range = false;
@@ -354,7 +373,8 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
     default:
         break;
     }
-    if (weir_ptx_type_is_float(t) || bits < 16 || bits > 64 || t == WEIR_PTX_U16X2 || t == WEIR_PTX_S16X2)
+    if (weir_ptx_type_is_float(t) || bits < 16 || bits > 64 || t == WEIR_PTX_U16X2 ||
+        t == WEIR_PTX_S16X2)
         return false;
     bool sign = weir_ptx_type_is_signed(t);
     struct low_fact m, e0, e1;
@@ -389,7 +409,8 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
     case WEIR_PTX_OP_min:
     case WEIR_PTX_OP_max:
         *f = choice(&x->a[0], &x->a[1], true, true);
-        if (f->shape == LOW_VARYING && !x->a[0].spec && !x->a[1].spec && x->a[0].shape == LOW_VARYING)
+        if (f->shape == LOW_VARYING && !x->a[0].spec && !x->a[1].spec &&
+            x->a[0].shape == LOW_VARYING)
             *f = varying;
         return true;
     case WEIR_PTX_OP_selp:
@@ -402,7 +423,8 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
     }
 }
 
-struct low_fact low_address_fact(const struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o)
+struct low_fact low_address_fact(const struct low *l, const struct low_inst *i,
+                                 const struct weir_ptx_operand *o)
 {
     if (o->reg < 0)
         return (struct low_fact){.shape = LOW_UNIFORM, .invariant = true};
@@ -449,8 +471,9 @@ static bool gives_flat(const struct weir_ptx_inst *p)
 {
     if (p->opcode == WEIR_PTX_OP_setp)
         return true;
-    return p->type[0] == WEIR_PTX_PRED && (p->opcode == WEIR_PTX_OP_and || p->opcode == WEIR_PTX_OP_or ||
-                                           p->opcode == WEIR_PTX_OP_xor || p->opcode == WEIR_PTX_OP_not);
+    return p->type[0] == WEIR_PTX_PRED &&
+           (p->opcode == WEIR_PTX_OP_and || p->opcode == WEIR_PTX_OP_or ||
+            p->opcode == WEIR_PTX_OP_xor || p->opcode == WEIR_PTX_OP_not);
 }
 
 static struct low_fact inst_fact(struct facts *x)
@@ -486,14 +509,16 @@ static struct low_fact inst_fact(struct facts *x)
     f = varying;
     if (x->all_uniform)
         f.shape = LOW_UNIFORM;
-    else if (x->all_flat && !x->any_flat_pred && p->opcode != WEIR_PTX_OP_setp && !p->cc && p->type[0] != WEIR_PTX_PRED &&
-             p->operands[0].kind == WEIR_PTX_OPERAND_REG && p->operands[0].pred_reg == -1)
+    else if (x->all_flat && !x->any_flat_pred && p->opcode != WEIR_PTX_OP_setp && !p->cc &&
+             p->type[0] != WEIR_PTX_PRED && p->operands[0].kind == WEIR_PTX_OPERAND_REG &&
+             p->operands[0].pred_reg == -1)
         f.shape = LOW_AFFINE;
     f.flat = f.shape == LOW_VARYING && x->all_flat && gives_flat(p);
     f.invariant = x->invariant;
     if (p->opcode == WEIR_PTX_OP_mov && p->operands[p->dest_count].kind == WEIR_PTX_OPERAND_SREG)
         f.invariant = x->a[0].invariant;
-    if (p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc || p->opcode == WEIR_PTX_OP_madc) {
+    if (p->opcode == WEIR_PTX_OP_addc || p->opcode == WEIR_PTX_OP_subc ||
+        p->opcode == WEIR_PTX_OP_madc) {
         uint8_t cc = x->l->regs.items[x->l->frames.items[x->i->frame].cc_reg].fact.shape;
         if (cc != LOW_UNIFORM && cc != LOW_UNDEF)
             f.shape = LOW_VARYING;
@@ -564,8 +589,8 @@ static void merge_def(void *ctx, int32_t reg, enum low_visit what)
     if (f.shape == LOW_UNDEF)
         return;
     bool invariant = x->l->general && r->def_count == 1 && f.invariant && !x->guarded;
-    bool blend = x->guard_varying || (x->b->partial && !invariant &&
-                                      low_bit(x->b->wait_live, (uint32_t)reg));
+    bool blend = x->guard_varying ||
+                 (x->b->partial && !invariant && low_bit(x->b->wait_live, (uint32_t)reg));
     if (blend) {
         r->blended = true;
         bool keep = linear(&f) && f.shape != LOW_UNIFORM;
@@ -646,8 +671,9 @@ static void one_round(struct low *l, struct low_fact *fresh)
 static bool same_fact(const struct low_fact *a, const struct low_fact *b)
 {
     return a->shape == b->shape && a->align == b->align && a->is_const == b->is_const &&
-           a->has_range == b->has_range && a->invariant == b->invariant && a->spec == b->spec && a->flat == b->flat &&
-           a->root == b->root && a->stride == b->stride && a->value == b->value && a->lo == b->lo && a->hi == b->hi;
+           a->has_range == b->has_range && a->invariant == b->invariant && a->spec == b->spec &&
+           a->flat == b->flat && a->root == b->root && a->stride == b->stride &&
+           a->value == b->value && a->lo == b->lo && a->hi == b->hi;
 }
 
 /* Values only ever get worse: joined with what was known before. */
@@ -713,7 +739,8 @@ static bool update_branches(struct low *l)
             const struct low_inst *i = &l->insts.items[b->end - 1];
             for (unsigned o = 0; o < i->p->operand_count; o++)
                 if (i->p->operands[o].kind == WEIR_PTX_OPERAND_REG)
-                    div = low_operand_fact(l, i, &i->p->operands[o], WEIR_PTX_U32).shape > LOW_UNIFORM;
+                    div = low_operand_fact(l, i, &i->p->operands[o], WEIR_PTX_U32).shape >
+                          LOW_UNIFORM;
         }
         if (div && !b->divergent) {
             b->divergent = true;
@@ -723,7 +750,7 @@ static bool update_branches(struct low *l)
     return changed;
 }
 
-/* --- addresses: which registers need not exist as vectors ------------------------------------------------------------------ */
+/* ---- addresses: which registers need not exist as vectors ---- */
 
 static bool is_step(const struct low *l, uint32_t inst)
 {
@@ -786,7 +813,8 @@ static void address_only(struct low *l)
     }
 }
 
-/* A register can be computed again at its uses when none of what it is made of changes in between. */
+/* A register can be computed again at its uses when none of what it is made of changes in between.
+ */
 struct stable {
     struct low *l;
     int32_t of;

@@ -1,13 +1,14 @@
-/* The object's own slow path: one function that goes through lanes one by one, checks each address and, where asked, loads
- * or stores through the scratch area; and the thunk that calls it. The thunk keeps every register, so that a call in a cold
- * block costs the hot code nothing. Scratch: 32 addresses, then the data, component by component.
+/* The object's own slow path: one function that goes through lanes one by one, checks each address
+ * and, where asked, loads or stores through the scratch area; and the thunk that calls it. The
+ * thunk keeps every register, so that a call in a cold block costs the hot code nothing. Scratch:
+ * 32 addresses, then the data, component by component.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
 
 #include "codegen/lower/lower.h"
 
-/* --- loops over lanes ------------------------------------------------------------------------------------------------------ */
+/* ---- loops over lanes ---- */
 
 void low_lane_loop_begin(struct low *l, struct low_lane_loop *loop, LLVMValueRef bits)
 {
@@ -19,7 +20,8 @@ void low_lane_loop_begin(struct low *l, struct low_lane_loop *loop, LLVMValueRef
     LLVMPositionBuilderAtEnd(l->b, loop->head);
     loop->bits_phi = LLVMBuildPhi(l->b, l->t.i32, "");
     LLVMAddIncoming(loop->bits_phi, &bits, &loop->from, 1);
-    LLVMValueRef some = LLVMBuildICmp(l->b, LLVMIntNE, loop->bits_phi, LLVMConstInt(l->t.i32, 0, 0), "");
+    LLVMValueRef some =
+        LLVMBuildICmp(l->b, LLVMIntNE, loop->bits_phi, LLVMConstInt(l->t.i32, 0, 0), "");
     LLVMBuildCondBr(l->b, some, loop->body, loop->end);
     LLVMPositionBuilderAtEnd(l->b, loop->body);
     loop->lane = low_binary(l, "llvm.cttz", loop->bits_phi, LLVMConstInt(l->t.i1, 1, 0));
@@ -39,7 +41,7 @@ void low_lane_loop_end(struct low *l, struct low_lane_loop *loop)
     low_lane_loop_rest(l, loop, LLVMBuildAnd(l->b, loop->bits_phi, less, ""));
 }
 
-/* --- the function ------------------------------------------------------------------------------------------------------------ */
+/* ---- the function ---- */
 
 struct slow {
     LLVMValueRef block, scratch, mask, code, line;
@@ -59,7 +61,8 @@ static LLVMValueRef read_at(struct low *l, LLVMValueRef p, size_t offset, LLVMTy
     return LLVMBuildLoad2(l->b, t, LLVMBuildGEP2(l->b, l->t.i8, p, &at, 1, ""), "");
 }
 
-static void service(struct low *l, LLVMValueRef services, size_t offset, LLVMValueRef *args, unsigned n)
+static void service(struct low *l, LLVMValueRef services, size_t offset, LLVMValueRef *args,
+                    unsigned n)
 {
     LLVMTypeRef types[8];
     for (unsigned k = 0; k < n; k++)
@@ -78,12 +81,16 @@ static void emit_check(struct low *l, struct slow *s)
         l->b, shared, read_at(l, s->block, offsetof(struct weir_block, shared), l->t.i64),
         read_at(l, launch, offsetof(struct weir_launch, window_base), l->t.i64), "");
     LLVMValueRef sb = read_at(l, s->block, offsetof(struct weir_block, shared_bytes), l->t.i32);
-    LLVMValueRef bytes = LLVMBuildSelect(l->b, shared, LLVMBuildZExt(l->b, sb, l->t.i64, ""),
-                                         read_at(l, launch, offsetof(struct weir_launch, window_bytes), l->t.i64), "");
-    LLVMValueRef off = LLVMBuildSub(l->b, s->addr, base, ""), total = LLVMBuildZExt(l->b, s->total, l->t.i64, "");
+    LLVMValueRef bytes = LLVMBuildSelect(
+        l->b, shared, LLVMBuildZExt(l->b, sb, l->t.i64, ""),
+        read_at(l, launch, offsetof(struct weir_launch, window_bytes), l->t.i64), "");
+    LLVMValueRef off = LLVMBuildSub(l->b, s->addr, base, ""),
+                 total = LLVMBuildZExt(l->b, s->total, l->t.i64, "");
     LLVMValueRef in = LLVMBuildICmp(l->b, LLVMIntULT, off, bytes, "");
-    LLVMValueRef fits = LLVMBuildICmp(l->b, LLVMIntUGE, LLVMBuildSub(l->b, bytes, off, ""), total, "");
-    LLVMBasicBlockRef out = low_bb(l, "out"), fail = low_bb(l, "fail"), ask = low_bb(l, "ask"), next = low_bb(l, "next");
+    LLVMValueRef fits =
+        LLVMBuildICmp(l->b, LLVMIntUGE, LLVMBuildSub(l->b, bytes, off, ""), total, "");
+    LLVMBasicBlockRef out = low_bb(l, "out"), fail = low_bb(l, "fail"), ask = low_bb(l, "ask"),
+                      next = low_bb(l, "next");
     LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, in, fits, ""), next, out);
     LLVMPositionBuilderAtEnd(l->b, out);
     LLVMBuildCondBr(l->b, shared, fail, ask);
@@ -102,7 +109,8 @@ static void emit_check(struct low *l, struct slow *s)
     LLVMPositionBuilderAtEnd(l->b, next);
 }
 
-static void copy_one(struct low *l, LLVMValueRef from, LLVMValueRef to, unsigned bytes, LLVMBasicBlockRef next)
+static void copy_one(struct low *l, LLVMValueRef from, LLVMValueRef to, unsigned bytes,
+                     LLVMBasicBlockRef next)
 {
     LLVMTypeRef t = low_int(l, bytes * 8);
     LLVMValueRef v = LLVMBuildLoad2(l->b, t, from, "");
@@ -114,8 +122,10 @@ static void copy_one(struct low *l, LLVMValueRef from, LLVMValueRef to, unsigned
 /* Copies the lane's components between memory and scratch. */
 static void emit_data(struct low *l, struct slow *s)
 {
-    LLVMValueRef op = field(l, s->code, 16, 2), zero = LLVMConstInt(l->t.i32, 0, 0), one = LLVMConstInt(l->t.i32, 1, 0);
-    LLVMBasicBlockRef head = low_bb(l, "comp"), body = low_bb(l, "copy"), again = low_bb(l, "again"), next = low_bb(l, "next");
+    LLVMValueRef op = field(l, s->code, 16, 2), zero = LLVMConstInt(l->t.i32, 0, 0),
+                 one = LLVMConstInt(l->t.i32, 1, 0);
+    LLVMBasicBlockRef head = low_bb(l, "comp"), body = low_bb(l, "copy"),
+                      again = low_bb(l, "again"), next = low_bb(l, "next");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(l->b);
     LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, op, zero, ""), next, head);
     LLVMPositionBuilderAtEnd(l->b, head);
@@ -125,11 +135,14 @@ static void emit_data(struct low *l, struct slow *s)
     LLVMPositionBuilderAtEnd(l->b, body);
     LLVMValueRef off = LLVMBuildZExt(l->b, LLVMBuildMul(l->b, c, s->size, ""), l->t.i64, "");
     LLVMValueRef mem = LLVMBuildIntToPtr(l->b, LLVMBuildAdd(l->b, s->addr, off, ""), l->t.ptr, "");
-    LLVMValueRef at = LLVMBuildAdd(l->b, LLVMBuildMul(l->b, c, LLVMConstInt(l->t.i32, LOW_LANES, 0), ""), s->loop.lane, "");
-    at = LLVMBuildAdd(l->b, LLVMBuildMul(l->b, at, s->size, ""), LLVMConstInt(l->t.i32, 256, 0), "");
+    LLVMValueRef at = LLVMBuildAdd(
+        l->b, LLVMBuildMul(l->b, c, LLVMConstInt(l->t.i32, LOW_LANES, 0), ""), s->loop.lane, "");
+    at =
+        LLVMBuildAdd(l->b, LLVMBuildMul(l->b, at, s->size, ""), LLVMConstInt(l->t.i32, 256, 0), "");
     LLVMValueRef data = LLVMBuildGEP2(l->b, l->t.i8, s->scratch, &at, 1, "");
     LLVMValueRef load = LLVMBuildICmp(l->b, LLVMIntEQ, op, one, "");
-    LLVMValueRef src = LLVMBuildSelect(l->b, load, mem, data, ""), dst = LLVMBuildSelect(l->b, load, data, mem, "");
+    LLVMValueRef src = LLVMBuildSelect(l->b, load, mem, data, ""),
+                 dst = LLVMBuildSelect(l->b, load, data, mem, "");
     LLVMBasicBlockRef bad = low_bb(l, "size");
     LLVMValueRef sw = LLVMBuildSwitch(l->b, s->size, bad, 4);
     for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
@@ -149,18 +162,23 @@ static void emit_data(struct low *l, struct slow *s)
 
 static LLVMValueRef lane_address(struct low *l, struct slow *s)
 {
-    LLVMBasicBlockRef whole = low_bb(l, "whole"), indexed = low_bb(l, "indexed"), next = low_bb(l, "addressed");
+    LLVMBasicBlockRef whole = low_bb(l, "whole"), indexed = low_bb(l, "indexed"),
+                      next = low_bb(l, "addressed");
     LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0), a[2];
     LLVMBasicBlockRef from[2] = {whole, indexed};
-    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, field(l, s->code, 21, 1), zero, ""), whole, indexed);
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, field(l, s->code, 21, 1), zero, ""), whole,
+                    indexed);
     LLVMPositionBuilderAtEnd(l->b, whole);
-    a[0] = LLVMBuildLoad2(l->b, l->t.i64, LLVMBuildGEP2(l->b, l->t.i64, s->scratch, &s->loop.lane, 1, ""), "");
+    a[0] = LLVMBuildLoad2(l->b, l->t.i64,
+                          LLVMBuildGEP2(l->b, l->t.i64, s->scratch, &s->loop.lane, 1, ""), "");
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, indexed);
-    LLVMValueRef i = LLVMBuildLoad2(l->b, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, s->scratch, &s->loop.lane, 1, ""), "");
+    LLVMValueRef i = LLVMBuildLoad2(
+        l->b, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, s->scratch, &s->loop.lane, 1, ""), "");
     i = LLVMBuildAdd(l->b, i, read_at(l, s->scratch, LOW_SLOW_FORM + 16, l->t.i32), "");
     LLVMValueRef sign = LLVMBuildICmp(l->b, LLVMIntNE, field(l, s->code, 22, 1), zero, "");
-    i = LLVMBuildSelect(l->b, sign, LLVMBuildSExt(l->b, i, l->t.i64, ""), LLVMBuildZExt(l->b, i, l->t.i64, ""), "");
+    i = LLVMBuildSelect(l->b, sign, LLVMBuildSExt(l->b, i, l->t.i64, ""),
+                        LLVMBuildZExt(l->b, i, l->t.i64, ""), "");
     i = LLVMBuildMul(l->b, i, read_at(l, s->scratch, LOW_SLOW_FORM + 8, l->t.i64), "");
     a[1] = LLVMBuildAdd(l->b, i, read_at(l, s->scratch, LOW_SLOW_FORM, l->t.i64), "");
     LLVMBuildBr(l->b, next);
@@ -190,8 +208,11 @@ static void make_function(struct low *l)
     attribute(l, l->slow_fn, "optsize");
     l->fn = l->slow_fn;
     LLVMPositionBuilderAtEnd(l->b, low_bb(l, "entry"));
-    struct slow s = {.block = LLVMGetParam(l->fn, 0), .scratch = LLVMGetParam(l->fn, 1), .mask = LLVMGetParam(l->fn, 2),
-                     .code = LLVMGetParam(l->fn, 3), .line = LLVMGetParam(l->fn, 4)};
+    struct slow s = {.block = LLVMGetParam(l->fn, 0),
+                     .scratch = LLVMGetParam(l->fn, 1),
+                     .mask = LLVMGetParam(l->fn, 2),
+                     .code = LLVMGetParam(l->fn, 3),
+                     .line = LLVMGetParam(l->fn, 4)};
     s.size = field(l, s.code, 0, 8);
     s.comps = field(l, s.code, 8, 8);
     s.total = LLVMBuildMul(l->b, s.size, s.comps, "");
@@ -214,7 +235,8 @@ static void make_thunk(struct low *l)
     const unsigned vectors = l->avx512 ? 32 : 16, bytes = l->avx512 ? 64 : 32;
     const unsigned area = (vectors * bytes + (l->avx512 ? 64 : 0) + 63) & ~63u;
 #define OUT(...) (n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__))
-    OUT(".text\n.p2align 4\n.type weir_slow_thunk,@function\nweir_slow_thunk:\n push %%rbp\n mov %%rsp, %%rbp\n");
+    OUT(".text\n.p2align 4\n.type weir_slow_thunk,@function\nweir_slow_thunk:\n push %%rbp\n mov "
+        "%%rsp, %%rbp\n");
     for (int k = 0; k < 9; k++)
         OUT(" push %%%s\n", gpr[k]);
     OUT(" and $-64, %%rsp\n sub $%u, %%rsp\n", area);
@@ -242,15 +264,17 @@ void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, ui
         make_thunk(l);
     }
     static const char call[] = "call weir_slow_thunk";
-    static const char constraints[] = "{di},{si},{dx},{cx},{r8},~{memory},~{dirflag},~{fpsr},~{flags}";
+    static const char constraints[] =
+        "{di},{si},{dx},{cx},{r8},~{memory},~{dirflag},~{fpsr},~{flags}";
     LLVMTypeRef types[5] = {l->t.ptr, l->t.ptr, l->t.i32, l->t.i32, l->t.i32};
     LLVMTypeRef ft = LLVMFunctionType(l->t.v, types, 5, 0);
-    LLVMValueRef as = LLVMGetInlineAsm(ft, call, sizeof call - 1, constraints, sizeof constraints - 1, 1, 0,
-                                       LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef as = LLVMGetInlineAsm(ft, call, sizeof call - 1, constraints,
+                                       sizeof constraints - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
     LLVMValueRef args[5] = {l->block_ptr, l->scratch, bits, LLVMConstInt(l->t.i32, code, 0),
                             LLVMConstInt(l->t.i32, (unsigned)line, 0)};
     LLVMValueRef c = LLVMBuildCall2(l->b, ft, as, args, 5, "");
-    /* memory(argmem: readwrite, inaccessiblemem: readwrite), and "other" read by loads, written by stores */
+    /* memory(argmem: readwrite, inaccessiblemem: readwrite), and "other" read by loads, written by
+     * stores */
     uint64_t effects = op == 0 ? 0x0f : op == 1 ? 0x1f : 0x3f;
     unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
     LLVMAddCallSiteAttribute(c, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,

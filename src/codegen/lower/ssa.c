@@ -1,10 +1,12 @@
-/* Registers and masks from memory to SSA values. Emission writes each to a slot (alloca) of its own; here loads become the
- * values stored, with phis where ways meet. LLVM's own pass does the same, but walks the dominator tree below every store
- * of every slot: quadratic for thousands of short-lived masks. This one only visits the blocks where a slot is live.
+/* Registers and masks from memory to SSA values. Emission writes each to a slot (alloca) of its
+ * own; here loads become the values stored, with phis where ways meet. LLVM's own pass does the
+ * same, but walks the dominator tree below every store of every slot: quadratic for thousands of
+ * short-lived masks. This one only visits the blocks where a slot is live.
  *
- * Per slot: where it is live (backwards from loads that no store of their block precedes), phis in the iterated dominance
- * frontier of its stores as far as it is live there, then its value at the start of each of these blocks in reverse
- * post-order: the phi, or what the immediate dominator leaves (Cytron et al., with Cooper's dominators).
+ * Per slot: where it is live (backwards from loads that no store of their block precedes), phis in
+ * the iterated dominance frontier of its stores as far as it is live there, then its value at the
+ * start of each of these blocks in reverse post-order: the phi, or what the immediate dominator
+ * leaves (Cytron et al., with Cooper's dominators).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -84,9 +86,10 @@ static uint32_t number_of(const struct ssa *s, void *key)
     return n ? (uint32_t)n - 1 : NONE;
 }
 
-/* --- blocks ---------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
-/* Depth-first, without recursion: work holds pairs of block (in order of discovery) and next successor. */
+/* Depth-first, without recursion: work holds pairs of block (in order of discovery) and next
+ * successor. */
 static void order_blocks(struct ssa *s)
 {
     struct low *l = s->l;
@@ -174,7 +177,8 @@ static void find_dominators(struct ssa *s)
     }
 }
 
-/* Joins where a block's stores meet others; twice: counted, then filled. Whoever adds the same join comes at once. */
+/* Joins where a block's stores meet others; twice: counted, then filled. Whoever adds the same join
+ * comes at once. */
 static void find_frontiers(struct ssa *s)
 {
     for (int fill = 0; fill < 2; fill++) {
@@ -202,7 +206,7 @@ static void find_frontiers(struct ssa *s)
         s->blocks[k].queue_stamp = NONE;
 }
 
-/* --- slots ----------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 static bool is_slot(LLVMValueRef alloca, LLVMTypeRef type)
 {
@@ -214,7 +218,8 @@ static bool is_slot(LLVMValueRef alloca, LLVMTypeRef type)
                 return false;
             break;
         case LLVMStore:
-            if (LLVMGetVolatile(i) || LLVMGetOperand(i, 0) == alloca || LLVMTypeOf(LLVMGetOperand(i, 0)) != type)
+            if (LLVMGetVolatile(i) || LLVMGetOperand(i, 0) == alloca ||
+                LLVMTypeOf(LLVMGetOperand(i, 0)) != type)
                 return false;
             break;
         default:
@@ -230,7 +235,8 @@ static void find_slots(struct ssa *s)
     for (LLVMValueRef i = LLVMGetFirstInstruction(s->l->entry_bb); i; i = LLVMGetNextInstruction(i))
         n += LLVMGetInstructionOpcode(i) == LLVMAlloca;
     s->slots = low_alloc(s->l, n * sizeof *s->slots);
-    for (LLVMValueRef i = LLVMGetFirstInstruction(s->l->entry_bb); i; i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(s->l->entry_bb); i;
+         i = LLVMGetNextInstruction(i)) {
         if (LLVMGetInstructionOpcode(i) != LLVMAlloca)
             continue;
         LLVMTypeRef type = LLVMGetAllocatedType(i);
@@ -283,7 +289,8 @@ static void read_load(struct ssa *s, struct ssa_slot *v, uint32_t block, LLVMVal
 
 static void read_block(struct ssa *s, uint32_t block)
 {
-    for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[block].bb); i; i = LLVMGetNextInstruction(i)) {
+    for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[block].bb); i;
+         i = LLVMGetNextInstruction(i)) {
         LLVMOpcode op = LLVMGetInstructionOpcode(i);
         if (op != LLVMLoad && op != LLVMStore)
             continue;
@@ -302,7 +309,7 @@ static void read_block(struct ssa *s, uint32_t block)
     }
 }
 
-/* --- one slot -------------------------------------------------------------------------------- */
+/* ---- one slot ---- */
 
 static void mark_live(struct ssa *s, uint32_t n, uint32_t *lo, uint32_t *hi)
 {
@@ -387,7 +394,8 @@ static LLVMValueRef only_value(struct ssa *s, uint32_t n, const struct ssa_phi *
 static void dead_incoming(struct ssa *s, LLVMValueRef phi, LLVMBasicBlockRef to)
 {
     LLVMValueRef undef = LLVMGetUndef(LLVMTypeOf(phi));
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(s->l->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(s->l->fn); bb;
+         bb = LLVMGetNextBasicBlock(bb)) {
         LLVMValueRef term = LLVMGetBasicBlockTerminator(bb);
         for (uint32_t j = 0; number_of(s, bb) == NONE && j < LLVMGetNumSuccessors(term); j++)
             if (LLVMGetSuccessor(term, j) == to)
@@ -451,7 +459,8 @@ static void rewrite_slot(struct ssa *s, uint32_t n)
 
 static void find_dead_entries(struct ssa *s)
 {
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(s->l->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(s->l->fn); bb;
+         bb = LLVMGetNextBasicBlock(bb)) {
         LLVMValueRef term = LLVMGetBasicBlockTerminator(bb);
         for (uint32_t j = 0; number_of(s, bb) == NONE && j < LLVMGetNumSuccessors(term); j++) {
             uint32_t to = number_of(s, LLVMGetSuccessor(term, j));
@@ -464,12 +473,14 @@ static void find_dead_entries(struct ssa *s)
 /* Blocks that nothing reaches may use slots, too. */
 static void forget_unreachable(struct ssa *s)
 {
-    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(s->l->fn); bb; bb = LLVMGetNextBasicBlock(bb)) {
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(s->l->fn); bb;
+         bb = LLVMGetNextBasicBlock(bb)) {
         if (number_of(s, bb) != NONE)
             continue;
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
             LLVMOpcode op = LLVMGetInstructionOpcode(i);
-            if ((op != LLVMLoad && op != LLVMStore) || number_of(s, LLVMGetOperand(i, op == LLVMStore)) == NONE)
+            if ((op != LLVMLoad && op != LLVMStore) ||
+                number_of(s, LLVMGetOperand(i, op == LLVMStore)) == NONE)
                 continue;
             if (op == LLVMLoad)
                 LLVMReplaceAllUsesWith(i, LLVMGetUndef(LLVMTypeOf(i)));

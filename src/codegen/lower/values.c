@@ -1,30 +1,39 @@
-/* Registers and operands as LLVM values: reading in a shape, expanding to vectors, writing with blends, and the run-time
- * tests of registers that are probably affine.
+/* Registers and operands as LLVM values: reading in a shape, expanding to vectors, writing with
+ * blends, and the run-time tests of registers that are probably affine.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "codegen/lower/lower.h"
 
-/* --- types and constants --------------------------------------------------------------------------------------------- */
+/* ---- types and constants ---- */
 
 LLVMTypeRef low_int(const struct low *l, unsigned bits)
 {
     switch (bits) {
-    case 1: return l->t.i1;
-    case 8: return l->t.i8;
-    case 16: return l->t.i16;
-    case 32: return l->t.i32;
-    case 64: return l->t.i64;
-    default: return LLVMIntTypeInContext(l->ctx, bits);
+    case 1:
+        return l->t.i1;
+    case 8:
+        return l->t.i8;
+    case 16:
+        return l->t.i16;
+    case 32:
+        return l->t.i32;
+    case 64:
+        return l->t.i64;
+    default:
+        return LLVMIntTypeInContext(l->ctx, bits);
     }
 }
 
 LLVMTypeRef low_type(const struct low *l, enum weir_ptx_type t)
 {
     switch (t) {
-    case WEIR_PTX_F32: return l->t.f32;
-    case WEIR_PTX_F64: return l->t.f64;
-    default: return low_int(l, weir_ptx_type_bits(t));
+    case WEIR_PTX_F32:
+        return l->t.f32;
+    case WEIR_PTX_F64:
+        return l->t.f64;
+    default:
+        return low_int(l, weir_ptx_type_bits(t));
     }
 }
 
@@ -46,11 +55,15 @@ LLVMTypeRef low_scalar_type(LLVMTypeRef t)
 static unsigned type_bits(LLVMTypeRef t)
 {
     switch (LLVMGetTypeKind(t)) {
-    case LLVMIntegerTypeKind: return LLVMGetIntTypeWidth(t);
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(t);
     case LLVMHalfTypeKind:
-    case LLVMBFloatTypeKind: return 16;
-    case LLVMFloatTypeKind: return 32;
-    default: return 64;
+    case LLVMBFloatTypeKind:
+        return 16;
+    case LLVMFloatTypeKind:
+        return 32;
+    default:
+        return 64;
     }
 }
 
@@ -108,8 +121,10 @@ LLVMValueRef low_splat(struct low *l, LLVMValueRef scalar)
     LLVMTypeRef vt = low_vec_type(l, LLVMTypeOf(scalar));
     if (LLVMIsConstant(scalar))
         return splat_const(vt, scalar);
-    LLVMValueRef v = LLVMBuildInsertElement(l->b, LLVMGetPoison(vt), scalar, LLVMConstInt(l->t.i32, 0, 0), "");
-    return LLVMBuildShuffleVector(l->b, v, LLVMGetPoison(vt), LLVMConstNull(low_vec_type(l, l->t.i32)), "");
+    LLVMValueRef v =
+        LLVMBuildInsertElement(l->b, LLVMGetPoison(vt), scalar, LLVMConstInt(l->t.i32, 0, 0), "");
+    return LLVMBuildShuffleVector(l->b, v, LLVMGetPoison(vt),
+                                  LLVMConstNull(low_vec_type(l, l->t.i32)), "");
 }
 
 LLVMValueRef low_bitcast(struct low *l, LLVMValueRef v, LLVMTypeRef scalar)
@@ -129,10 +144,10 @@ LLVMValueRef low_resize(struct low *l, LLVMValueRef v, unsigned bits, bool sign)
     return sign ? LLVMBuildSExt(l->b, v, to, "") : LLVMBuildZExt(l->b, v, to, "");
 }
 
-/* --- builders --------------------------------------------------------------------------------------------------------- */
+/* ---- builders ---- */
 
-LLVMValueRef low_intrinsic(struct low *l, const char *name, LLVMTypeRef *over, unsigned over_count, LLVMValueRef *args,
-                           unsigned count)
+LLVMValueRef low_intrinsic(struct low *l, const char *name, LLVMTypeRef *over, unsigned over_count,
+                           LLVMValueRef *args, unsigned count)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(l->module, id, over, over_count);
@@ -153,7 +168,8 @@ LLVMValueRef low_binary(struct low *l, const char *name, LLVMValueRef a, LLVMVal
     return low_intrinsic(l, name, &t, 1, args, 2);
 }
 
-LLVMValueRef low_ternary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+LLVMValueRef low_ternary(struct low *l, const char *name, LLVMValueRef a, LLVMValueRef b,
+                         LLVMValueRef c)
 {
     LLVMTypeRef t = LLVMTypeOf(a);
     LLVMValueRef args[3] = {a, b, c};
@@ -178,13 +194,14 @@ LLVMBasicBlockRef low_bb(struct low *l, const char *name)
     return LLVMAppendBasicBlockInContext(l->ctx, l->fn, name);
 }
 
-void low_cond_unlikely(struct low *l, LLVMValueRef cond, LLVMBasicBlockRef likely, LLVMBasicBlockRef unlikely)
+void low_cond_unlikely(struct low *l, LLVMValueRef cond, LLVMBasicBlockRef likely,
+                       LLVMBasicBlockRef unlikely)
 {
     LLVMValueRef br = LLVMBuildCondBr(l->b, cond, likely, unlikely);
     LLVMSetMetadata(br, l->md_prof, l->md_unlikely);
 }
 
-/* --- masks ------------------------------------------------------------------------------------------------------------ */
+/* ---- masks ---- */
 
 LLVMValueRef low_mask_and(struct low *l, LLVMValueRef a, LLVMValueRef b)
 {
@@ -255,7 +272,7 @@ void low_slot_store(struct low *l, LLVMValueRef v, LLVMValueRef slot)
     }
 }
 
-/* --- registers -------------------------------------------------------------------------------------------------------- */
+/* ---- registers ---- */
 
 static LLVMTypeRef reg_type(const struct low *l, const struct low_reg *r)
 {
@@ -355,13 +372,15 @@ static void cast_value(struct low *l, struct low_val *v, enum weir_ptx_type type
     }
 }
 
-static LLVMValueRef immediate(struct low *l, const struct weir_ptx_operand *o, enum weir_ptx_type type)
+static LLVMValueRef immediate(struct low *l, const struct weir_ptx_operand *o,
+                              enum weir_ptx_type type)
 {
     LLVMTypeRef t = type == WEIR_PTX_PRED ? l->t.i1 : low_type(l, type);
     bool is_float = LLVMGetTypeKind(t) != LLVMIntegerTypeKind;
     unsigned bits = weir_ptx_type_bits(type);
     if (o->kind == WEIR_PTX_OPERAND_INT)
-        return is_float ? LLVMConstReal(t, (double)o->imm) : LLVMConstInt(t, (unsigned long long)o->imm, 1);
+        return is_float ? LLVMConstReal(t, (double)o->imm)
+                        : LLVMConstInt(t, (unsigned long long)o->imm, 1);
     double d;
     float f;
     uint32_t fb = (uint32_t)o->imm;
@@ -380,7 +399,8 @@ static LLVMValueRef immediate(struct low *l, const struct weir_ptx_operand *o, e
     return low_fbits(l, t, (uint64_t)o->imm);
 }
 
-static LLVMValueRef var_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o)
+static LLVMValueRef var_address(struct low *l, const struct low_inst *i,
+                                const struct weir_ptx_operand *o)
 {
     const struct weir_ptx_var *v = o->var;
     LLVMValueRef imm = LLVMConstInt(l->t.i64, (unsigned long long)o->imm, 1);
@@ -452,7 +472,7 @@ struct low_val low_read_pred(struct low *l, int32_t reg, bool negated)
     return v;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
 static LLVMValueRef fit(struct low *l, LLVMValueRef x, LLVMTypeRef t)
 {
@@ -489,7 +509,8 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
             if (w.shape == LOW_AFFINE && LLVMGetTypeKind(t) != LLVMIntegerTypeKind)
                 x = fit(l, low_vector(l, v, g), t);
             else {
-                w.v[w.shape == LOW_UNIFORM ? 0 : g] = fit(l, v->v[v->shape == LOW_UNIFORM ? 0 : g], t);
+                w.v[w.shape == LOW_UNIFORM ? 0 : g] =
+                    fit(l, v->v[v->shape == LOW_UNIFORM ? 0 : g], t);
                 x = low_vector(l, &w, g);
             }
         } else {
@@ -505,7 +526,7 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
     }
 }
 
-/* --- probably affine registers --------------------------------------------------------------------------------------------- */
+/* ---- probably affine registers ---- */
 
 LLVMValueRef low_and_ok(struct low *l, LLVMValueRef a, LLVMValueRef b)
 {
@@ -529,7 +550,8 @@ LLVMValueRef low_spec_base(struct low *l, int32_t reg, uint32_t g)
 static LLVMValueRef all_set(struct low *l, LLVMValueRef m)
 {
     LLVMTypeRef it = LLVMIntTypeInContext(l->ctx, l->width);
-    return LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildBitCast(l->b, m, it, ""), LLVMConstAllOnes(it), "");
+    return LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildBitCast(l->b, m, it, ""), LLVMConstAllOnes(it),
+                         "");
 }
 
 static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
@@ -538,7 +560,8 @@ static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), r->slot[g]);
         LLVMValueRef base = LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
-        LLVMValueRef want = LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
+        LLVMValueRef want =
+            LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
         LLVMValueRef same = LLVMBuildICmp(l->b, LLVMIntEQ, v, want, "");
         if (!l->mask_full)
             same = LLVMBuildOr(l->b, same, low_mask_not(l, l->mask[g]), "");
@@ -547,22 +570,26 @@ static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
 }
 
 /* No group of the operand wraps around when it is extended. */
-static void wrap_ok(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o, enum weir_ptx_type type,
-                    LLVMValueRef *ok)
+static void wrap_ok(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                    enum weir_ptx_type type, LLVMValueRef *ok)
 {
     if (o->kind != WEIR_PTX_OPERAND_REG)
         return;
     int32_t reg = low_reg_of(l, i, o->reg);
     const struct low_reg *r = &l->regs.items[reg];
     unsigned bits = weir_ptx_type_bits(type);
-    if (r->fact.shape == LOW_UNIFORM || r->fact.stride == 0 || (r->fact.shape == LOW_AFFINE && r->fact.has_range))
+    if (r->fact.shape == LOW_UNIFORM || r->fact.stride == 0 ||
+        (r->fact.shape == LOW_AFFINE && r->fact.has_range))
         return;
     int64_t span = r->fact.stride * (int64_t)(l->width - 1);
     bool sign = weir_ptx_type_is_signed(type);
-    const char *name = sign ? "llvm.sadd.with.overflow" : span >= 0 ? "llvm.uadd.with.overflow" : "llvm.usub.with.overflow";
+    const char *name = sign        ? "llvm.sadd.with.overflow"
+                       : span >= 0 ? "llvm.uadd.with.overflow"
+                                   : "llvm.usub.with.overflow";
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef base = low_resize(l, low_spec_base(l, reg, g), bits, false);
-        LLVMValueRef c = LLVMConstInt(low_int(l, bits), (unsigned long long)(sign || span >= 0 ? span : -span), 1);
+        LLVMValueRef c = LLVMConstInt(low_int(l, bits),
+                                      (unsigned long long)(sign || span >= 0 ? span : -span), 1);
         LLVMValueRef over = LLVMBuildExtractValue(l->b, low_binary(l, name, base, c), 1, "");
         *ok = low_and_ok(l, *ok, LLVMBuildNot(l->b, over, ""));
     }
@@ -575,10 +602,11 @@ void low_step_ok(struct low *l, const struct low_inst *i, LLVMValueRef *ok)
         const struct weir_ptx_operand *o = &p->operands[k];
         if (o->kind == WEIR_PTX_OPERAND_REG)
             low_spec_ok(l, low_reg_of(l, i, o->reg), ok);
-        if (p->opcode == WEIR_PTX_OP_cvt && weir_ptx_type_bits(p->type[0]) > weir_ptx_type_bits(p->type[1]))
+        if (p->opcode == WEIR_PTX_OP_cvt &&
+            weir_ptx_type_bits(p->type[0]) > weir_ptx_type_bits(p->type[1]))
             wrap_ok(l, i, o, p->type[1], ok);
-        if ((p->opcode == WEIR_PTX_OP_mul || p->opcode == WEIR_PTX_OP_mad) && p->sub == WEIR_PTX_WIDE &&
-            k < p->dest_count + 2u)
+        if ((p->opcode == WEIR_PTX_OP_mul || p->opcode == WEIR_PTX_OP_mad) &&
+            p->sub == WEIR_PTX_WIDE && k < p->dest_count + 2u)
             wrap_ok(l, i, o, p->type[0], ok);
     }
 }
