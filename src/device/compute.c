@@ -426,7 +426,7 @@ static void worker_step(struct compute *c, struct runner *r)
 {
     enum claim claim;
     uint32_t parked;
-    bool more, away;
+    bool more, away, left;
 
     weir_lock_acquire(&c->lock);
     c->live -= r->completed;
@@ -440,6 +440,7 @@ static void worker_step(struct compute *c, struct runner *r)
             weir_compute_is_ample_locked(c));
     away = claim != CLAIM_NOTHING && c->worker_count > 1 &&
            (atomic_load(&c->sentry) == 0 || is_long(c, r, claim));
+    left = atomic_load(&c->best_priority) != PRIORITY_NONE;
     weir_lock_release(&c->lock);
     if (claim == CLAIM_NOTHING) {
         worker_idle(c, r);
@@ -449,13 +450,13 @@ static void worker_step(struct compute *c, struct runner *r)
     if (more)
         worker_call(c);
     if (away) {
-        /* Whoever has submitted before this and saw us attentive is seen here. And when others are
-         * believed to be busy for a short time only, somebody must be there for the case that they
-         * are not. */
+        /* Whoever has submitted before this and saw us attentive is seen here, and so is what we
+         * have drained ourselves beside the chunk that runs now. And when others are believed to be
+         * busy for a short time only, somebody must be there for the case that they are not. */
         bool others = atomic_fetch_sub(&c->attentive, 1) > 1;
 
         if (others ? atomic_load(&c->sentry) == 0 && atomic_load(&c->sleepers) > 0
-                   : !inbox_is_empty(&c->inbox))
+                   : !inbox_is_empty(&c->inbox) || left)
             worker_call(c);
     }
     if (claim == CLAIM_CHUNK)

@@ -374,6 +374,43 @@ static void kernel_that_was_short_may_become_long(void **state)
     weir_device_destroy(dev);
 }
 
+/* One worker finds both kernels at once and takes the first, believed to be short: the second must
+ * not wait for it to end. */
+static void kernel_found_beside_one_that_becomes_long_runs(void **state)
+{
+    struct weir_device *dev = device_make(2, true);
+    _Atomic uint32_t flag = 1;
+    struct kernel k, other;
+    struct weir_kernel_code code, other_code;
+
+    (void)state;
+    kernel_init(&k, moody_block, 1, &flag);
+    code = k.code;
+    k.k.code = &code;
+    letter_init(&other, 'x', 1, 0, 0);
+    other_code = other.code;
+    other.k.code = &other_code;
+    for (int round = 0; round < 20; round++) {
+        atomic_store(&flag, 1);
+        atomic_store(&order_count, 0);
+        for (int i = 0; i < 20; i++) {
+            kernel_submit(dev, &k);
+            assert_int_equal(wait_for(&k.wait), WEIR_OK);
+            kernel_submit(dev, &other);
+            assert_int_equal(wait_for(&other.wait), WEIR_OK);
+        }
+        usleep(2000); /* both workers fall asleep */
+        atomic_store(&flag, 0);
+        kernel_submit_quietly(dev, &k);
+        kernel_submit(dev, &other);
+        assert_int_equal(wait_for(&other.wait), WEIR_OK);
+        assert_int_equal(atomic_load(&k.wait.over), 0);
+        atomic_store(&flag, 1);
+        assert_int_equal(wait_for(&k.wait), WEIR_OK);
+    }
+    weir_device_destroy(dev);
+}
+
 static uint64_t cpu_ns(void)
 {
     struct timespec t;
@@ -505,6 +542,7 @@ int main(void)
         cmocka_unit_test(host_functions_run_one_by_one_in_order),
         cmocka_unit_test(statistics_know_what_overlapped),
         cmocka_unit_test(kernel_that_was_short_may_become_long),
+        cmocka_unit_test(kernel_found_beside_one_that_becomes_long_runs),
         cmocka_unit_test(idle_device_uses_no_cpu),
         cmocka_unit_test(failing_heap_is_an_error_of_the_kernel),
         cmocka_unit_test(help_may_come_before_submit),

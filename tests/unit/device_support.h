@@ -92,6 +92,14 @@ static inline void kernel_submit(struct weir_device *dev, struct kernel *k)
     weir_device_submit(dev, &k->k.work);
 }
 
+/* Wakes nobody. */
+static inline void kernel_submit_quietly(struct weir_device *dev, struct kernel *k)
+{
+    atomic_store(&k->wait.over, 0);
+    atomic_store(&k->wait.calls, 0);
+    weir_device_submit_helped(dev, &k->k.work);
+}
+
 static inline void busy_wait_ns(uint64_t ns)
 {
     for (uint64_t start = weir_clock_ns(); weir_clock_ns() - start < ns;)
