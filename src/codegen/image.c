@@ -482,8 +482,3 @@ void *weir_image_function(const struct weir_image *image, const char *name)
     }
     return NULL;
 }
-
-size_t weir_image_bytes(const struct weir_image *image)
-{
-    return image->map_bytes;
-}

@@ -22,8 +22,6 @@ void weir_image_unload(struct weir_image *image);
 
 /* Address of a global symbol that the object defines in code (functions only), or NULL. */
 void *weir_image_function(const struct weir_image *image, const char *name);
-/* Bytes of address space that it takes. */
-size_t weir_image_bytes(const struct weir_image *image);
 
 /* The only symbols that objects may leave undefined: memory and mathematics functions of libc and
  * libm, that LLVM calls by itself. NULL for any other name. */

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 1
+#define WEIR_JIT_ABI 2
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -33,7 +33,6 @@ struct weir_jit_request {
     /* What the module's variable with index i (module->vars[i]) is at run time: ((void
      * **)launch->module_data)[i] holds its address. */
     const char *cpu, *features; /* LLVM names, NULL = this machine */
-    bool fidelity;              /* fill `report` */
 };
 
 /* What loading needs to know; plain data, stored in the cache in front of the object. */
@@ -47,7 +46,6 @@ struct weir_jit_result {
     struct weir_jit_meta meta;
     unsigned char *object; /* ELF64 relocatable; entry symbol "weir_kernel" of type weir_block_fn */
     size_t object_bytes;
-    char *report;      /* --fidelity text or NULL */
     char message[256]; /* on error */
 };
 

@@ -678,20 +678,7 @@ static void end_block(struct control *c, uint32_t at)
 /* What end_block makes, not low_emit_inst. */
 static bool is_control(const struct low_block *b, const struct low_inst *i, bool last)
 {
-    if (i->kind == LOW_JUMP || i->kind == LOW_SKIP)
-        return true;
-    if (i->kind != LOW_PTX)
-        return false;
-    switch (i->p->opcode) {
-    case WEIR_PTX_OP_bra:
-    case WEIR_PTX_OP_brx:
-    case WEIR_PTX_OP_ret:
-    case WEIR_PTX_OP_exit:
-    case WEIR_PTX_OP_trap:
-        return true;
-    default:
-        return last && b->term == LOW_TERM_BARRIER;
-    }
+    return low_is_branch(i) || (i->kind == LOW_PTX && last && b->term == LOW_TERM_BARRIER);
 }
 
 /* General mode: invariant registers are computed once, when a warp is entered. */

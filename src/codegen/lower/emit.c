@@ -51,18 +51,6 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
         return t == WEIR_PTX_NONE ? WEIR_PTX_U64 : t;
     case WEIR_PTX_OP_isspacep:
         return WEIR_PTX_U64;
-    case WEIR_PTX_OP_vadd2:
-    case WEIR_PTX_OP_vsub2:
-    case WEIR_PTX_OP_vavrg2:
-    case WEIR_PTX_OP_vabsdiff2:
-    case WEIR_PTX_OP_vmin2:
-    case WEIR_PTX_OP_vmax2:
-    case WEIR_PTX_OP_vadd4:
-    case WEIR_PTX_OP_vsub4:
-    case WEIR_PTX_OP_vavrg4:
-    case WEIR_PTX_OP_vabsdiff4:
-    case WEIR_PTX_OP_vmin4:
-    case WEIR_PTX_OP_vmax4:
     case WEIR_PTX_OP_prmt:
     case WEIR_PTX_OP_lop3:
     case WEIR_PTX_OP_dp4a:
@@ -73,7 +61,7 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
     case WEIR_PTX_OP_szext:
         return k == 1 ? WEIR_PTX_U32 : t;
     default:
-        return t;
+        return low_video_parts(p->opcode) ? WEIR_PTX_U32 : t;
     }
 }
 

@@ -77,6 +77,21 @@ static struct low_fact tid_fact(const struct low *l, unsigned axis)
     }
 }
 
+bool low_sreg_is_clock(uint16_t sreg)
+{
+    switch (sreg) {
+    case WEIR_PTX_SREG_clock:
+    case WEIR_PTX_SREG_clock_hi:
+    case WEIR_PTX_SREG_clock64:
+    case WEIR_PTX_SREG_globaltimer:
+    case WEIR_PTX_SREG_globaltimer_lo:
+    case WEIR_PTX_SREG_globaltimer_hi:
+        return true;
+    default:
+        return false;
+    }
+}
+
 struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element)
 {
     struct low_fact f = {.shape = LOW_VARYING, .invariant = true};
@@ -107,15 +122,9 @@ struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t elemen
     case WEIR_PTX_SREG_lanemask_gt:
         return f;
     case WEIR_PTX_SREG_smid:
-    case WEIR_PTX_SREG_clock:
-    case WEIR_PTX_SREG_clock_hi:
-    case WEIR_PTX_SREG_clock64:
-    case WEIR_PTX_SREG_globaltimer:
-    case WEIR_PTX_SREG_globaltimer_lo:
-    case WEIR_PTX_SREG_globaltimer_hi:
         return (struct low_fact){.shape = LOW_UNIFORM};
     default:
-        return (struct low_fact){.shape = LOW_UNIFORM, .invariant = true};
+        return (struct low_fact){.shape = LOW_UNIFORM, .invariant = !low_sreg_is_clock(sreg)};
     }
 }
 

@@ -220,9 +220,7 @@ static enum weir_err compile(const struct weir_jit_request *request, struct weir
 static void release(struct weir_jit_result *result)
 {
     weir_free(result->object);
-    weir_free(result->report);
     result->object = NULL;
-    result->report = NULL;
     result->object_bytes = 0;
 }
 

@@ -262,6 +262,8 @@ int32_t low_guard_of(const struct low *l, const struct low_inst *i);
 /* Register that stands for bytes of a call's parameter, made on first use. */
 int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
                         uint64_t offset, uint32_t bytes);
+/* Branches, exits and traps: they end a block always, block barriers end theirs beside them. */
+bool low_is_branch(const struct low_inst *i);
 bool low_is_kernel_param(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
 /* Offset of a .local variable of this frame in a thread's local memory. */
 uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
@@ -294,10 +296,6 @@ static inline bool low_bit(const uint64_t *set, uint32_t i)
 static inline void low_bit_set(uint64_t *set, uint32_t i)
 {
     set[i >> 6] |= (uint64_t)1 << (i & 63);
-}
-static inline void low_bit_clear(uint64_t *set, uint32_t i)
-{
-    set[i >> 6] &= ~((uint64_t)1 << (i & 63));
 }
 
 /* shape.c */
@@ -485,6 +483,8 @@ const struct weir_ptx_operand *low_member_mask(const struct weir_ptx_inst *p);
 /* Reduction of an integer over the active lanes by the instruction's operation. */
 LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a);
 struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type);
+/* Another value at each read. */
+bool low_sreg_is_clock(uint16_t sreg);
 struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element);
 
 /* Leaves with NOT_SUPPORTED in general mode; in the ordinary one compilation starts again in

@@ -8,19 +8,8 @@
 static bool reads_clock(const struct weir_ptx_inst *p)
 {
     for (unsigned k = p->dest_count; k < p->operand_count; k++) {
-        if (p->operands[k].kind != WEIR_PTX_OPERAND_SREG)
-            continue;
-        switch (p->operands[k].sreg) {
-        case WEIR_PTX_SREG_clock:
-        case WEIR_PTX_SREG_clock_hi:
-        case WEIR_PTX_SREG_clock64:
-        case WEIR_PTX_SREG_globaltimer:
-        case WEIR_PTX_SREG_globaltimer_lo:
-        case WEIR_PTX_SREG_globaltimer_hi:
+        if (p->operands[k].kind == WEIR_PTX_OPERAND_SREG && low_sreg_is_clock(p->operands[k].sreg))
             return true;
-        default:
-            break;
-        }
     }
     return false;
 }

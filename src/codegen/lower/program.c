@@ -466,7 +466,7 @@ static bool is_block_barrier(const struct weir_ptx_inst *p)
            p->sub != WEIR_PTX_SUB_WARP && p->sub != WEIR_PTX_SUB_ARRIVE;
 }
 
-static bool ends_block(const struct low_inst *i)
+bool low_is_branch(const struct low_inst *i)
 {
     if (i->kind == LOW_JUMP || i->kind == LOW_SKIP)
         return true;
@@ -480,8 +480,13 @@ static bool ends_block(const struct low_inst *i)
     case WEIR_PTX_OP_trap:
         return true;
     default:
-        return is_block_barrier(i->p);
+        return false;
     }
+}
+
+static bool ends_block(const struct low_inst *i)
+{
+    return low_is_branch(i) || (i->kind == LOW_PTX && is_block_barrier(i->p));
 }
 
 static const struct weir_ptx_table *brx_targets(struct low *l, const struct weir_ptx_inst *p)
