@@ -53,7 +53,8 @@ struct weir_context {
     struct weir_stream *legacy;
     _Atomic bool active;
 
-    _Atomic int error;      /* sticky: enum weir_err, 0 while good */
+    _Atomic int error;           /* sticky: enum weir_err, 0 while good */
+    _Atomic uint64_t gave_up_ns; /* when weir_wait_drain last ran out of time */
     _Atomic int copy_error; /* of a copy that met an address it could not touch: told once, to the
                                next wait */
     _Atomic uint32_t flags; /* cudaDeviceSchedule* ... as set */

@@ -196,7 +196,7 @@ static void fill_copy(struct weir_copy_op *op, struct weir_stream *s, const stru
 
 static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *c,
                                  enum weir_engine engine, void *staging, size_t bytes,
-                                 struct weir_model_point *point)
+                                 struct weir_model_point *point, enum weir_err *status)
 {
     struct weir_copy_op *op =
         (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_LARGE);
@@ -208,13 +208,15 @@ static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy");
     }
     fill_copy(op, s, c, engine, staging, bytes);
+    op->status = status;
     return weir_submit_end(s, &op->op, NULL, 0, point, NULL);
 }
 
 /* Between two devices, in s, which is a legacy stream: ordered with the legacy and blocking streams
  * of both (ORD-012). */
 static enum weir_err submit_peer_copy(struct weir_stream *s, struct weir_context *other,
-                                      const struct weir_copy *c, struct weir_model_point *point)
+                                      const struct weir_copy *c, struct weir_model_point *point,
+                                      enum weir_err *status)
 {
     struct weir_op *markers[2];
     struct weir_copy_op *op =
@@ -223,6 +225,7 @@ static enum weir_err submit_peer_copy(struct weir_stream *s, struct weir_context
     if (!op)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy between devices");
     fill_copy(op, s, c, WEIR_ENGINE_D2D, NULL, 0);
+    op->status = status;
     return weir_submit_end_peer(s, other->legacy, &op->op, markers, point);
 }
 
@@ -235,20 +238,21 @@ static enum weir_implicit_sync cause_of(const struct weir_copy *c, struct place 
                                                                       : WEIR_SYNC_PAGEABLE_COPY;
 }
 
+/* `status`: the operation's own, see weir_copy_op. */
 static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model_point *point,
-                                  enum weir_implicit_sync cause)
+                                  enum weir_implicit_sync cause, const enum weir_err *status)
 {
-    uint64_t start;
+    enum weir_err err;
 
-    if (weir_model_point_holds(point)) {
-        weir_printf_flush(s->ctx);
-        return weir_context_take_error(s->ctx);
+    if (!weir_model_point_holds(point)) {
+        uint64_t start = weir_clock_ns();
+
+        weir_wait_points(point, 1);
+        weir_context_count_sync(s->ctx, cause, weir_clock_ns() - start);
     }
-    start = weir_clock_ns();
-    weir_wait_points(point, 1);
-    weir_context_count_sync(s->ctx, cause, weir_clock_ns() - start);
     weir_printf_flush(s->ctx);
-    return weir_context_take_error(s->ctx);
+    err = weir_context_take_error(s->ctx);
+    return err != WEIR_OK ? err : *status;
 }
 
 /* The memory class as the model's rule wants it: see weir_model_copy_rule about managed memory with
@@ -282,7 +286,8 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     struct weir_model_point point;
     struct weir_context *other;
     void *staging = NULL;
-    enum weir_err err;
+    enum weir_err err, own = WEIR_OK;
+    bool waits;
 
     if (rule.wait == WEIR_HOST_WAIT_STREAM_STAGED) {
         err = weir_wait_stream(s);
@@ -297,6 +302,7 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
         if (!staging)
             cause = WEIR_SYNC_STAGING_FULL;
     }
+    waits = !staging && rule.wait != WEIR_HOST_NO_WAIT;
     other = other_device(s, src, dst);
     if (other && src.cls == WEIR_MEM_DEVICE && dst.cls == WEIR_MEM_DEVICE &&
         s->m.cls == WEIR_STREAM_LEGACY) {
@@ -304,16 +310,14 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
 
         err = weir_context_get(other->ordinal, &ctx);
         if (err == WEIR_OK)
-            err = submit_peer_copy(s, ctx, c, &point);
+            err = submit_peer_copy(s, ctx, c, &point, waits ? &own : NULL);
     } else {
         /* A synchronous copy waits for the legacy stream of the memory's device, too. */
         if (other && !c->async && rule.wait != WEIR_HOST_NO_WAIT && atomic_load(&other->active))
             (void)!weir_wait_stream(other->legacy); /* an error there is every device's */
-        err = submit_copy(s, c, engine, staging, bytes, &point);
+        err = submit_copy(s, c, engine, staging, bytes, &point, waits ? &own : NULL);
     }
-    if (err != WEIR_OK || staging || rule.wait == WEIR_HOST_NO_WAIT)
-        return err;
-    return wait_counted(s, &point, cause);
+    return err != WEIR_OK || !waits ? err : wait_counted(s, &point, cause, &own);
 }
 
 enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *c)
@@ -345,7 +349,7 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     struct weir_copy_op *op;
     struct place dst;
     size_t bytes;
-    enum weir_err err;
+    enum weir_err err, own = WEIR_OK;
 
     if (f->width == 0 || f->height == 0 || f->depth == 0)
         return WEIR_OK;
@@ -377,8 +381,9 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     op->work.dst_pitch = f->pitch;
     op->work.dst_slice = f->slice;
     op->work.src_pitch = op->work.src_slice = 0;
+    op->status = rule.wait == WEIR_HOST_NO_WAIT ? NULL : &own;
     err = weir_submit_end(s, &op->op, NULL, 0, &point, NULL);
     if (err != WEIR_OK || rule.wait == WEIR_HOST_NO_WAIT)
         return err;
-    return wait_counted(s, &point, WEIR_SYNC_COPY);
+    return wait_counted(s, &point, WEIR_SYNC_COPY, &own);
 }

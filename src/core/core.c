@@ -19,7 +19,6 @@
 #define EVENT_SLOT  128u
 #define STREAM_MAX  (1u << 20)
 #define EVENT_MAX   (1u << 23)
-#define DRAIN_NS    5000000000u /* at exit: a program may leave a kernel that never ends */
 #define FIRST_STREAM                                                                               \
     42 /* ids of created streams follow the default streams' (oracle stream_create) */
 
@@ -145,7 +144,7 @@ WEIR_DESTRUCTOR static void core_end(void)
         return;
     for (int i = 0; i < c->device_count; i++) {
         if (atomic_load(&c->contexts[i].active))
-            drained = weir_wait_device_for(&c->contexts[i], DRAIN_NS) && drained;
+            drained = weir_wait_drain(&c->contexts[i]) && drained;
         weir_printf_flush(&c->contexts[i]);
     }
     if (!drained)

@@ -23,8 +23,6 @@ struct registry {
 
 static struct registry registry = {.lock = WEIR_LOCK_INIT(MODULES), .epoch = 1};
 
-#define UNREGISTER_NS 5000000000u /* at exit, or when a library is closed */
-
 static void lock_registry(void)
 {
     weir_lock_acquire(&registry.lock);
@@ -464,15 +462,21 @@ static void drop_module_locked(struct weir_module *m)
     weir_free(m);
 }
 
-/* Kernels of the module may be running: the code must outlive them. False when they did not end in
- * time. */
-static bool wait_for_users(struct weir_module *m, uint64_t timeout_ns)
+/* Kernels of the module may be running: the code must outlive them. drain: not for ever; false then
+ * when they did not end in time. */
+static bool wait_for_users(struct weir_module *m, bool drain)
 {
     bool ended = true;
 
     for (int d = 0; d < weir_core.device_count; d++) {
-        if (m->images[d] && weir_context_error(&weir_core.contexts[d]) == WEIR_OK)
-            ended = weir_wait_device_for(&weir_core.contexts[d], timeout_ns) && ended;
+        struct weir_context *ctx = &weir_core.contexts[d];
+
+        if (!m->images[d] || weir_context_error(ctx) != WEIR_OK)
+            continue;
+        if (drain)
+            ended = weir_wait_drain(ctx) && ended;
+        else
+            (void)!weir_wait_device(ctx);
     }
     return ended;
 }
@@ -482,7 +486,7 @@ void weir_module_unregister(struct weir_module *m)
     /* At exit (the usual caller) the process's end does it all; in a forked child the locks' state
      * is unknown. */
     if (atomic_load(&weir_core.state) == WEIR_CORE_READY) {
-        if (!wait_for_users(m, UNREGISTER_NS))
+        if (!wait_for_users(m, true))
             return; /* a kernel that never ends: its code stays */
     } else if (atomic_load(&weir_core.state) != WEIR_CORE_NEW)
         return;
@@ -579,7 +583,7 @@ struct weir_module *weir_library_check(const void *handle)
 
 enum weir_err weir_library_unload(struct weir_module *m)
 {
-    (void)wait_for_users(m, UINT64_MAX);
+    (void)wait_for_users(m, false);
     lock_registry();
     weir_map_remove(&registry.libraries, (uintptr_t)m);
     drop_module_locked(m);

@@ -98,6 +98,7 @@ struct weir_copy_op {
     struct weir_copy_work work;
     void *staging; /* captured source, freed at completion */
     size_t staging_bytes;
+    enum weir_err *status; /* of the call that waits for it, else NULL; written before completion */
 };
 
 /* ---- streams (stream.c) ---- */
@@ -166,8 +167,10 @@ void weir_wait_points(const struct weir_model_point *points, size_t count);
  * MEMORY_ALLOCATION. */
 enum weir_err weir_wait_stream(struct weir_stream *s) WEIR_MUST_CHECK;
 enum weir_err weir_wait_device(struct weir_context *ctx) WEIR_MUST_CHECK;
-/* False on time-out; used at exit, where the program may have left a kernel that never ends. */
-bool weir_wait_device_for(struct weir_context *ctx, uint64_t timeout_ns);
+/* Waits for the device when the process ends or a library with kernels is closed: the program may
+ * have left a kernel that never ends, so at most DRAIN_NS. False when work was left. */
+#define DRAIN_NS 5000000000u
+bool weir_wait_drain(struct weir_context *ctx);
 /* cudaStreamQuery. OK, NOT_READY, the sticky error. */
 enum weir_err weir_query_stream(struct weir_stream *s) WEIR_MUST_CHECK;
 

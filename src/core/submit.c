@@ -315,6 +315,21 @@ static void pump(struct weir_model_out *out)
     }
 }
 
+/* A copy that met a bad host pointer leaves the device good: the call that waits for it is told, or
+ * the next one that waits when none does. Anything else is the device's failure. */
+static void fail(struct weir_op *op, enum weir_err status)
+{
+    struct weir_copy_op *copy = (struct weir_copy_op *)op;
+
+    if (status != WEIR_ERR_INVALID_VALUE ||
+        (op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET))
+        weir_context_fail(op->ctx, status);
+    else if (copy->status)
+        *copy->status = status;
+    else
+        atomic_store(&op->ctx->copy_error, (int)status);
+}
+
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     struct weir_op *op = work->owner;
@@ -323,12 +338,7 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
     if (WEIR_UNLIKELY(status != WEIR_OK)) {
         weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", op->ctx->ordinal, weir_err_name(status),
                  weir_err_message());
-        if (status == WEIR_ERR_INVALID_VALUE &&
-            (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET))
-            atomic_store(&op->ctx->copy_error,
-                         (int)status); /* a bad host pointer: the device is good */
-        else
-            weir_context_fail(op->ctx, status);
+        fail(op, status);
     }
     free_payload(op);
     weir_model_out_init(&out);

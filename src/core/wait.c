@@ -177,14 +177,17 @@ enum weir_err weir_wait_device(struct weir_context *ctx)
     return wait_targets(ctx, NULL, UINT64_MAX, NULL);
 }
 
-bool weir_wait_device_for(struct weir_context *ctx, uint64_t timeout_ns)
+bool weir_wait_drain(struct weir_context *ctx)
 {
-    uint64_t now = weir_clock_ns();
+    uint64_t now = weir_clock_ns(), gave_up = atomic_load(&ctx->gave_up_ns);
+    /* Each fat binary of a program asks when the process ends: only the first waits in vain. */
+    bool again = gave_up && now - gave_up < DRAIN_NS;
     bool in_time = false;
 
     /* The error, if any, was reported to the program or will never be. */
-    (void)!wait_targets(ctx, NULL, timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX,
-                        &in_time);
+    (void)!wait_targets(ctx, NULL, again ? now : now + DRAIN_NS, &in_time);
+    if (!in_time && !again)
+        atomic_store(&ctx->gave_up_ns, weir_clock_ns());
     return in_time;
 }
 
