@@ -1,4 +1,4 @@
-/* Devices: made at the first use, failed by faults, reset.
+/* Contexts: made at the first use, failed by faults, reset.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/context.h"
 
@@ -21,61 +21,195 @@ void weir_context_default_limits(struct weir_context *ctx)
         atomic_store_explicit(&ctx->limits[i], limit_defaults[i], memory_order_relaxed);
 }
 
-static enum weir_err activate_locked(struct weir_context *ctx)
+static enum weir_err start_engines_locked(struct weir_context *primary)
 {
     struct weir_device_config config = {
-        .ordinal = ctx->ordinal,
+        .ordinal = primary->ordinal,
         .workers = weir_core.config.workers,
         .help = weir_core.config.help,
-        .name = ctx->profile->device_name,
+        .name = primary->profile->device_name,
     };
     enum weir_err err;
 
-    if (!ctx->engines) {
-        err = weir_device_create(&config, &ctx->engines);
-        if (err != WEIR_OK)
-            return err;
-        if (weir_core.config.stats)
-            weir_device_stats_enable(ctx->engines, true);
-    }
+    if (primary->engines)
+        return WEIR_OK;
+    err = weir_device_create(&config, &primary->engines);
+    if (err == WEIR_OK && weir_core.config.stats)
+        weir_device_stats_enable(primary->engines, true);
+    return err;
+}
+
+static enum weir_err activate_locked(struct weir_context *ctx)
+{
+    struct weir_context *primary = &weir_core.contexts[ctx->ordinal];
+    enum weir_err err = start_engines_locked(primary);
+
+    if (err != WEIR_OK)
+        return err;
+    ctx->engines = primary->engines;
     if (!ctx->legacy) {
         err = weir_stream_create(ctx, WEIR_STREAM_LEGACY, 0, 0, &ctx->legacy);
         if (err != WEIR_OK)
             return err;
     }
-    atomic_store_explicit(&ctx->active, true, memory_order_release);
+    atomic_store_explicit(&ctx->active, WEIR_ACTIVE, memory_order_release);
     return WEIR_OK;
 }
 
-enum weir_err weir_context_get(int device, struct weir_context **out)
+/* Good and running; primary contexts begin here. */
+static enum weir_err enter(struct weir_context *ctx)
 {
-    struct weir_context *ctx;
-    enum weir_err err;
+    enum weir_err err = weir_context_error(ctx);
 
-    if (device < 0 || device >= weir_core.device_count)
-        return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE, "device %d of %d", device,
-                         weir_core.device_count);
-    ctx = &weir_core.contexts[device];
-    *out = ctx;
-    err = weir_context_error(ctx);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         return err;
     if (WEIR_LIKELY(atomic_load_explicit(&ctx->active, memory_order_acquire)))
         return WEIR_OK;
+    if (ctx->index != ctx->ordinal)
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "the current context was destroyed");
     weir_lock_acquire(&weir_core.lock);
     err = atomic_load_explicit(&ctx->active, memory_order_relaxed) ? WEIR_OK : activate_locked(ctx);
     weir_lock_release(&weir_core.lock);
     return err;
 }
 
+enum weir_err weir_context_get(int device, struct weir_context **out)
+{
+    if (device < 0 || device >= weir_core.device_count)
+        return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE, "device %d of %d", device,
+                         weir_core.device_count);
+    *out = &weir_core.contexts[device];
+    return enter(*out);
+}
+
 enum weir_err weir_context_current(struct weir_context **out)
 {
-    return weir_context_get(weir_thread.device, out);
+    *out = &weir_core.contexts[weir_thread.context];
+    return enter(*out);
 }
+
+/* ---- created contexts ---- */
+
+/* A place that is free: the one that was used least recently, so that dead handles are recognised
+ * for long. NULL: none. */
+static struct weir_context *take_place_locked(void)
+{
+    struct weir_core *c = &weir_core;
+    struct weir_context *oldest = NULL;
+    int count = atomic_load(&c->context_count);
+
+    if (count < WEIR_MAX_CONTEXTS) {
+        weir_context_init(&c->contexts[count], count, -1);
+        atomic_store(&c->context_count, count + 1);
+        return &c->contexts[count];
+    }
+    for (int i = c->device_count; i < count; i++) {
+        struct weir_context *ctx = &c->contexts[i];
+
+        if (!atomic_load(&ctx->active) && !ctx->in_use && (!oldest || ctx->id < oldest->id))
+            oldest = ctx;
+    }
+    return oldest;
+}
+
+enum weir_err weir_context_create(int device, uint32_t flags, struct weir_context **out)
+{
+    struct weir_context *primary, *ctx;
+    enum weir_err err;
+
+    if (device < 0 || device >= weir_core.device_count)
+        return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE, "device %d of %d", device,
+                         weir_core.device_count);
+    primary = &weir_core.contexts[device];
+    err = weir_context_error(primary);
+    if (err != WEIR_OK)
+        return err;
+    weir_lock_acquire(&weir_core.lock);
+    ctx = take_place_locked();
+    if (ctx) {
+        ctx->ordinal = device;
+        ctx->id = atomic_fetch_add(&weir_core.next_context_id, 1) + 1;
+        atomic_store(&ctx->flags, flags);
+        atomic_store(&ctx->error, 0);
+        atomic_store(&ctx->copy_error, 0);
+        atomic_store(&ctx->peers, 0);
+        weir_context_default_limits(ctx);
+        err = activate_locked(ctx);
+        ctx->in_use = err == WEIR_OK;
+    }
+    weir_lock_release(&weir_core.lock);
+    *out = ctx;
+    return ctx ? err : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many contexts");
+}
+
+/* What is in a context ends; its handles are refused from here on. */
+static void empty(struct weir_context *ctx)
+{
+    atomic_fetch_add(&ctx->epoch, 1);
+    weir_stream_retire_all(ctx);
+    ctx->legacy->epoch = atomic_load(&ctx->epoch);
+    weir_module_unload_context(ctx);
+    weir_mem_free_owned(ctx->ordinal, weir_context_owner(ctx));
+}
+
+enum weir_err weir_context_destroy(struct weir_context *ctx)
+{
+    if (ctx->index == ctx->ordinal)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a primary context is released, not destroyed");
+    (void)!weir_wait_device(ctx); /* destroyed whatever has happened in it */
+    if (!atomic_exchange(&ctx->active, 0))
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "context destroyed twice");
+    empty(ctx);
+    weir_lock_acquire(&weir_core.lock);
+    ctx->in_use = false;
+    weir_lock_release(&weir_core.lock);
+    return WEIR_OK;
+}
+
+/* Any pointer that is a place in the array, or NULL. */
+static struct weir_context *place_of(const void *p)
+{
+    uintptr_t offset = (uintptr_t)p - (uintptr_t)weir_core.contexts;
+
+    if (offset % sizeof(struct weir_context) ||
+        offset / sizeof(struct weir_context) >= (uintptr_t)atomic_load(&weir_core.context_count))
+        return NULL;
+    return &weir_core.contexts[offset / sizeof(struct weir_context)];
+}
+
+struct weir_context *weir_context_check(const void *handle)
+{
+    struct weir_context *ctx = place_of(handle);
+
+    return ctx && (ctx->index == ctx->ordinal || atomic_load(&ctx->active)) ? ctx : NULL;
+}
+
+bool weir_context_is_owner(const void *owner)
+{
+    return !owner || place_of(owner);
+}
+
+enum weir_err weir_context_wait_device(int device)
+{
+    enum weir_err first = WEIR_OK;
+
+    for (int i = 0; i < atomic_load(&weir_core.context_count); i++) {
+        struct weir_context *ctx = &weir_core.contexts[i];
+
+        if (ctx->ordinal == device && atomic_load(&ctx->active)) {
+            enum weir_err err = weir_wait_device(ctx);
+
+            first = first == WEIR_OK ? err : first;
+        }
+    }
+    return first;
+}
+
+/* ---- failing and resetting ---- */
 
 void weir_context_fail(struct weir_context *ctx, enum weir_err err)
 {
-    for (int i = 0; i < weir_core.device_count; i++) {
+    for (int i = 0; i < atomic_load(&weir_core.context_count); i++) {
         struct weir_context *c = &weir_core.contexts[i];
         int good = 0;
         bool used = c == ctx || atomic_load_explicit(&c->active, memory_order_acquire);
@@ -96,11 +230,9 @@ enum weir_err weir_context_reset(struct weir_context *ctx)
     }
     if (weir_wait_device(ctx) != WEIR_OK)
         return WEIR_OK;
-    atomic_fetch_add(&ctx->epoch, 1); /* handles of before are refused from here on */
-    weir_stream_retire_all(ctx);
-    ctx->legacy->epoch = atomic_load(&ctx->epoch);
-    weir_module_unload_device(ctx);
-    weir_mem_free_device(ctx->ordinal);
+    empty(ctx);
+    if (ctx->index != ctx->ordinal)
+        return WEIR_OK;
     atomic_store(&ctx->peers, 0);
     for (int i = 0; i < weir_core.device_count; i++) {
         atomic_fetch_and(&weir_core.contexts[i].peers, ~(1ull << ctx->ordinal));

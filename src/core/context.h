@@ -1,5 +1,5 @@
-/* Devices as programs see them: engines, default stream, sticky error, limits. One context a
- * device.
+/* Contexts: default stream, sticky error, limits, on the engines of a device. Each device has a
+ * primary one, which the runtime uses; programs of the driver API may create more.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_CONTEXT_H
 #define WEIR_CORE_CONTEXT_H
@@ -43,7 +43,8 @@ enum weir_implicit_sync {
 
 struct weir_context {
     /* immutable after init */
-    int ordinal;
+    int ordinal; /* of the device */
+    int index;   /* place in weir_core.contexts; a primary context's is its device's */
     const struct weir_profile *profile;
     int sm_count;
     size_t memory_bytes;
@@ -51,7 +52,8 @@ struct weir_context {
     /* made at the first use, under the core's lock; released by active, acquired by anyone */
     struct weir_device *engines;
     struct weir_stream *legacy;
-    _Atomic bool active;
+    _Atomic uint32_t active; /* WEIR_ACTIVE* */
+    uint64_t id;             /* unique while the process lives (cuCtxGetId) */
 
     _Atomic int error;           /* sticky: enum weir_err, 0 while good */
     _Atomic uint64_t gave_up_ns; /* when weir_wait_drain last ran out of time */
@@ -62,7 +64,8 @@ struct weir_context {
     _Atomic size_t limits[WEIR_LIMIT_COUNT];
     _Atomic uint64_t
         peers; /* bit per device that this one may access (cudaDeviceEnablePeerAccess) */
-    _Atomic uint64_t epoch;    /* of cudaDeviceReset */
+    _Atomic uint64_t epoch;    /* of resets and lives */
+    bool in_use;               /* created and not yet wholly destroyed; under the core's lock */
     _Atomic size_t staging[2]; /* pageable sources captured and not yet copied: small, large */
     _Atomic size_t heap_used;  /* bytes of device-side malloc */
     struct weir_printf_buffer printf;
@@ -78,11 +81,37 @@ struct weir_context {
     _Atomic uint64_t host_funcs, records, waits;
 };
 
-/* The context of a device, engines running. Errors: INVALID_DEVICE, the context's sticky error,
- * MEMORY_ALLOCATION, OPERATING_SYSTEM. Thread: any. */
+#define WEIR_ACTIVE         1u /* engines run, there is a default stream */
+#define WEIR_ACTIVE_RUNTIME 2u /* and the runtime has used it: it stays */
+
+/* The primary context of a device, engines running. Errors: INVALID_DEVICE, the context's sticky
+ * error, MEMORY_ALLOCATION, OPERATING_SYSTEM. Thread: any. */
 enum weir_err weir_context_get(int device, struct weir_context **out) WEIR_MUST_CHECK;
-/* The calling thread's current one. */
+/* The calling thread's current one. Errors: CONTEXT_IS_DESTROYED, those above. */
 enum weir_err weir_context_current(struct weir_context **out) WEIR_MUST_CHECK;
+
+/* A context of its own on a device (cuCtxCreate): other default stream, streams, modules, limits
+ * and allocations, same engines and memory. Errors: those of weir_context_get; MEMORY_ALLOCATION:
+ * too many. Thread: any. */
+enum weir_err weir_context_create(int device, uint32_t flags,
+                                  struct weir_context **out) WEIR_MUST_CHECK;
+/* Waits for its work, then destroys all that is in it. Handles of it are refused from then on, its
+ * place is used again late. Errors: INVALID_VALUE (primary), CONTEXT_IS_DESTROYED. */
+enum weir_err weir_context_destroy(struct weir_context *ctx) WEIR_MUST_CHECK;
+/* The context behind a handle, or NULL: any bit pattern may be passed. Live ones only, and primary
+ * ones. */
+struct weir_context *weir_context_check(const void *handle);
+
+/* The `owner` of its program's allocations: NULL for a primary context. */
+static inline void *weir_context_owner(struct weir_context *ctx)
+{
+    return ctx->index == ctx->ordinal ? NULL : ctx;
+}
+/* Of memory that a program has allocated itself, not modules or kernels (weir_mem_info.owner). */
+bool weir_context_is_owner(const void *owner);
+
+/* Waits for every context of the device, as freeing memory does. Errors: the sticky error. */
+enum weir_err weir_context_wait_device(int device) WEIR_MUST_CHECK;
 
 void weir_context_default_limits(struct weir_context *ctx);
 
@@ -90,7 +119,7 @@ void weir_context_default_limits(struct weir_context *ctx);
  * DEVICES_UNAVAILABLE (oracle multi_sticky). The first error stays. */
 void weir_context_fail(struct weir_context *ctx, enum weir_err err);
 
-/* cudaDeviceReset: waits for the device, destroys its streams, events, memory and modules. */
+/* cudaDeviceReset: waits for the context, destroys its streams, events, memory and modules. */
 enum weir_err weir_context_reset(struct weir_context *ctx) WEIR_MUST_CHECK;
 
 /* An attribute of the device, computed ones included; false for a number that is no attribute. */

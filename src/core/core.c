@@ -44,11 +44,13 @@ static size_t default_memory(void)
     return WEIR_MAX(half & ~(((size_t)1 << 20) - 1), (size_t)1 << 30);
 }
 
-static void init_context(struct weir_context *ctx, int ordinal)
+void weir_context_init(struct weir_context *ctx, int index, int ordinal)
 {
     const struct weir_profile *p = weir_core.config.profile;
 
+    ctx->index = index;
     ctx->ordinal = ordinal;
+    ctx->id = atomic_fetch_add(&weir_core.next_context_id, 1) + 1;
     ctx->profile = p;
     ctx->sm_count = p->sm_count ? p->sm_count : weir_cpu_count();
     ctx->memory_bytes = weir_core.config.memory_bytes ? weir_core.config.memory_bytes
@@ -82,7 +84,8 @@ static enum weir_err start_locked(void)
         return WEIR_FAIL(WEIR_ERR_NO_DEVICE, "WEIR_DEVICES or CUDA_VISIBLE_DEVICES leave none");
     c->device_count = c->config.devices;
     for (int i = 0; i < c->device_count; i++)
-        init_context(&c->contexts[i], i);
+        weir_context_init(&c->contexts[i], i, i);
+    atomic_store(&c->context_count, c->device_count);
     mem = (struct weir_mem_config){.device_count = c->device_count,
                                    .device_bytes = c->contexts[0].memory_bytes};
     err = weir_mem_init(&mem);
@@ -93,7 +96,7 @@ static enum weir_err start_locked(void)
         err = weir_slots_init(&c->events, EVENT_SLOT, EVENT_MAX);
     if (err != WEIR_OK)
         return err;
-    weir_model_init(&c->model, c->device_count, &memory);
+    weir_model_init(&c->model, WEIR_MAX_CONTEXTS, &memory);
     atomic_store(&c->next_stream_id, FIRST_STREAM);
     atomic_store(&c->next_grid_id, 1);
     c->start_ns = weir_clock_ns();
@@ -142,7 +145,7 @@ WEIR_DESTRUCTOR static void core_end(void)
 
     if (atomic_load_explicit(&c->state, memory_order_acquire) != WEIR_CORE_READY)
         return;
-    for (int i = 0; i < c->device_count; i++) {
+    for (int i = 0; i < atomic_load(&c->context_count); i++) {
         if (atomic_load(&c->contexts[i].active))
             drained = weir_wait_drain(&c->contexts[i]) && drained;
         weir_printf_flush(&c->contexts[i]);

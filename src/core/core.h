@@ -9,7 +9,8 @@
 #include "core/thread.h"
 #include "model/model.h"
 
-#define WEIR_MAX_DEVICES WEIR_MODEL_MAX_DEVICES
+#define WEIR_MAX_DEVICES  64
+#define WEIR_MAX_CONTEXTS WEIR_MODEL_MAX_DEVICES
 
 /* From the environment, which `weir run` sets from its options. */
 struct weir_config {
@@ -39,13 +40,20 @@ struct weir_core {
     struct weir_lock lock; /* rank RUNTIME: start and end, making contexts */
     struct weir_config config;
     int device_count;
-    struct weir_context contexts[WEIR_MAX_DEVICES];
+    /* The devices' primary contexts, then those that programs created (cuCtxCreate); a context's
+     * place is its number in the model. */
+    struct weir_context contexts[WEIR_MAX_CONTEXTS];
+    _Atomic int context_count; /* places ever used */
+    _Atomic uint64_t next_context_id;
     struct weir_model model;
     struct weir_slots streams, events;
     _Atomic uint64_t next_stream_id, next_grid_id;
     uint64_t start_ns;
     _Atomic(struct op_chunk *) op_chunks; /* submit.c: memory of operations, never freed */
 };
+
+/* Fills a context in its beginning; not yet active. */
+void weir_context_init(struct weir_context *ctx, int index, int ordinal);
 
 /* The one instance: everything else hangs below it. */
 extern struct weir_core weir_core;

@@ -39,7 +39,8 @@ enum weir_err weir_event_get(void *handle, struct weir_event **out)
                          handle);
     if (WEIR_UNLIKELY((*out)->epoch !=
                       atomic_load_explicit(&(*out)->ctx->epoch, memory_order_relaxed)))
-        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "event of before cudaDeviceReset");
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED,
+                         "event of a context that was reset or destroyed");
     return WEIR_OK;
 }
 
@@ -62,8 +63,8 @@ enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s)
      * multi_event). */
     if (e->ctx != s->ctx)
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE,
-                         "event of device %d recorded in a stream of device %d", e->ctx->ordinal,
-                         s->ctx->ordinal);
+                         "event of context %d recorded in a stream of context %d", e->ctx->index,
+                         s->ctx->index);
     atomic_fetch_add_explicit(&s->ctx->records, 1, memory_order_relaxed);
     if (e->flags & WEIR_EVENT_DISABLE_TIMING) {
         weir_submit_lock(s);

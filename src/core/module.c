@@ -201,14 +201,14 @@ static enum weir_err load_image(struct weir_module *m, struct weir_context *ctx,
 static enum weir_err image_locked(struct weir_module *m, struct weir_context *ctx,
                                   struct weir_module_image **out)
 {
-    struct weir_module_image *image = m->images[ctx->ordinal];
+    struct weir_module_image *image = m->images[ctx->index];
 
     if (!image) {
         image = weir_calloc(1, sizeof *image);
         if (!image)
             return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a module");
         image->error = load_image(m, ctx, image);
-        m->images[ctx->ordinal] = image;
+        m->images[ctx->index] = image;
         if (image->error != WEIR_OK)
             return image->error;
     }
@@ -257,19 +257,19 @@ static enum weir_err load_function(struct weir_function *f, struct weir_context 
     lock_registry();
     images = atomic_load_explicit(&f->images, memory_order_relaxed);
     if (!images) {
-        images = weir_calloc((size_t)weir_core.device_count, sizeof *images);
+        images = weir_calloc(WEIR_MAX_CONTEXTS, sizeof *images);
         if (!images)
             err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "kernel %s", f->name);
         else
             atomic_store_explicit(&f->images, images, memory_order_release);
     }
-    *out = images ? atomic_load_explicit(&images[ctx->ordinal], memory_order_relaxed) : NULL;
+    *out = images ? atomic_load_explicit(&images[ctx->index], memory_order_relaxed) : NULL;
     if (err == WEIR_OK && !*out) {
         err = image_locked(f->module, ctx, &mi);
         if (err == WEIR_OK)
             err = make_function_image(f, mi, out);
         if (err == WEIR_OK)
-            atomic_store_explicit(&images[ctx->ordinal], *out, memory_order_release);
+            atomic_store_explicit(&images[ctx->index], *out, memory_order_release);
     }
     unlock_registry();
     return err;
@@ -282,7 +282,7 @@ enum weir_err weir_function_image(struct weir_function *f, struct weir_context *
         atomic_load_explicit(&f->images, memory_order_acquire);
 
     if (WEIR_LIKELY(images)) {
-        *out = atomic_load_explicit(&images[ctx->ordinal], memory_order_acquire);
+        *out = atomic_load_explicit(&images[ctx->index], memory_order_acquire);
         if (WEIR_LIKELY(*out))
             return WEIR_OK;
     }
@@ -397,15 +397,15 @@ enum weir_err weir_module_init_managed(struct weir_module *m, int device)
 
 /* ---- unloading ---- */
 
-static void drop_image_locked(struct weir_module *m, int device)
+static void drop_image_locked(struct weir_module *m, int context)
 {
-    struct weir_module_image *image = m->images[device];
+    struct weir_module_image *image = m->images[context];
 
     WEIR_LIST_FOR_EACH(node, &m->functions)
     {
         struct weir_function *f = WEIR_LIST_ENTRY(node, struct weir_function, link);
         _Atomic(struct weir_function_image *) *images = atomic_load(&f->images);
-        struct weir_function_image *fi = images ? atomic_exchange(&images[device], NULL) : NULL;
+        struct weir_function_image *fi = images ? atomic_exchange(&images[context], NULL) : NULL;
 
         if (fi)
             weir_free(fi->param_offsets);
@@ -419,7 +419,7 @@ static void drop_image_locked(struct weir_module *m, int device)
     weir_vec_finish(&image->allocations);
     weir_cg_module_destroy(image->cg);
     weir_free(image);
-    m->images[device] = NULL;
+    m->images[context] = NULL;
 }
 
 static void drop_module_locked(struct weir_module *m)
@@ -429,8 +429,8 @@ static void drop_module_locked(struct weir_module *m)
     void *address;
 
     atomic_fetch_add(&registry.epoch, 1);
-    for (int d = 0; d < weir_core.device_count; d++)
-        drop_image_locked(m, d);
+    for (int i = 0; i < atomic_load(&weir_core.context_count); i++)
+        drop_image_locked(m, i);
     WEIR_LIST_FOR_EACH_SAFE(node, next, &m->functions)
     {
         struct weir_function *f = WEIR_LIST_ENTRY(node, struct weir_function, link);
@@ -468,10 +468,10 @@ static bool wait_for_users(struct weir_module *m, bool drain)
 {
     bool ended = true;
 
-    for (int d = 0; d < weir_core.device_count; d++) {
-        struct weir_context *ctx = &weir_core.contexts[d];
+    for (int i = 0; i < atomic_load(&weir_core.context_count); i++) {
+        struct weir_context *ctx = &weir_core.contexts[i];
 
-        if (!m->images[d] || weir_context_error(ctx) != WEIR_OK)
+        if (!m->images[i] || weir_context_error(ctx) != WEIR_OK)
             continue;
         if (drain)
             ended = weir_wait_drain(ctx) && ended;
@@ -495,12 +495,21 @@ void weir_module_unregister(struct weir_module *m)
     unlock_registry();
 }
 
-void weir_module_unload_device(struct weir_context *ctx)
+void weir_module_unload_context(struct weir_context *ctx)
 {
     lock_registry();
     atomic_fetch_add(&registry.epoch, 1);
-    WEIR_LIST_FOR_EACH(node, &registry.modules)
-    drop_image_locked(WEIR_LIST_ENTRY(node, struct weir_module, link), ctx->ordinal);
+    WEIR_LIST_FOR_EACH_SAFE(node, next, &registry.modules)
+    {
+        struct weir_module *m = WEIR_LIST_ENTRY(node, struct weir_module, link);
+
+        if (m->home == ctx) {
+            weir_map_remove(&registry.libraries, (uintptr_t)m);
+            drop_module_locked(m);
+        } else {
+            drop_image_locked(m, ctx->index);
+        }
+    }
     unlock_registry();
 }
 
@@ -534,21 +543,19 @@ static enum weir_err open_code(struct weir_module *m, const void *code, size_t m
     return WEIR_OK;
 }
 
-enum weir_err weir_library_load(const void *code, size_t max_bytes, int device,
-                                struct weir_module **out)
+enum weir_err weir_library_load(const void *code, size_t max_bytes, struct weir_context *ctx,
+                                bool home, struct weir_module **out)
 {
     struct weir_module *m = module_new(code);
     struct weir_module_image *image;
-    struct weir_context *ctx;
     enum weir_err err;
 
     if (!m)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a library");
     m->library = true;
+    m->home = home ? ctx : NULL;
     weir_list_init(&m->link);
-    err = weir_context_get(device, &ctx);
-    if (err == WEIR_OK)
-        err = open_code(m, code, max_bytes);
+    err = open_code(m, code, max_bytes);
     lock_registry();
     if (err == WEIR_OK)
         err = image_locked(m, ctx, &image);

@@ -17,7 +17,7 @@
 
 struct weir_module;
 
-/* A kernel on one device. */
+/* A kernel in one context. */
 struct weir_function_image {
     struct weir_cg_kernel *kernel;
     struct weir_cg_kernel_info info;
@@ -33,7 +33,7 @@ struct weir_function {
     struct weir_module *module;
     const void *stub; /* host address that stands for it, or NULL (library kernels) */
     char *name;       /* mangled */
-    /* by device; the array is made at the first use. Released when complete. */
+    /* by context; the array is made at the first use. Released when complete. */
     _Atomic(_Atomic(struct weir_function_image *) *) images;
 };
 
@@ -47,7 +47,7 @@ struct weir_variable {
     bool constant;
 };
 
-/* A module on one device. */
+/* A module in one context. */
 struct weir_module_image {
     enum weir_err error; /* of loading; then cg is NULL */
     struct weir_cg_module *cg;
@@ -64,7 +64,8 @@ struct weir_module {
     enum weir_err open_error;
     struct weir_list functions, variables;
     struct weir_module_image
-        *images[WEIR_MAX_DEVICES]; /* guarded by the registry's lock (MODULES) */
+        *images[WEIR_MAX_CONTEXTS]; /* by context; guarded by the registry's lock (MODULES) */
+    struct weir_context *home;      /* of a driver module: it goes with this context; else NULL */
     bool library, complete; /* complete: all kernels of the image are in `functions` (libraries) */
     struct weir_map
         managed; /* address of each managed variable by name's hash: one for all devices */
@@ -84,9 +85,10 @@ enum weir_err weir_module_init_managed(struct weir_module *m, int device) WEIR_M
 /* --- libraries (cudaLibrary*)
  * -------------------------------------------------------------------------------------- */
 
-/* PTX text (zero-terminated), a fat binary, or an ELF image (refused). Parsed now, on `device`. */
-enum weir_err weir_library_load(const void *code, size_t max_bytes, int device,
-                                struct weir_module **out) WEIR_MUST_CHECK;
+/* home: the module is of `ctx` alone and ends with it (cuModuleLoad*). PTX text (zero-terminated),
+ * a fat binary, or an ELF image (refused). Parsed now, for `ctx`. */
+enum weir_err weir_library_load(const void *code, size_t max_bytes, struct weir_context *ctx,
+                                bool home, struct weir_module **out) WEIR_MUST_CHECK;
 enum weir_err weir_library_unload(struct weir_module *m) WEIR_MUST_CHECK;
 /* NULL when m is no live library. */
 struct weir_module *weir_library_check(const void *handle);
@@ -113,7 +115,7 @@ enum weir_err weir_symbol_address(const void *host, struct weir_context *ctx, vo
 enum weir_err weir_library_symbol(struct weir_module *m, const char *name, struct weir_context *ctx,
                                   void **address, size_t *bytes) WEIR_MUST_CHECK;
 
-/* cudaDeviceReset. */
-void weir_module_unload_device(struct weir_context *ctx);
+/* cudaDeviceReset, cuCtxDestroy. */
+void weir_module_unload_context(struct weir_context *ctx);
 
 #endif

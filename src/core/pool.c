@@ -61,7 +61,8 @@ enum weir_err weir_pool_free(struct weir_stream *s, void *ptr)
     struct weir_mem_info info;
     bool full;
 
-    if (!weir_mem_find(ptr, &info) || info.base != (uintptr_t)ptr || info.owner)
+    if (!weir_mem_find(ptr, &info) || info.base != (uintptr_t)ptr ||
+        !weir_context_is_owner(info.owner))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of an allocation", ptr);
     if (info.kind == WEIR_MEM_KIND_MANAGED)
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,

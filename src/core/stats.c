@@ -136,7 +136,7 @@ void weir_stats_print(void)
     fprintf(f, "weir: statistics of process %d, %.3f ms since the first CUDA call\n", (int)getpid(),
             ms(weir_clock_ns() - weir_core.start_ns));
     for (int i = 0; i < weir_core.device_count; i++) {
-        if (atomic_load(&weir_core.contexts[i].active))
+        if (weir_core.contexts[i].engines)
             print_device(f, &weir_core.contexts[i]);
     }
     fclose(f);

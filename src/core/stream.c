@@ -77,7 +77,7 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
         weir_lock_init(&s->lock, WEIR_RANK_STREAM);
     weir_lock_acquire(&s->lock);
     s->ctx = ctx;
-    s->id = cls == WEIR_STREAM_LEGACY ? ID_LEGACY(ctx->ordinal)
+    s->id = cls == WEIR_STREAM_LEGACY ? ID_LEGACY(ctx->index)
                                       : atomic_fetch_add(&weir_core.next_stream_id, 1);
     s->epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
     s->flags = flags;
@@ -85,7 +85,7 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->wait_seq = UINT64_MAX;
     s->retired_next = NULL;
     atomic_store_explicit(&s->sync_policy, -1, memory_order_relaxed); /* as measured */
-    weir_model_stream_init(&weir_core.model, &s->m, ctx->ordinal, cls, priority);
+    weir_model_stream_init(&weir_core.model, &s->m, ctx->index, cls, priority);
     if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
     weir_lock_release(&s->lock);
@@ -117,7 +117,7 @@ void weir_stream_retire(struct weir_stream *s)
 
 void weir_stream_retire_all(struct weir_context *ctx)
 {
-    struct weir_model_device *d = &weir_core.model.devices[ctx->ordinal];
+    struct weir_model_device *d = &weir_core.model.devices[ctx->index];
 
     weir_lock_acquire(&ctx->streams_lock);
     while (d->streams) {
@@ -141,7 +141,7 @@ static enum weir_err get_special(uintptr_t handle, struct weir_stream **out)
         *out = ctx->legacy;
         return WEIR_OK;
     }
-    return weir_thread_default_stream(ctx->ordinal, out);
+    return weir_thread_default_stream(ctx->index, out);
 }
 
 enum weir_err weir_stream_get(void *handle, struct weir_stream **out)
@@ -155,7 +155,8 @@ enum weir_err weir_stream_get(void *handle, struct weir_stream **out)
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no stream, or a destroyed one",
                          handle);
     if (WEIR_UNLIKELY(s->epoch != atomic_load_explicit(&s->ctx->epoch, memory_order_relaxed)))
-        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "stream of before cudaDeviceReset");
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED,
+                         "stream of a context that was reset or destroyed");
     *out = s;
     return WEIR_OK;
 }

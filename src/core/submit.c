@@ -89,7 +89,7 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
 
 static struct weir_model_stream *first_stream(const struct weir_context *ctx)
 {
-    return weir_core.model.devices[ctx->ordinal].streams;
+    return weir_core.model.devices[ctx->index].streams;
 }
 
 /* All streams of the device, the legacy one last; the caller holds the list's lock. */
@@ -127,10 +127,10 @@ void weir_submit_unlock(struct weir_stream *s)
     weir_lock_release(&s->ctx->streams_lock);
 }
 
-/* Both devices, the lower one first. */
+/* Both contexts, the lower one first. */
 static void lock_pair(struct weir_context *a, struct weir_context *b)
 {
-    struct weir_context *low = a->ordinal < b->ordinal ? a : b, *high = low == a ? b : a;
+    struct weir_context *low = a->index < b->index ? a : b, *high = low == a ? b : a;
 
     weir_lock_acquire(&low->streams_lock);
     weir_lock_acquire(&high->streams_lock);

@@ -18,9 +18,12 @@ static void thread_exit(void *arg)
     struct weir_thread_more *more = arg;
 
     weir_thread.more = NULL;
-    for (int i = 0; more->default_streams && i < weir_core.device_count; i++) {
-        if (more->default_streams[i])
-            weir_stream_retire(more->default_streams[i]);
+    for (int i = 0; more->default_streams && i < WEIR_MAX_CONTEXTS; i++) {
+        const struct weir_default_stream *d = &more->default_streams[i];
+
+        /* One of before a reset was retired by it. */
+        if (d->stream && d->epoch == atomic_load(&weir_core.contexts[i].epoch))
+            weir_stream_retire(d->stream);
     }
     weir_free(more->default_streams);
     weir_free(more);
@@ -46,25 +49,58 @@ struct weir_thread_more *weir_thread_make_more(void)
     return more;
 }
 
-enum weir_err weir_thread_default_stream(int device, struct weir_stream **out)
+/* ---- current context ---- */
+
+void weir_thread_set_context(int context)
+{
+    weir_thread.context = (int16_t)context;
+    weir_thread.bound = true;
+}
+
+enum weir_err weir_thread_push_context(int context)
 {
     struct weir_thread_more *more = weir_thread_get_more();
-    struct weir_context *ctx = &weir_core.contexts[device];
-    struct weir_stream *s = more && more->default_streams ? more->default_streams[device] : NULL;
 
-    if (WEIR_LIKELY(s && s->epoch == atomic_load_explicit(&ctx->epoch, memory_order_relaxed))) {
-        *out = s;
-        return WEIR_OK;
+    if (!more || more->stack_count == WEIR_CONTEXT_STACK)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "contexts pushed %d deep", WEIR_CONTEXT_STACK);
+    if (weir_thread.bound)
+        more->stack[more->stack_count++] = weir_thread.context;
+    weir_thread_set_context(context);
+    return WEIR_OK;
+}
+
+void weir_thread_pop_context(void)
+{
+    struct weir_thread_more *more = weir_thread.more;
+
+    if (more && more->stack_count) {
+        weir_thread.context = more->stack[--more->stack_count];
+        return;
     }
+    weir_thread.bound = false;
+    weir_thread.context = weir_thread.device;
+}
+
+/* ---- default streams ---- */
+
+enum weir_err weir_thread_default_stream(int context, struct weir_stream **out)
+{
+    struct weir_thread_more *more = weir_thread_get_more();
+    struct weir_context *ctx = &weir_core.contexts[context];
+    uint64_t epoch = atomic_load_explicit(&ctx->epoch, memory_order_relaxed);
+    struct weir_default_stream *d;
+
     if (more && !more->default_streams)
-        more->default_streams =
-            weir_calloc((size_t)weir_core.device_count, sizeof *more->default_streams);
+        more->default_streams = weir_calloc(WEIR_MAX_CONTEXTS, sizeof *more->default_streams);
     if (!more || !more->default_streams)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a thread's default streams");
-    more->default_streams[device] = NULL; /* one of before cudaDeviceReset was retired by it */
-    if (weir_stream_create(ctx, WEIR_STREAM_PER_THREAD, 0, 0, &more->default_streams[device]) !=
-        WEIR_OK)
-        return WEIR_ERR_MEMORY_ALLOCATION;
-    *out = more->default_streams[device];
+    d = &more->default_streams[context];
+    if (WEIR_UNLIKELY(!d->stream || d->epoch != epoch)) {
+        d->stream = NULL; /* one of before a reset was retired by it */
+        if (weir_stream_create(ctx, WEIR_STREAM_PER_THREAD, 0, 0, &d->stream) != WEIR_OK)
+            return WEIR_ERR_MEMORY_ALLOCATION;
+        d->epoch = epoch;
+    }
+    *out = d->stream;
     return WEIR_OK;
 }

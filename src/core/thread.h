@@ -22,6 +22,7 @@ struct weir_call_config {
 
 #define WEIR_CALL_CONFIG_MAX                                                                       \
     16 /* nesting: a kernel argument's expression may launch kernels itself */
+#define WEIR_CONTEXT_STACK  64
 #define WEIR_FUNCTION_CACHE 64 /* entries, direct mapped by the stub's address */
 
 struct weir_function_cache_entry {
@@ -31,9 +32,14 @@ struct weir_function_cache_entry {
 
 /* What needs room: made at the first use, freed when the thread ends. Owner thread only. */
 struct weir_thread_more {
-    struct weir_stream **default_streams; /* by device, or NULL before the first use */
+    struct weir_default_stream {
+        struct weir_stream *stream;
+        uint64_t epoch;  /* of the context when it was made */
+    } * default_streams; /* by context, or NULL before the first use */
     uint64_t function_cache_epoch;
     int config_count;
+    int stack_count; /* contexts below the current one (cuCtxPushCurrent) */
+    int16_t stack[WEIR_CONTEXT_STACK];
     struct weir_call_config configs[WEIR_CALL_CONFIG_MAX];
     struct weir_function_cache_entry function_cache[WEIR_FUNCTION_CACHE];
 };
@@ -41,9 +47,12 @@ struct weir_thread_more {
 /* Small, because a library that the loader brings in late gets little of the static thread-local
  * memory that the quick access needs. Owner thread only. */
 struct weir_thread {
-    bool ptds;      /* the call in progress came through a _ptsz or _ptds entry */
-    bool host_func; /* runs the program's host functions: calls are refused */
-    int device;
+    bool ptds;       /* the call in progress came through a _ptsz or _ptds entry */
+    bool host_func;  /* runs the program's host functions: calls are refused */
+    bool bound;      /* has a current context as the driver API sees it */
+    int16_t context; /* place of the current context; while none is bound, the one that the runtime
+                        will bind */
+    int16_t device;  /* the runtime's choice (cudaSetDevice) */
     enum weir_err last_error;
     struct weir_thread_more *more; /* weir_thread_get_more */
 };
@@ -59,8 +68,15 @@ static inline struct weir_thread_more *weir_thread_get_more(void)
     return WEIR_LIKELY(weir_thread.more != NULL) ? weir_thread.more : weir_thread_make_more();
 }
 
-/* The calling thread's default stream on `device`, made at the first use. Errors:
+/* Makes a context (by its place) the thread's current one: in place of the current one, or above
+ * it. Push fails when the stack is full (MEMORY_ALLOCATION). */
+void weir_thread_set_context(int context);
+enum weir_err weir_thread_push_context(int context) WEIR_MUST_CHECK;
+/* The one below becomes current; none: the thread is unbound. */
+void weir_thread_pop_context(void);
+
+/* The calling thread's default stream in a context, made at the first use. Errors:
  * MEMORY_ALLOCATION. */
-enum weir_err weir_thread_default_stream(int device, struct weir_stream **out) WEIR_MUST_CHECK;
+enum weir_err weir_thread_default_stream(int context, struct weir_stream **out) WEIR_MUST_CHECK;
 
 #endif

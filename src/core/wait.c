@@ -125,7 +125,7 @@ static enum weir_err collect(struct weir_context *ctx, struct weir_stream *s,
     for (;;) {
         weir_lock_acquire(&ctx->streams_lock);
         *count = s ? weir_model_stream_targets(&s->m, *out, cap)
-                   : weir_model_device_targets(&weir_core.model, ctx->ordinal, *out, cap);
+                   : weir_model_device_targets(&weir_core.model, ctx->index, *out, cap);
         weir_lock_release(&ctx->streams_lock);
         if (*count <= cap)
             return WEIR_OK;

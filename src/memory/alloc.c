@@ -414,16 +414,26 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
     return WEIR_OK;
 }
 
-static void free_if_of(int device, struct mem_record *r)
+/* Which allocations a sweep frees. */
+struct sweep {
+    int device;
+    bool all; /* whoever owns it */
+    const void *owner;
+};
+
+static void free_if_of(const struct sweep *w, struct mem_record *r)
 {
     struct weir_mem_info info;
 
-    if (r && weir_mem_record_read(r, &info) && info.device == device &&
-        (info.kind == WEIR_MEM_KIND_DEVICE || info.kind == WEIR_MEM_KIND_PINNED))
+    if (!r || !weir_mem_record_read(r, &info) || info.device != w->device ||
+        (!w->all && info.owner != w->owner))
+        return;
+    if (info.kind == WEIR_MEM_KIND_DEVICE || info.kind == WEIR_MEM_KIND_PINNED ||
+        (info.kind == WEIR_MEM_KIND_MANAGED && w->owner))
         (void)!weir_mem_free(info.kind, (void *)info.base); /* found just now */
 }
 
-void weir_mem_free_device(int device)
+static void sweep(const struct sweep *w)
 {
     struct mem_state *m = &weir_mem_state;
     size_t bump;
@@ -435,10 +445,20 @@ void weir_mem_free_device(int device)
         uintptr_t entry = atomic_load_explicit(&m->granules[g], memory_order_acquire);
 
         if (!(entry & CHUNK_TAG)) {
-            free_if_of(device, weir_mem_record_at(granule_address(g)));
+            free_if_of(w, weir_mem_record_at(granule_address(g)));
             continue;
         }
         for (uint32_t i = 0; i < ((struct mem_chunk *)(entry & ~CHUNK_TAG))->slot_count; i++)
-            free_if_of(device, &((struct mem_chunk *)(entry & ~CHUNK_TAG))->slots[i]);
+            free_if_of(w, &((struct mem_chunk *)(entry & ~CHUNK_TAG))->slots[i]);
     }
+}
+
+void weir_mem_free_device(int device)
+{
+    sweep(&(struct sweep){.device = device, .all = true});
+}
+
+void weir_mem_free_owned(int device, const void *owner)
+{
+    sweep(&(struct sweep){.device = device, .owner = owner});
 }

@@ -63,6 +63,10 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr) WEIR_MUST_CHECK;
  * device is idle and the program makes no other memory calls. */
 void weir_mem_free_device(int device);
 
+/* The same for what was allocated with this `owner`, managed memory included unless it is NULL
+ * (cuCtxDestroy, cudaDeviceReset). */
+void weir_mem_free_owned(int device, const void *owner);
+
 /* Registers the program's own range. Errors: HOST_MEMORY_ALREADY_REGISTERED when it overlaps a
  * registered range, INVALID_VALUE for null, zero, or ranges that are not mapped. */
 enum weir_err weir_mem_register(void *ptr, size_t bytes, int device,

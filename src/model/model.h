@@ -143,7 +143,7 @@ struct weir_model_memory {
     void *ctx;
 };
 
-#define WEIR_MODEL_MAX_DEVICES 64
+#define WEIR_MODEL_MAX_DEVICES 128 /* contexts of the program: several may share a GPU */
 
 struct weir_model_device {
     struct weir_model_stream *legacy; /* set by stream_init of class LEGACY */

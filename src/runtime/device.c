@@ -17,7 +17,7 @@ static enum weir_err check_device(int device)
 
 static struct weir_context *current(void)
 {
-    return &weir_core.contexts[weir_thread.device];
+    return &weir_core.contexts[weir_thread.context];
 }
 
 /* Works in a child after fork, too (oracle lazy_init.child_after_fork_getDeviceCount). */
@@ -38,7 +38,7 @@ enum weir_err weir_rt_GetDeviceCount(int *count)
 enum weir_err weir_rt_GetDevice(int *device)
 {
     RT_REQUIRE(device);
-    *device = weir_thread.device;
+    *device = current()->ordinal;
     return WEIR_OK;
 }
 
@@ -53,7 +53,9 @@ enum weir_err weir_rt_SetDevice(int device)
     err = weir_context_get(device, &ctx);
     if (err != WEIR_OK && weir_context_error(ctx) == WEIR_OK)
         return err;
-    weir_thread.device = device;
+    atomic_fetch_or(&ctx->active, WEIR_ACTIVE_RUNTIME);
+    weir_thread.device = (int16_t)device;
+    weir_thread_set_context(device);
     return WEIR_OK;
 }
 
@@ -340,12 +342,12 @@ enum weir_err weir_rt_DeviceEnablePeerAccess(int peerDevice, unsigned int flags)
     RT_TRY(check_device(peerDevice));
     if (flags)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    if (peerDevice == weir_thread.device)
+    if (peerDevice == current()->ordinal)
         return WEIR_FAIL(WEIR_ERR_PEER_ACCESS_UNSUPPORTED, "device %d with itself", peerDevice);
     bit = 1ull << peerDevice;
     if (atomic_fetch_or(&current()->peers, bit) & bit)
         return WEIR_FAIL(WEIR_ERR_PEER_ACCESS_ALREADY_ENABLED, "device %d", peerDevice);
-    weir_mem_peer_allow(weir_thread.device, peerDevice, true);
+    weir_mem_peer_allow(current()->ordinal, peerDevice, true);
     return WEIR_OK;
 }
 
@@ -357,6 +359,6 @@ enum weir_err weir_rt_DeviceDisablePeerAccess(int peerDevice)
     bit = 1ull << peerDevice;
     if (!(atomic_fetch_and(&current()->peers, ~bit) & bit))
         return WEIR_FAIL(WEIR_ERR_PEER_ACCESS_NOT_ENABLED, "device %d", peerDevice);
-    weir_mem_peer_allow(weir_thread.device, peerDevice, false);
+    weir_mem_peer_allow(current()->ordinal, peerDevice, false);
     return WEIR_OK;
 }

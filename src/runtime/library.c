@@ -23,6 +23,7 @@ enum weir_err weir_rt_LibraryLoadData(cudaLibrary_t *library, const void *code,
                                       enum cudaLibraryOption *libraryOptions,
                                       void **libraryOptionValues, unsigned int numLibraryOptions)
 {
+    struct weir_context *ctx;
     struct weir_module *m;
 
     (void)libraryOptionValues;
@@ -30,7 +31,8 @@ enum weir_err weir_rt_LibraryLoadData(cudaLibrary_t *library, const void *code,
     RT_REQUIRE(code);
     RT_TRY(check_options(numJitOptions, jitOptions, jitOptionsValues, numLibraryOptions,
                          libraryOptions));
-    RT_TRY(weir_library_load(code, SIZE_MAX, weir_thread.device, &m));
+    RT_TRY(weir_context_current(&ctx));
+    RT_TRY(weir_library_load(code, SIZE_MAX, ctx, false, &m));
     *library = (cudaLibrary_t)m;
     return WEIR_OK;
 }
@@ -71,6 +73,7 @@ enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fi
                                           void **libraryOptionValues,
                                           unsigned int numLibraryOptions)
 {
+    struct weir_context *ctx;
     struct weir_module *m;
     enum weir_err err;
     size_t bytes = 0;
@@ -81,8 +84,9 @@ enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fi
     RT_REQUIRE(fileName);
     RT_TRY(check_options(numJitOptions, jitOptions, jitOptionsValues, numLibraryOptions,
                          libraryOptions));
+    RT_TRY(weir_context_current(&ctx));
     RT_TRY(read_file(fileName, &data, &bytes));
-    err = weir_library_load(data, bytes, weir_thread.device, &m);
+    err = weir_library_load(data, bytes, ctx, false, &m);
     if (err != WEIR_OK) {
         weir_free(data);
         return err;

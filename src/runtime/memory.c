@@ -16,16 +16,20 @@
  * weir_model_call_rule). */
 static enum weir_err wait_before(enum weir_host_call call, int device)
 {
-    struct weir_context *ctx = &weir_core.contexts[device];
     uint64_t start;
     enum weir_err err;
 
-    if (!weir_model_call_rule(call).waits_for_device || !atomic_load(&ctx->active))
+    if (!weir_model_call_rule(call).waits_for_device)
         return WEIR_OK;
     start = weir_clock_ns();
-    err = weir_wait_device(ctx);
-    weir_context_count_sync(ctx, WEIR_SYNC_FREE, weir_clock_ns() - start);
+    err = weir_context_wait_device(device);
+    weir_context_count_sync(&weir_core.contexts[device], WEIR_SYNC_FREE, weir_clock_ns() - start);
     return err;
+}
+
+static struct weir_context *current(void)
+{
+    return &weir_core.contexts[weir_thread.context];
 }
 
 static enum weir_err alloc(enum weir_mem_kind kind, void **out, size_t bytes, uint32_t flags)
@@ -33,7 +37,8 @@ static enum weir_err alloc(enum weir_mem_kind kind, void **out, size_t bytes, ui
     *out = NULL;
     if (bytes == 0)
         return WEIR_OK;
-    return weir_mem_alloc(kind, weir_thread.device, bytes, flags, NULL, out);
+    return weir_mem_alloc(kind, current()->ordinal, bytes, flags, weir_context_owner(current()),
+                          out);
 }
 
 /* ---- device memory ---- */
@@ -50,7 +55,8 @@ enum weir_err weir_rt_Free(void *devPtr)
 
     if (!devPtr)
         return WEIR_OK;
-    if (!weir_mem_find(devPtr, &info) || info.base != (uintptr_t)devPtr || info.owner ||
+    if (!weir_mem_find(devPtr, &info) || info.base != (uintptr_t)devPtr ||
+        !weir_context_is_owner(info.owner) ||
         (info.kind != WEIR_MEM_KIND_DEVICE && info.kind != WEIR_MEM_KIND_MANAGED) ||
         weir_pool_is_freed(info.base))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of device memory",
@@ -96,7 +102,7 @@ enum weir_err weir_rt_MemGetInfo(size_t *free, size_t *total)
 {
     struct weir_mem_stats stats;
 
-    weir_mem_stats(weir_thread.device, &stats);
+    weir_mem_stats(current()->ordinal, &stats);
     if (free)
         *free = stats.device_capacity - WEIR_MIN(stats.device_used, stats.device_capacity);
     if (total)
@@ -147,7 +153,7 @@ enum weir_err weir_rt_HostRegister(void *ptr, size_t size, unsigned int flags)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
     if (weir_mem_find(ptr, &info) && info.kind != WEIR_MEM_KIND_REGISTERED)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is memory that CUDA allocated", ptr);
-    return weir_mem_register(ptr, size, weir_thread.device, flags | cudaHostRegisterMapped);
+    return weir_mem_register(ptr, size, current()->ordinal, flags | cudaHostRegisterMapped);
 }
 
 enum weir_err weir_rt_HostUnregister(void *ptr)
@@ -283,7 +289,8 @@ enum weir_err weir_rt_MallocAsync(void **devPtr, size_t size, cudaStream_t hStre
     *devPtr = NULL;
     if (size == 0)
         return WEIR_OK;
-    return weir_mem_alloc(WEIR_MEM_KIND_DEVICE, s->ctx->ordinal, size, 0, NULL, devPtr);
+    return weir_mem_alloc(WEIR_MEM_KIND_DEVICE, s->ctx->ordinal, size, 0,
+                          weir_context_owner(s->ctx), devPtr);
 }
 
 enum weir_err weir_rt_FreeAsync(void *devPtr, cudaStream_t hStream)
@@ -316,8 +323,8 @@ enum weir_err weir_rt_PointerGetAttributes(struct cudaPointerAttributes *attribu
     switch (info.kind) {
     case WEIR_MEM_KIND_DEVICE:
         /* Another device's memory has an address here only with peer access. */
-        if (info.device != weir_thread.device &&
-            !(atomic_load(&weir_core.contexts[weir_thread.device].peers) >> info.device & 1))
+        if (info.device != current()->ordinal &&
+            !(atomic_load(&current()->peers) >> info.device & 1))
             attributes->devicePointer = NULL;
         attributes->type = cudaMemoryTypeDevice;
         attributes->hostPointer = NULL;

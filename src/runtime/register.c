@@ -67,7 +67,8 @@ char weir_rt_internal_InitModule(void **fatCubinHandle)
         return 0;
     err = weir_core_enter();
     if (err == WEIR_OK)
-        err = weir_module_init_managed((struct weir_module *)fatCubinHandle, weir_thread.device);
+        err = weir_module_init_managed((struct weir_module *)fatCubinHandle,
+                                       weir_core.contexts[weir_thread.context].ordinal);
     if (err != WEIR_OK) {
         weir_log(WEIR_LOG_ERROR, "managed variables: %s: %s", weir_err_name(err),
                  weir_err_message());

@@ -36,11 +36,16 @@ static inline enum weir_err guard_call(void)
 
     if (WEIR_UNLIKELY(err != WEIR_OK))
         return err;
-    ctx = &weir_core.contexts[weir_thread.device];
-    if (WEIR_LIKELY(atomic_load_explicit(&ctx->active, memory_order_acquire) &&
-                    weir_context_error(ctx) == WEIR_OK))
+    ctx = &weir_core.contexts[weir_thread.context];
+    weir_thread.bound = true; /* what the runtime uses is current for the driver API, too */
+    if (WEIR_LIKELY(
+            (atomic_load_explicit(&ctx->active, memory_order_acquire) & WEIR_ACTIVE_RUNTIME) &&
+            weir_context_error(ctx) == WEIR_OK))
         return WEIR_OK;
-    return weir_context_current(&ctx);
+    err = weir_context_current(&ctx);
+    if (err == WEIR_OK)
+        atomic_fetch_or(&ctx->active, WEIR_ACTIVE_RUNTIME);
+    return err;
 }
 
 #define GUARD_FREE  guard_free
