@@ -30,6 +30,16 @@ struct weir_cg_variable {
  * UNSUPPORTED_PTX_VERSION, MEMORY_ALLOCATION. Thread: any, modules load in parallel. */
 enum weir_err weir_cg_module_create(const char *ptx, size_t bytes,
                                     struct weir_cg_module **out) WEIR_MUST_CHECK;
+/* The same of separately compiled units, linked by symbol (ptx/link.h). A kernel that reaches a
+ * symbol which no unit defines is refused when it is launched; `unresolved` of its info has the
+ * name. Errors: also INVALID_PTX when the units contradict each other. */
+struct weir_cg_unit {
+    const char *ptx;
+    size_t bytes;
+    const char *name; /* for messages */
+};
+enum weir_err weir_cg_module_link(const struct weir_cg_unit *units, size_t count,
+                                  struct weir_cg_module **out) WEIR_MUST_CHECK;
 void weir_cg_module_destroy(struct weir_cg_module *m); /* no kernel of it may be running */
 
 /* Places the module's variables: `place` is called per variable and returns its device address;
@@ -55,6 +65,7 @@ struct weir_cg_kernel_info {
     int registers; /* estimate shown by cudaFuncGetAttributes: widest live 32-bit registers, at most
                       255 */
     int ptx_version, sm;     /* e.g. 80, 75 */
+    const char *unresolved;  /* NULL, or the symbol that it reaches and that nothing defines */
     const char *unsupported; /* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with
                                 this text */
 };

@@ -56,8 +56,8 @@ struct weir_cg_kernel {
     /* immutable */
     struct weir_cg_module *module;
     const struct weir_ptx_function *function;
-    size_t inst_count;                      /* with all functions that it may call */
-    const struct weir_ptx_var *unresolved;  /* an extern variable that it names, or NULL */
+    size_t inst_count;      /* with all functions that it may call */
+    const char *unresolved; /* a symbol that it reaches and that nothing defines, or NULL */
     struct weir_cg_variant *_Atomic recent; /* launched last: found without the lock */
     _Atomic bool reported;                  /* by weir_cg_fidelity_report */
     struct weir_lock lock;                  /* COMPILE */

@@ -55,6 +55,11 @@ struct weir_cg_settings *weir_cg_settings(void)
 
 /* ---- what is known of a kernel ---- */
 
+static bool is_undefined(const struct weir_ptx_function *f)
+{
+    return f && f->is_extern && !weir_ptx_is_builtin(f);
+}
+
 static void find_unresolved(void *ctx, const struct weir_ptx_operand *o, bool is_dest)
 {
     struct weir_cg_kernel *k = ctx;
@@ -63,7 +68,9 @@ static void find_unresolved(void *ctx, const struct weir_ptx_operand *o, bool is
     if ((o->kind == WEIR_PTX_OPERAND_VAR || o->kind == WEIR_PTX_OPERAND_ADDRESS) && o->var &&
         !o->var->function && o->var->is_extern &&
         (o->var->space == WEIR_PTX_GLOBAL || o->var->space == WEIR_PTX_CONST))
-        k->unresolved = o->var;
+        k->unresolved = o->var->name;
+    if (o->kind == WEIR_PTX_OPERAND_FUNCTION && is_undefined(o->function))
+        k->unresolved = o->function->name;
 }
 
 void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
@@ -82,8 +89,11 @@ void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
         const struct weir_ptx_function *g = reach.functions.items[i];
 
         k->inst_count += g->inst_count;
-        for (size_t n = 0; n < g->inst_count; n++)
+        for (size_t n = 0; n < g->inst_count; n++) {
             weir_cg_inst_visit(&g->insts[n], find_unresolved, k);
+            if (g->insts[n].call && is_undefined(g->insts[n].call->callee))
+                k->unresolved = g->insts[n].call->callee->name;
+        }
     }
     weir_cg_reach_finish(&reach);
 }
@@ -156,6 +166,7 @@ static void compute_info_locked(struct weir_cg_kernel *k)
     info->max_threads = max_threads(f);
     info->ptx_version = ptx->version;
     info->sm = ptx->target_sm;
+    info->unresolved = k->unresolved;
     k->info_done = true;
 }
 
@@ -198,6 +209,8 @@ static void variant_key(const struct weir_cg_variant *v, enum weir_jit_tier tier
     weir_hash128_add(&h, weir_cg_settings()->platform, sizeof settings.platform);
     weir_hash128_add(&h, k->module->text_hash, sizeof k->module->text_hash);
     weir_hash128_add_field(&h, k->function->name, strlen(k->function->name));
+    /* Linked units may each have a private kernel of this name. */
+    weir_hash128_add(&h, &k->function->index, sizeof k->function->index);
     weir_hash128_add(&h, v->block, sizeof v->block);
     weir_hash128_add(&h, &t, sizeof t);
     weir_hash128_finish(&h, out->word);
@@ -373,11 +386,7 @@ static void fill(struct weir_cg_variant *v)
         return;
     }
     if (k->unresolved) {
-        char message[200];
-
-        snprintf(message, sizeof message, "extern variable %.100s (line %d)", k->unresolved->name,
-                 k->unresolved->line);
-        finish(v, refuse(v, WEIR_ERR_NOT_SUPPORTED, message));
+        finish(v, WEIR_FAIL(WEIR_ERR_INVALID_PTX, "undefined symbol %s", k->unresolved));
         return;
     }
     if (s->tiers != WEIR_CG_TIERS_QUICK && install_cached(v, WEIR_JIT_BEST)) {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "codegen/codegen_int.h"
+#include "ptx/link.h"
 
 static enum weir_err make_kernels(struct weir_cg_module *m)
 {
@@ -25,7 +26,9 @@ static enum weir_err make_kernels(struct weir_cg_module *m)
             continue;
         m->kernel_count++;
         weir_cg_kernel_init(k, m, f);
-        if (!weir_strmap_put(&m->names, f->name, strlen(f->name), k))
+        /* Of kernels private to two linked units the first one answers to the name. */
+        if (!weir_strmap_get(&m->names, f->name, strlen(f->name)) &&
+            !weir_strmap_put(&m->names, f->name, strlen(f->name), k))
             goto fail_memory;
     }
     return WEIR_OK;
@@ -34,10 +37,50 @@ fail_memory:
     return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for the module's kernels");
 }
 
-enum weir_err weir_cg_module_create(const char *ptx, size_t bytes, struct weir_cg_module **out)
+static enum weir_err parse_unit(const struct weir_cg_unit *u, bool only,
+                                struct weir_ptx_module **out)
+{
+    struct weir_ptx_error error = {0};
+    enum weir_err err = weir_ptx_parse(u->ptx, u->bytes, out, &error);
+
+    if (err == WEIR_OK)
+        return WEIR_OK;
+    return only ? WEIR_FAIL(err, "PTX line %d column %d: %s", error.line, error.column,
+                            error.message)
+                : WEIR_FAIL(err, "PTX of %s, line %d column %d: %s", u->name, error.line,
+                            error.column, error.message);
+}
+
+static enum weir_err parse_and_link(const struct weir_cg_unit *units, size_t count,
+                                    struct weir_ptx_module **out)
+{
+    struct weir_ptx_unit *parsed = weir_calloc(count, sizeof *parsed);
+    struct weir_ptx_error error = {0};
+    enum weir_err err = WEIR_OK;
+    size_t n = 0;
+
+    if (!parsed)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a module");
+    for (; n < count && err == WEIR_OK; n++) {
+        parsed[n].name = units[n].name;
+        err = parse_unit(&units[n], false, &parsed[n].module);
+    }
+    if (err == WEIR_OK) {
+        err = weir_ptx_link(parsed, count, out, &error);
+        if (err != WEIR_OK)
+            err = WEIR_FAIL(err, "linking of device code: %s", error.message);
+    } else {
+        while (n-- > 0)
+            weir_ptx_module_destroy(parsed[n].module);
+    }
+    weir_free(parsed);
+    return err;
+}
+
+static enum weir_err module_create(const struct weir_cg_unit *units, size_t count, bool link,
+                                   struct weir_cg_module **out)
 {
     struct weir_cg_module *m = weir_calloc(1, sizeof *m);
-    struct weir_ptx_error error = {0};
     struct weir_hash128 hash;
     enum weir_err err;
 
@@ -45,12 +88,17 @@ enum weir_err weir_cg_module_create(const char *ptx, size_t bytes, struct weir_c
     if (!m)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a module");
     weir_hash128_init(&hash);
-    weir_hash128_add(&hash, ptx, bytes);
+    if (link) {
+        for (size_t i = 0; i < count; i++)
+            weir_hash128_add_field(&hash, units[i].ptx, units[i].bytes);
+    } else {
+        weir_hash128_add(&hash, units[0].ptx, units[0].bytes);
+    }
     weir_hash128_finish(&hash, m->text_hash);
-    err = weir_ptx_parse(ptx, bytes, &m->ptx, &error);
+    err = link ? parse_and_link(units, count, &m->ptx) : parse_unit(&units[0], true, &m->ptx);
     if (err) {
         weir_free(m);
-        return WEIR_FAIL(err, "PTX line %d column %d: %s", error.line, error.column, error.message);
+        return err;
     }
     m->data = weir_calloc(m->ptx->var_count, sizeof *m->data);
     err =
@@ -61,6 +109,19 @@ enum weir_err weir_cg_module_create(const char *ptx, size_t bytes, struct weir_c
     }
     *out = m;
     return WEIR_OK;
+}
+
+enum weir_err weir_cg_module_create(const char *ptx, size_t bytes, struct weir_cg_module **out)
+{
+    const struct weir_cg_unit unit = {.ptx = ptx, .bytes = bytes, .name = ""};
+
+    return module_create(&unit, 1, false, out);
+}
+
+enum weir_err weir_cg_module_link(const struct weir_cg_unit *units, size_t count,
+                                  struct weir_cg_module **out)
+{
+    return module_create(units, count, true, out);
 }
 
 void weir_cg_module_destroy(struct weir_cg_module *m)
@@ -112,6 +173,9 @@ static enum weir_err apply_reloc(const struct weir_cg_module *m, const struct we
 {
     uint64_t value;
 
+    if (r->function && r->function->is_extern && !r->function->alias_of)
+        return WEIR_FAIL(WEIR_ERR_INVALID_PTX, "variable %s: undefined symbol %s", v->name,
+                         r->symbol);
     if (r->var)
         value = (uint64_t)(uintptr_t)m->data[r->var->index];
     else if (r->function)

@@ -62,6 +62,12 @@ static enum weir_err check(const struct weir_function *f, const struct weir_cont
                          f->name, c->dynamic_shared_bytes);
     if (WEIR_UNLIKELY(!args && image->info.param_count))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: no arguments", f->name);
+    if (WEIR_UNLIKELY(image->info.unresolved)) {
+        weir_log(WEIR_LOG_ERROR, "kernel %s: undefined symbol %s: no unit of its module defines it",
+                 f->name, image->info.unresolved);
+        return WEIR_FAIL(WEIR_ERR_INVALID_PTX, "kernel %s: undefined symbol %s", f->name,
+                         image->info.unresolved);
+    }
     if (WEIR_UNLIKELY(image->info.unsupported)) {
         weir_log_unsupported(f->name, "kernel uses %s", image->info.unsupported);
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s uses %s", f->name,

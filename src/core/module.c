@@ -1,7 +1,7 @@
 /* Registry of device code, and loading. Registration runs in the program's constructors, for every
  * translation unit: it copies a name and adds to a map, no more.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/module.h"
+#include "core/module_code.h"
 
 #include <string.h>
 
@@ -153,40 +153,14 @@ static enum weir_err place_variable(void *arg, const struct weir_cg_variable *v,
     return WEIR_OK;
 }
 
-static enum weir_err load_text(struct weir_module *m, struct weir_context *ctx, char **text,
-                               size_t *bytes)
-{
-    struct weir_fatbin_entry entry;
-    enum weir_err err;
-
-    if (m->ptx) {
-        *text = m->ptx;
-        *bytes = m->ptx_bytes;
-        return WEIR_OK;
-    }
-    if (m->open_error != WEIR_OK)
-        return WEIR_FAIL(m->open_error, "damaged fat binary");
-    err = weir_fatbin_select(&m->fatbin, (uint32_t)(ctx->profile->major * 10 + ctx->profile->minor),
-                             &entry);
-    if (err != WEIR_OK)
-        return err;
-    return weir_fatbin_unpack(&entry, text, bytes);
-}
-
 static enum weir_err load_image(struct weir_module *m, struct weir_context *ctx,
                                 struct weir_module_image *image)
 {
     struct placing placing = {m, image, ctx->ordinal};
-    char *text = NULL;
-    size_t bytes = 0;
-    enum weir_err err = load_text(m, ctx, &text, &bytes);
+    enum weir_err err = weir_module_code(m, ctx, &image->cg);
 
     if (err == WEIR_OK)
-        err = weir_cg_module_create(text, bytes, &image->cg);
-    if (err == WEIR_OK)
         err = weir_cg_module_place(image->cg, place_variable, &placing);
-    if (text != m->ptx)
-        weir_free(text);
     if (err != WEIR_OK) {
         weir_log(WEIR_LOG_ERROR, "cannot load device code: %s: %s", weir_err_name(err),
                  weir_err_message());

@@ -93,9 +93,8 @@ enum weir_err weir_fatbin_from_wrapper(const void *wrapper, struct weir_fatbin *
             return err;
         if (unit.data == NULL)
             break;
-        *out = unit;
     }
-    err = units == 1 ? WEIR_OK : weir_fatbin_open(data, SIZE_MAX, out);
+    err = weir_fatbin_open(data, SIZE_MAX, out);
     out->unit_count = units;
     return err;
 }

@@ -10,7 +10,11 @@
 
 #include "base/err.h"
 
-enum weir_fatbin_kind { WEIR_FATBIN_PTX = 1, WEIR_FATBIN_ELF = 2 };
+enum weir_fatbin_kind {
+    WEIR_FATBIN_PTX = 1,
+    WEIR_FATBIN_ELF = 2,
+    WEIR_FATBIN_LTO = 8 /* compiler's code for -dlto */
+};
 enum weir_fatbin_packing {
     WEIR_FATBIN_PLAIN,
     WEIR_FATBIN_LZ4,
@@ -37,16 +41,15 @@ struct weir_fatbin {
     uint32_t unit_count; /* of a wrapper's program: separately compiled units, 0 when it has none */
 };
 
-/* The container of the wrapper struct that __cudaRegisterFatBinary gets. A program of one
- * separately compiled unit
- * (-rdc=true) gives that unit's; of several, the linked container, which has no PTX, and
- * weir_fatbin_select says so. Errors: INVALID_KERNEL_IMAGE. */
+/* The container of the wrapper struct that __cudaRegisterFatBinary gets, and how many units its
+ * program was linked from. Errors: INVALID_KERNEL_IMAGE. */
 enum weir_err weir_fatbin_from_wrapper(const void *wrapper,
                                        struct weir_fatbin *out) WEIR_MUST_CHECK;
-/* Units of a program that was linked from separately compiled ones (-rdc=true): nvcc gives such a
- * program's wrapper the version 2, its container holds linked machine code only, and the PTX stands
- * unlinked in the units. out->data is NULL for an n past the last, and always for a wrapper of
- * version 1. Errors: INVALID_KERNEL_IMAGE. */
+/* Unit n of a program that was linked from separately compiled ones (-rdc=true): its wrapper has
+ * the version 2 and a list of the units' containers, ended by NULL. The wrapper's own container
+ * holds linked machine code only, and the PTX stands unlinked in the units: who loads the program
+ * selects in each unit and links (ptx/link.h). out->data is NULL for an n past the last, and always
+ * for a wrapper of version 1. Errors: INVALID_KERNEL_IMAGE. */
 enum weir_err weir_fatbin_unit(const void *wrapper, uint32_t n,
                                struct weir_fatbin *out) WEIR_MUST_CHECK;
 /* A container; max_bytes SIZE_MAX when unknown (then the header's own size is trusted). Errors:

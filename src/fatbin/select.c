@@ -24,12 +24,6 @@ static enum weir_err fail_select(const struct weir_fatbin *fb, uint32_t sm)
     char list[256] = "";
     size_t used = 0;
 
-    if (fb->unit_count > 1)
-        return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE,
-                         "not supported: device code of %u separately compiled units (-rdc=true), "
-                         "whose PTX is not linked; build it without -rdc=true",
-                         fb->unit_count);
-
     for (uint32_t i = 0; i < fb->entry_count && used + 32 < sizeof list; i++) {
         struct weir_fatbin_entry e;
         const char *kind;
@@ -38,6 +32,7 @@ static enum weir_err fail_select(const struct weir_fatbin *fb, uint32_t sm)
             continue;
         kind = e.kind == WEIR_FATBIN_PTX   ? "PTX"
                : e.kind == WEIR_FATBIN_ELF ? "machine code"
+               : e.kind == WEIR_FATBIN_LTO ? "link-time code"
                                            : "unknown code";
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s sm_%u%.1s",
                                  used ? ", " : "", kind, e.sm, e.sm_suffix ? &e.sm_suffix : "");

@@ -336,6 +336,9 @@ void weir_ptx_module_destroy(struct weir_ptx_module *m)
 {
     if (!m)
         return;
+    for (size_t i = 0; i < m->unit_count; i++)
+        weir_ptx_module_destroy(m->units[i]);
+    weir_free(m->units);
     weir_strmap_finish(&m->symbols);
     weir_arena_finish(&m->arena);
     weir_free(m);
@@ -358,4 +361,16 @@ struct weir_ptx_var *weir_ptx_find_var(const struct weir_ptx_module *m, const ch
     const struct weir_ptx_symbol *y = find_symbol(m, name);
 
     return y ? y->var : NULL;
+}
+
+bool weir_ptx_is_builtin(const struct weir_ptx_function *f)
+{
+    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail",
+                                        "__assert_fail"};
+
+    for (size_t i = 0; f->is_extern && i < WEIR_ARRAY_SIZE(names); i++) {
+        if (strcmp(f->name, names[i]) == 0)
+            return true;
+    }
+    return false;
 }

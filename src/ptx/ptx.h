@@ -316,6 +316,9 @@ struct weir_ptx_module {
     /* Module-scope static .shared, after layout (kernels use all of it; nvcc emits function or
      * module scope). */
     uint64_t shared_bytes;
+    struct weir_ptx_module *
+        *units; /* of a linked module (ptx/link.h): their arenas hold its parts */
+    size_t unit_count;
 };
 
 /* Value of module->symbols: one of the two is set. */
@@ -337,6 +340,10 @@ struct weir_ptx_error {
 enum weir_err weir_ptx_parse(const char *text, size_t bytes, struct weir_ptx_module **out,
                              struct weir_ptx_error *error) WEIR_MUST_CHECK;
 void weir_ptx_module_destroy(struct weir_ptx_module *m);
+
+/* A declared function that Weir itself provides (vprintf, malloc, ...): no definition is looked
+ * for. */
+bool weir_ptx_is_builtin(const struct weir_ptx_function *f);
 
 struct weir_ptx_function *weir_ptx_find_function(const struct weir_ptx_module *m, const char *name);
 struct weir_ptx_var *weir_ptx_find_var(const struct weir_ptx_module *m, const char *name);

@@ -352,9 +352,35 @@ static void test_refused(void **state)
                   "[elsewhere]; st.global.u32 [elsewhere], r; ret; }\n");
     assert_int_equal(
         weir_cg_kernel_code(weir_cg_kernel_find(m, "user"), (uint32_t[]){32, 1, 1}, &code),
-        WEIR_ERR_NOT_SUPPORTED);
+        WEIR_ERR_INVALID_PTX);
     assert_non_null(strstr(weir_err_message(), "elsewhere"));
     weir_cg_module_destroy(m);
+}
+
+static void test_linked(void **state)
+{
+    const char *texts[] = {
+        HEAD ".extern .func missing();\n.extern .func there();\n"
+             ".visible .entry bad() { call.uni there; ret; }\n"
+             ".visible .entry good() { ret; }\n",
+        HEAD ".extern .func missing();\n.visible .func there() { call.uni missing; ret; }\n"};
+    struct weir_cg_unit units[2] = {{texts[0], strlen(texts[0]), "a.cu"},
+                                    {texts[1], strlen(texts[1]), "b.cu"}};
+    struct weir_cg_kernel_info info;
+    struct weir_cg_module *m;
+
+    (void)state;
+    assert_int_equal(weir_cg_module_link(units, 2, &m), WEIR_OK);
+    weir_cg_kernel_info(weir_cg_kernel_find(m, "good"), &info);
+    assert_null(info.unresolved);
+    weir_cg_kernel_info(weir_cg_kernel_find(m, "bad"), &info); /* two calls away */
+    assert_string_equal(info.unresolved, "missing");
+    weir_cg_module_destroy(m);
+
+    units[1].ptx = HEAD "nonsense";
+    units[1].bytes = strlen(units[1].ptx);
+    assert_int_equal(weir_cg_module_link(units, 2, &m), WEIR_ERR_INVALID_PTX);
+    assert_non_null(strstr(weir_err_message(), "b.cu"));
 }
 
 static void test_memory_error_is_not_kept(void **state)
@@ -436,6 +462,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_linked),
         cmocka_unit_test(test_memory_error_is_not_kept),
         cmocka_unit_test(test_no_library),
     };

@@ -44,16 +44,6 @@ static int32_t new_reg(struct low *l, enum weir_ptx_type type)
     return (int32_t)l->regs.count - 1;
 }
 
-static bool is_builtin(const struct weir_ptx_function *f)
-{
-    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail",
-                                        "__assert_fail"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(f->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* ---- parameters of calls ---- */
 
 static int find_var(struct weir_ptx_var **vars, size_t n, const struct weir_ptx_var *v)
@@ -269,7 +259,7 @@ static void inline_call(struct low *l, const struct weir_ptx_inst *p, uint32_t f
     const struct weir_ptx_function *f = p->call->callee;
     if (!f)
         inline_indirect(l, p, frame);
-    else if (f->is_extern && is_builtin(f))
+    else if (weir_ptx_is_builtin(f))
         push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = true});
     else
         inline_function(l, p, f, frame);

@@ -1,0 +1,97 @@
+# Separately compiled device code, in every form that nvcc gives it. SPDX-License-Identifier: Apache-2.0
+nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
+[ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+out=$BUILD/tests/rdc src=$SOURCE/tests/programs/rdc
+mkdir -p "$out" && cd "$out" || exit 1
+cuda=$(dirname "$(command -v nvcc)")/..
+ulimit -c 0
+failed=0
+
+# newer TARGET: the sources are newer than the target, which has to be built again
+newer() { [ ! -e "$1" ] || [ -n "$(find "$src" -newer "$1" 2>/dev/null)" ]; }
+die() { echo "FAILED: building $*"; exit 1; }
+# check NAME STATUS WANTED COMMAND...: stderr goes to the file err
+check() {
+    name=$1 status=$2 want=$3
+    shift 3
+    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
+    rc=$?
+    if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || { [ -s err ] && [ -z "$message" ]; }; then
+        printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
+        failed=1
+    elif [ -n "$message" ] && ! grep -q "$message" err; then
+        printf 'FAILED %s: not said: %s\n%s\n' "$name" "$message" "$(cat err)"
+        failed=1
+    else
+        echo "ok $name"
+    fi
+    message=
+}
+
+newer whole && { nvcc -O2 -rdc=true -arch=sm_80 -o whole "$src/a.cu" "$src/b.cu" || die whole; }
+check whole 0 '0 failures' ./whole
+
+# In steps: -dc, -dlink, and the host's compiler links; the runtime is the shared one.
+if newer steps; then
+    arch='-gencode arch=compute_80,code=[sm_80,compute_80] -gencode arch=compute_90,code=compute_90'
+    nvcc -O2 $arch -dc -o a.o "$src/a.cu" && nvcc -O2 $arch -dc -o b.o "$src/b.cu" &&
+        nvcc $arch -dlink -o linked.o a.o b.o &&
+        g++ -o steps a.o b.o linked.o -L"$cuda/lib64" -lcudart -Wl,-rpath,"$cuda/lib64" || die steps
+fi
+check steps 0 '0 failures' ./steps
+
+# One unit in a static library.
+if newer library; then
+    nvcc -arch=sm_80 -lib -o libb.a b.o && nvcc -arch=sm_80 -o library a.o -L. -lb || die library
+fi
+check library 0 '0 failures' ./library
+
+# A shared library and the program, each linked for itself, with the same names in both. (nvcc's own names are global
+# and equal too: the library has to bind its own.)
+if newer two; then
+    nvcc -O2 -rdc=true -arch=sm_80 -Xcompiler -fPIC -shared -Xlinker -Bsymbolic -Dmain=library_main -o libboth.so "$src/a.cu" "$src/b.cu" &&
+        printf '#include <cstdio>\n#include "%s/a.cu"\nint library_main(); struct m { ~m() { library_main(); } } after;\n' \
+            "$src" >two.cu &&
+        nvcc -O2 -rdc=true -arch=sm_80 -I"$src" -o two two.cu "$src/b.cu" -L. -lboth -Xlinker -rpath='$ORIGIN' || die two
+fi
+check two 0 '0 failures
+0 failures' ./two
+
+# Machine code alone.
+newer refused && { nvcc -gencode arch=compute_80,code=sm_80 -o refused "$src/refused.cu" || die refused; }
+newer refused-rdc && { nvcc -gencode arch=compute_80,code=sm_80 -rdc=true -o refused-rdc "$src/refused.cu" || die refused-rdc; }
+nothing='malloc: cudaSuccess
+first launch: cudaErrorNoKernelImageForDevice
+second launch: cudaErrorNoKernelImageForDevice
+synchronize: cudaSuccess
+memset: cudaSuccess'
+message='no PTX.*machine code sm_80.*-gencode' check machine-code 0 "$nothing" ./refused
+message='no PTX.*machine code sm_80.*-gencode' check machine-code-rdc 0 "$nothing" ./refused-rdc
+message='kernel bad: undefined symbol not_defined_anywhere' check undefined 0 'malloc: cudaSuccess
+load: cudaSuccess
+kernel: cudaSuccess
+kernel: cudaSuccess
+good: cudaSuccess
+bad: cudaErrorInvalidPtx
+unload: cudaSuccess
+synchronize: cudaSuccess
+memset: cudaSuccess' ./refused text
+
+# As CMake does it.
+if cmake --version >/dev/null 2>&1; then
+    if newer cmake/program; then
+        mkdir -p cmake-source && cat >cmake-source/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.18)
+project(separable LANGUAGES CXX CUDA)
+set(CMAKE_CUDA_ARCHITECTURES 80)
+add_library(b STATIC $src/b.cu)
+add_executable(program $src/a.cu)
+set_target_properties(b program PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+target_link_libraries(program PRIVATE b)
+END
+        { cmake -S cmake-source -B cmake && cmake --build cmake; } >cmake.log 2>&1 || { cat cmake.log; die cmake; }
+    fi
+    check cmake 0 '0 failures' cmake/program
+fi
+rm -f err
+exit $failed
