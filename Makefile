@@ -4,7 +4,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD := build
 
-.PHONY: help setup build demo check examples bench lint fmt fuzz install clean sanitize deep
+.PHONY: help setup build demo check examples bench lint fmt fuzz install clean sanitize deep oracle
 help:
 	@echo 'make demo      install what is missing, build, compile a CUDA program with weir cc and run it'
 	@echo 'make check     the same set-up, then every test'
@@ -14,6 +14,7 @@ help:
 	@echo 'make lint      layers, rules, format, sizes;  make fmt formats'
 	@echo 'make sanitize  the test-suite under ASan+UBSan and under TSan'
 	@echo 'make deep      the long forms of the tests (an hour)'
+	@echo 'make oracle    the probes that real GPUs answered (where they are present), compared; ORACLE="GROUP ..."'
 	@echo 'make fuzz      a minute of fuzzing per parser (FUZZ_SECONDS=n)'
 	@echo 'make install   into PREFIX (default /usr/local)'
 
@@ -37,6 +38,9 @@ check: build examples
 
 deep: build
 	@JOBS=$(JOBS) tools/test $(BUILD) -C Deep -L deep
+
+oracle: build
+	@tools/oracle --jobs $(JOBS) $(BUILD) $(ORACLE)
 
 bench: build
 	@bench/run $(BUILD)
