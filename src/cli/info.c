@@ -23,7 +23,12 @@ static const char help[] =
 bool weir_cli_has_profile(const char *name)
 {
 #if WEIR_HAVE_CORE
-    return weir_profile_find(name) != NULL;
+    struct weir_profile p;
+
+    if (weir_profile_load(name, &p) == WEIR_OK)
+        return true;
+    fprintf(stderr, "weir: %s\n", weir_err_message());
+    return false;
 #else
     return strcmp(name, "cpu") == 0;
 #endif
@@ -32,11 +37,14 @@ bool weir_cli_has_profile(const char *name)
 static void print_profiles(void)
 {
 #if WEIR_HAVE_CORE
-    const struct weir_profile *p;
+    struct weir_profile profile, *p = &profile;
+    const char *name;
 
-    for (size_t i = 0; (p = weir_profile_at(i)) != NULL; i++) {
+    for (size_t i = 0; (name = weir_profile_name(i)) != NULL; i++) {
         char sms[32] = "one SM per CPU", memory[32] = "half of the machine's memory";
 
+        if (weir_profile_load(name, p) != WEIR_OK)
+            continue;
         if (p->sm_count)
             snprintf(sms, sizeof sms, "%d SMs", p->sm_count);
         if (p->memory_bytes)

@@ -20,7 +20,8 @@ static const char help[] =
     "not support.\n"
     "\n"
     "  --device PROFILE  what the program is told about its GPU; `weir info` lists the profiles "
-    "(default: cpu)\n"
+    "(default: cpu),\n"
+    "                    ./FILE is one of your own\n"
     "  --devices N       how many of them there are, 0 to 64 (default: 1)\n"
     "  --memory SIZE     memory of each device, such as 512M or 8G (default: half of this "
     "machine's)\n"
@@ -93,7 +94,7 @@ static int check_value(const struct option *o, const char *value)
                                     value);
     if (strcmp(o->name, "device") == 0 && !weir_cli_has_profile(value))
         return weir_cli_usage_error(
-            "run", "there is no device profile \"%s\"; `weir info` lists them", value);
+            "run", "--device takes a profile that `weir info` lists, or a file of one");
     return 0;
 }
 

@@ -72,7 +72,7 @@ static int visible_devices(int devices)
     return count < devices ? count : devices;
 }
 
-void weir_config_read(struct weir_config *config)
+enum weir_err weir_config_read(struct weir_config *config)
 {
     const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
 
@@ -83,9 +83,9 @@ void weir_config_read(struct weir_config *config)
     config->spin_ns = (int)read_number("WEIR_SPIN_NS", 0, 1000000, DEFAULT_SPIN_NS);
     config->stats = stats && *stats && strcmp(stats, "0") != 0;
     config->stats_file = getenv("WEIR_STATS_FILE");
-    config->profile = weir_profile_find(device && *device ? device : "cpu");
-    if (!config->profile) {
-        weir_log(WEIR_LOG_WARN, "there is no device profile \"%s\", using cpu", device);
-        config->profile = weir_profile_find("cpu");
-    }
+    device = device && *device ? device : "cpu";
+    if (weir_profile_load(device, &config->profile) == WEIR_OK)
+        return WEIR_OK;
+    weir_log(WEIR_LOG_WARN, "%s, using cpu", weir_err_message());
+    return weir_profile_load("cpu", &config->profile);
 }

@@ -250,12 +250,15 @@ bool weir_context_attribute(const struct weir_context *ctx, int id, int *value)
     case WEIR_ATTR_SM_COUNT:
         *value = ctx->sm_count;
         return true;
-    case WEIR_ATTR_PCI_BUS:
-        *value = ctx->ordinal + 1; /* not a real address: only unique, as programs compare it */
+    case WEIR_ATTR_PCI_BUS: /* not a real address: only unique, as programs compare it */
+        if (!weir_profile_attribute(ctx->profile, id, value))
+            *value = 1;
+        *value += ctx->ordinal;
         return true;
     case WEIR_ATTR_PCI_DEVICE:
     case WEIR_ATTR_PCI_DOMAIN:
-        *value = 0;
+        if (!weir_profile_attribute(ctx->profile, id, value))
+            *value = 0;
         return true;
     case WEIR_ATTR_MAJOR:
         *value = ctx->profile->major;

@@ -46,7 +46,7 @@ static size_t default_memory(void)
 
 void weir_context_init(struct weir_context *ctx, int index, int ordinal)
 {
-    const struct weir_profile *p = weir_core.config.profile;
+    const struct weir_profile *p = &weir_core.config.profile;
 
     ctx->index = index;
     ctx->ordinal = ordinal;
@@ -79,7 +79,9 @@ static enum weir_err start_locked(void)
     struct weir_mem_config mem;
     enum weir_err err;
 
-    weir_config_read(&c->config);
+    err = weir_config_read(&c->config);
+    if (err != WEIR_OK)
+        return err;
     if (c->config.devices == 0)
         return WEIR_FAIL(WEIR_ERR_NO_DEVICE, "WEIR_DEVICES or CUDA_VISIBLE_DEVICES leave none");
     c->device_count = c->config.devices;

@@ -14,14 +14,14 @@
 
 /* From the environment, which `weir run` sets from its options. */
 struct weir_config {
-    int devices;                        /* WEIR_DEVICES, 0 .. 64, default 1 */
-    size_t memory_bytes;                /* WEIR_MEMORY (K, M, G, T), 0 = the profile's */
-    const struct weir_profile *profile; /* WEIR_DEVICE */
-    int workers;                        /* WEIR_WORKERS, 0 = one per usable CPU */
-    bool stats;                         /* WEIR_STATS */
-    bool help;                          /* WEIR_HELP=0 turns helping waiters off (tests) */
-    int spin_ns;                        /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
-    const char *stats_file;             /* WEIR_STATS_FILE: instead of stderr (tests) */
+    int devices;                 /* WEIR_DEVICES, 0 .. 64, default 1 */
+    size_t memory_bytes;         /* WEIR_MEMORY (K, M, G, T), 0 = the profile's */
+    struct weir_profile profile; /* WEIR_DEVICE */
+    int workers;                 /* WEIR_WORKERS, 0 = one per usable CPU */
+    bool stats;                  /* WEIR_STATS */
+    bool help;                   /* WEIR_HELP=0 turns helping waiters off (tests) */
+    int spin_ns;                 /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
+    const char *stats_file;      /* WEIR_STATS_FILE: instead of stderr (tests) */
 };
 
 struct op_chunk;
@@ -71,6 +71,6 @@ static inline enum weir_err weir_core_enter(void)
     return weir_core_start();
 }
 
-void weir_config_read(struct weir_config *config);
+enum weir_err weir_config_read(struct weir_config *config) WEIR_MUST_CHECK;
 
 #endif

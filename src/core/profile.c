@@ -1,82 +1,216 @@
-/* The built-in profiles. `cpu` is the default: capability 8.9 takes every PTX up to sm_89, so
- * programs take the paths that need no Hopper-only instructions. Limits of textures and surfaces
- * are those of that capability in NVIDIA's programming guide; what Weir does not carry out yet
- * (pools across processes, textures of arrays ...) says 0.
+/* Reads device profiles. A line is `KEY VALUE`, `attribute NUMBER VALUE` (cudaDeviceAttr's numbers)
+ * or `like PROFILE`, which takes over all that the other one says; # begins a comment, which names
+ * the value's source.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/profile.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/compiler.h"
 
-static const struct weir_attribute cpu_attributes[] = {
-    {1, 1024},     {2, 1024},    {3, 1024},     {4, 64},         {5, 2147483647},  {6, 65535},
-    {7, 65535},    {8, 49152},   {9, 65536},    {10, 32},        {11, 2147483647}, {12, 65536},
-    {13, 2000000}, {14, 512},    {15, 1},       {17, 0},         {18, 0},          {19, 1},
-    {20, 0},       {21, 131072}, {22, 131072},  {23, 65536},     {24, 16384},      {25, 16384},
-    {26, 16384},   {27, 32768},  {28, 32768},   {29, 2048},      {30, 512},        {31, 1},
-    {32, 0},       {35, 0},      {36, 1600000}, {37, 128},       {38, 33554432},   {39, 1536},
-    {40, 2},       {41, 1},      {42, 32768},   {43, 2048},      {45, 32768},      {46, 32768},
-    {47, 8192},    {48, 8192},   {49, 32768},   {51, 32},        {52, 32768},      {53, 32768},
-    {54, 2046},    {55, 32768},  {56, 131072},  {57, 65536},     {58, 16384},      {59, 16384},
-    {60, 16384},   {61, 32768},  {62, 2048},    {63, 32768},     {64, 32768},      {65, 2048},
-    {66, 32768},   {67, 32768},  {68, 2046},    {69, 268435456}, {70, 131072},     {71, 65000},
-    {72, 2097120}, {73, 32768},  {74, 32768},   {77, 32768},     {78, 1},          {79, 1},
-    {80, 1},       {81, 102400}, {82, 65536},   {83, 1},         {84, 0},          {85, 0},
-    {86, 0},       {87, 2},      {88, 0},       {89, 1},         {90, 1},          {91, 1},
-    {92, 0},       {93, 0},      {94, 0},       {95, 1},         {96, 0},          {97, 101376},
-    {98, 0},       {99, 1},      {100, 0},      {101, 0},        {106, 24},        {108, 0},
-    {109, 0},      {111, 1024},  {112, 0},      {113, 1},        {114, 0},         {115, 1},
-    {116, 0},      {117, 0},     {118, 0},      {119, 0},        {120, 0},         {121, 0},
-    {122, 0},      {123, 0},     {124, 0},      {125, 0},        {126, 1},         {127, 0},
-    {128, 0},      {129, 0},     {130, 0},      {131, -1},       {132, 0},         {133, 0},
-    {134, 0},      {135, 0},     {138, 0},      {139, 0},        {140, 0},         {141, 0},
-    {142, 0},      {143, 0},     {144, 0},      {145, 0},        {147, 0},
+#define LIKE_DEPTH 4     /* profiles like others like others */
+#define FILE_MAX   65536 /* bytes of a user's file */
+
+/* Made by the build from profiles/: names and texts, ending with a NULL name
+ * (src/core/CMakeLists.txt). */
+struct built_in {
+    const char *name, *text, *end;
 };
+extern const struct built_in weir_profile_built_in[];
 
-static const struct weir_profile profiles[] = {
-    {
-        .name = "cpu",
-        .device_name = "Weir CPU",
-        .major = 8,
-        .minor = 9,
-        .attributes = cpu_attributes,
-        .attribute_count = WEIR_ARRAY_SIZE(cpu_attributes),
-        .register_unit = 8,
-        .warp_register_unit = 256,
-        .shared_unit = 128,
-    },
-};
-
-const struct weir_profile *weir_profile_at(size_t n)
+const char *weir_profile_name(size_t n)
 {
-    return n < WEIR_ARRAY_SIZE(profiles) ? &profiles[n] : NULL;
-}
+    size_t i = 0;
 
-const struct weir_profile *weir_profile_find(const char *name)
-{
-    for (size_t i = 0; i < WEIR_ARRAY_SIZE(profiles); i++) {
-        if (strcmp(profiles[i].name, name) == 0)
-            return &profiles[i];
-    }
-    return NULL;
+    while (i < n && weir_profile_built_in[i].name)
+        i++;
+    return weir_profile_built_in[i].name;
 }
 
 bool weir_profile_attribute(const struct weir_profile *p, int id, int *value)
 {
-    size_t low = 0, high = p->attribute_count;
+    if (id < 0 || id >= WEIR_PROFILE_ATTRIBUTES || !p->has[id])
+        return false;
+    *value = p->attributes[id];
+    return true;
+}
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
+static enum weir_err read_text(const char *name, const char *text, const char *end, int depth,
+                               struct weir_profile *out);
 
-        if (p->attributes[mid].id == id) {
-            *value = p->attributes[mid].value;
-            return true;
-        }
-        if (p->attributes[mid].id < id)
-            low = mid + 1;
-        else
-            high = mid;
+static enum weir_err load(const char *name, int depth, struct weir_profile *out)
+{
+    for (const struct built_in *b = weir_profile_built_in; b->name; b++) {
+        if (strcmp(b->name, name) == 0)
+            return read_text(name, b->text, b->end, depth, out);
     }
-    return false;
+    return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "there is no device profile \"%s\"", name);
+}
+
+static bool read_number(const char *text, long long *value)
+{
+    char *end;
+
+    *value = strtoll(text, &end, 10);
+    end += strspn(end, " \t");
+    return end != text && *end == '\0';
+}
+
+static bool set_attribute(struct weir_profile *out, const char *text)
+{
+    char *end;
+    long id = strtol(text, &end, 10);
+    long long value;
+
+    if (end == text || id <= 0 || id >= WEIR_PROFILE_ATTRIBUTES || !read_number(end, &value) ||
+        value < INT32_MIN || value > INT32_MAX)
+        return false;
+    out->attributes[id] = (int32_t)value;
+    out->has[id] = true;
+    return true;
+}
+
+static bool set_unit(int *unit, const char *text)
+{
+    long long value;
+
+    if (!read_number(text, &value) || value < 1 || value > 65536)
+        return false;
+    *unit = (int)value;
+    return true;
+}
+
+static bool set_memory(struct weir_profile *out, const char *text)
+{
+    long long value;
+
+    if (!read_number(text, &value) || value < 0)
+        return false;
+    out->memory_bytes = (size_t)value;
+    return true;
+}
+
+static enum weir_err read_line(const char *name, int number, char *line, int depth,
+                               struct weir_profile *out)
+{
+    char *value;
+    size_t n;
+    bool good = false;
+
+    line[strcspn(line, "#")] = '\0';
+    line += strspn(line, " \t\r");
+    for (n = strlen(line); n && strchr(" \t\r", line[n - 1]); n--)
+        line[n - 1] = '\0';
+    if (!*line)
+        return WEIR_OK;
+    value = line + strcspn(line, " \t");
+    if (*value) {
+        *value++ = '\0';
+        value += strspn(value, " \t");
+    }
+    if (strcmp(line, "like") == 0)
+        return depth < LIKE_DEPTH ? load(value, depth + 1, out)
+                                  : WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                                              "device profile %s:%d: too many likes", name, number);
+    if (strcmp(line, "name") == 0)
+        good = *value && (size_t)snprintf(out->device_name, sizeof out->device_name, "%s", value) <
+                             sizeof out->device_name;
+    else if (strcmp(line, "memory") == 0)
+        good = set_memory(out, value);
+    else if (strcmp(line, "register-unit") == 0)
+        good = set_unit(&out->register_unit, value);
+    else if (strcmp(line, "warp-register-unit") == 0)
+        good = set_unit(&out->warp_register_unit, value);
+    else if (strcmp(line, "shared-unit") == 0)
+        good = set_unit(&out->shared_unit, value);
+    else if (strcmp(line, "attribute") == 0)
+        good = set_attribute(out, value);
+    return good ? WEIR_OK
+                : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device profile %s:%d cannot be read: %s %s",
+                            name, number, line, value);
+}
+
+static enum weir_err read_text(const char *name, const char *text, const char *end, int depth,
+                               struct weir_profile *out)
+{
+    char line[256];
+
+    for (int number = 1; text < end; number++) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t n = (size_t)((stop ? stop : end) - text);
+        enum weir_err err;
+
+        snprintf(line, sizeof line, "%.*s", (int)WEIR_MIN(n, sizeof line - 1), text);
+        err = read_line(name, number, line, depth, out);
+        if (err != WEIR_OK)
+            return err;
+        text += n + 1;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_err load_file(const char *path, struct weir_profile *out)
+{
+    FILE *f = fopen(path, "r");
+    enum weir_err err;
+    char *text;
+    size_t n;
+
+    if (!f)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "there is no device profile \"%s\"", path);
+    text = weir_alloc(FILE_MAX);
+    n = text ? fread(text, 1, FILE_MAX, f) : 0;
+    fclose(f);
+    err = text ? read_text(path, text, text + n, 0, out)
+               : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "device profile");
+    weir_free(text);
+    return err;
+}
+
+/* What core divides by or cannot do without. */
+static enum weir_err check(const char *name, struct weir_profile *p)
+{
+    static const int needed[] = {
+        WEIR_ATTR_MAX_THREADS_PER_BLOCK,
+        WEIR_ATTR_MAX_SHARED_PER_BLOCK,
+        WEIR_ATTR_WARP_SIZE,
+        WEIR_ATTR_MAX_REGISTERS_PER_BLOCK,
+        WEIR_ATTR_MAX_THREADS_PER_SM,
+        WEIR_ATTR_MAJOR,
+        WEIR_ATTR_MINOR,
+        WEIR_ATTR_MAX_SHARED_PER_SM,
+        WEIR_ATTR_MAX_REGISTERS_PER_SM,
+        WEIR_ATTR_MAX_SHARED_OPTIN,
+        WEIR_ATTR_MAX_BLOCKS_PER_SM,
+    };
+
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(needed); i++) {
+        if (!p->has[needed[i]] || p->attributes[needed[i]] < 0)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device profile %s says no attribute %d", name,
+                             needed[i]);
+    }
+    if (!*p->device_name || !p->register_unit || !p->warp_register_unit || !p->shared_unit ||
+        p->attributes[WEIR_ATTR_WARP_SIZE] != 32)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                         "device profile %s needs a name, the allocation units, and warps of 32",
+                         name);
+    p->major = p->attributes[WEIR_ATTR_MAJOR];
+    p->minor = p->attributes[WEIR_ATTR_MINOR];
+    p->sm_count = p->has[WEIR_ATTR_SM_COUNT] ? p->attributes[WEIR_ATTR_SM_COUNT] : 0;
+    return WEIR_OK;
+}
+
+enum weir_err weir_profile_load(const char *name, struct weir_profile *out)
+{
+    enum weir_err err;
+
+    memset(out, 0, sizeof *out);
+    err = strpbrk(name, "/.") ? load_file(name, out) : load(name, 0, out);
+    if (err == WEIR_OK)
+        err = check(name, out);
+    snprintf(out->name, sizeof out->name, "%s", name);
+    return err;
 }

@@ -1,5 +1,5 @@
 /* Device profiles: what a device says about itself and how much runs on it at a time (DESIGN 4).
- * Data only.
+ * They are text files (profiles/), the built-in ones as bytes in the library.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_PROFILE_H
 #define WEIR_CORE_PROFILE_H
@@ -8,28 +8,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct weir_attribute {
-    uint16_t id; /* cudaDeviceAttr / CUdevice_attribute: the numbers are the same */
-    int32_t value;
-};
+#include "base/err.h"
+
+#define WEIR_PROFILE_ATTRIBUTES 160 /* numbers of attributes are below this */
 
 struct weir_profile {
-    const char *name;        /* --device NAME */
-    const char *device_name; /* cudaDeviceProp.name */
-    int major, minor;        /* compute capability */
-    int sm_count;            /* 0: one per usable CPU */
-    size_t memory_bytes;     /* 0: half of the machine's memory */
-    const struct weir_attribute
-        *attributes; /* ascending by id; those computed (SM count, PCI ids ...) are not in it */
-    size_t attribute_count;
+    char name[64];         /* --device NAME */
+    char device_name[128]; /* cudaDeviceProp.name */
+    int major, minor;      /* compute capability */
+    int sm_count;          /* 0: one per usable CPU */
+    size_t memory_bytes;   /* 0: half of the machine's memory */
+    /* by number; those computed (SM count when it is 0, PCI ids ...) need not be there */
+    int32_t attributes[WEIR_PROFILE_ATTRIBUTES];
+    bool has[WEIR_PROFILE_ATTRIBUTES];
     /* occupancy: allocation granularity of the capability */
     int register_unit, warp_register_unit, shared_unit;
 };
 
-/* NULL when there is no profile of this name. */
-const struct weir_profile *weir_profile_find(const char *name);
-/* The n-th profile, NULL past the end (`weir info`). */
-const struct weir_profile *weir_profile_at(size_t n);
+/* Fills *out from the built-in profile of that name (profiles/NAME.profile in the source), or, for
+ * a name with a slash or a dot in it, from the file. Errors: INVALID_VALUE with a message that
+ * names file and line: no such profile, a line that cannot be read, a missing value. */
+enum weir_err weir_profile_load(const char *name, struct weir_profile *out) WEIR_MUST_CHECK;
+/* The name of the n-th built-in profile, NULL past the end. */
+const char *weir_profile_name(size_t n);
 
 /* The value of an attribute in the profile's own table; false when it is not there. */
 bool weir_profile_attribute(const struct weir_profile *p, int id, int *value);

@@ -1,9 +1,13 @@
-/* Profiles: attributes in order, those that depend on each other agree.
+/* Profiles: each built-in one can be read, attributes that depend on each other agree; files.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,17 +23,15 @@ static int get(const struct weir_profile *p, int id)
 
 static void test_profiles(void **state)
 {
-    const struct weir_profile *p;
+    struct weir_profile profile, *p = &profile;
+    const char *name;
     int value;
 
     (void)state;
-    for (size_t n = 0; (p = weir_profile_at(n)) != NULL; n++) {
-        assert_ptr_equal(weir_profile_find(p->name), p);
-        for (size_t i = 0; i < p->attribute_count; i++) {
-            if (i)
-                assert_true(p->attributes[i].id > p->attributes[i - 1].id);
-            assert_int_equal(get(p, p->attributes[i].id), p->attributes[i].value);
-        }
+    assert_string_equal(weir_profile_name(0), "cpu");
+    for (size_t n = 0; (name = weir_profile_name(n)) != NULL; n++) {
+        assert_int_equal(weir_profile_load(name, p), WEIR_OK);
+        assert_string_equal(p->name, name);
         assert_false(weir_profile_attribute(p, 0, &value));
         assert_false(weir_profile_attribute(p, 9999, &value));
         assert_true(get(p, WEIR_ATTR_MAX_SHARED_PER_BLOCK) <= get(p, WEIR_ATTR_MAX_SHARED_OPTIN));
@@ -37,14 +39,46 @@ static void test_profiles(void **state)
                          get(p, WEIR_ATTR_MAX_SHARED_PER_SM));
         assert_true(get(p, WEIR_ATTR_MAX_THREADS_PER_SM) >=
                     get(p, WEIR_ATTR_MAX_THREADS_PER_BLOCK));
-        assert_int_equal(get(p, WEIR_ATTR_WARP_SIZE), 32);
+        assert_int_equal(get(p, WEIR_ATTR_MAJOR), p->major);
     }
-    assert_null(weir_profile_find("nothing"));
+    assert_int_equal(weir_profile_load("nothing", p), WEIR_ERR_INVALID_VALUE);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void test_file(void **state)
+{
+    char path[] = "/tmp/weir-profile-XXXXXX.profile";
+    struct weir_profile p;
+    int fd = mkstemps(path, 8);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    write_file(path, "# mine\nlike t4\nname My card # not sold\nattribute 16 3\n");
+    assert_int_equal(weir_profile_load(path, &p), WEIR_OK);
+    assert_string_equal(p.device_name, "My card");
+    assert_int_equal(p.sm_count, 3);
+    assert_int_equal(p.major * 10 + p.minor, 75);
+    write_file(path, "like t4\nattribute 16 many\n");
+    assert_int_equal(weir_profile_load(path, &p), WEIR_ERR_INVALID_VALUE);
+    assert_non_null(strstr(weir_err_message(), ":2 "));
+    write_file(path, "name Empty\n");
+    assert_int_equal(weir_profile_load(path, &p), WEIR_ERR_INVALID_VALUE);
+    unlink(path);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_profiles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_profiles),
+                                       cmocka_unit_test(test_file)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
