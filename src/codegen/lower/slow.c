@@ -226,7 +226,8 @@ static void make_function(struct low *l)
     LLVMPositionBuilderAtEnd(l->b, back);
 }
 
-/* rdi, rsi, edx, ecx, r8d as the function's; every register comes back as it was. */
+/* rdi, rsi, edx, ecx as the function's, the fifth argument in eax; every register and the flags
+ * come back as they were. */
 static void make_thunk(struct low *l)
 {
     static const char *const gpr[] = {"rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11"};
@@ -236,7 +237,7 @@ static void make_thunk(struct low *l)
     const unsigned area = (vectors * bytes + (l->avx512 ? 64 : 0) + 63) & ~63u;
 #define OUT(...) (n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__))
     OUT(".text\n.p2align 4\n.type weir_slow_thunk,@function\nweir_slow_thunk:\n push %%rbp\n mov "
-        "%%rsp, %%rbp\n");
+        "%%rsp, %%rbp\n pushfq\n");
     for (int k = 0; k < 9; k++)
         OUT(" push %%%s\n", gpr[k]);
     OUT(" and $-64, %%rsp\n sub $%u, %%rsp\n", area);
@@ -244,15 +245,15 @@ static void make_thunk(struct low *l)
         OUT(" vmovaps %%%cmm%u, %u(%%rsp)\n", l->avx512 ? 'z' : 'y', k, k * bytes);
     for (unsigned k = 0; k < 8 && l->avx512; k++)
         OUT(" kmovq %%k%u, %u(%%rsp)\n", k, vectors * bytes + 8 * k);
-    OUT(" cld\n call weir_slow\n");
+    OUT(" cld\n mov %%eax, %%r8d\n call weir_slow\n");
     for (unsigned k = 0; k < vectors; k++)
         OUT(" vmovaps %u(%%rsp), %%%cmm%u\n", k * bytes, l->avx512 ? 'z' : 'y', k);
     for (unsigned k = 0; k < 8 && l->avx512; k++)
         OUT(" kmovq %u(%%rsp), %%k%u\n", vectors * bytes + 8 * k, k);
-    OUT(" lea -72(%%rbp), %%rsp\n");
+    OUT(" lea -80(%%rbp), %%rsp\n");
     for (int k = 8; k >= 0; k--)
         OUT(" pop %%%s\n", gpr[k]);
-    OUT(" pop %%rbp\n ret\n.size weir_slow_thunk, .-weir_slow_thunk\n");
+    OUT(" popfq\n pop %%rbp\n ret\n.size weir_slow_thunk, .-weir_slow_thunk\n");
 #undef OUT
     LLVMSetModuleInlineAsm2(l->module, text, n);
 }
@@ -264,8 +265,9 @@ void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, ui
         make_thunk(l);
     }
     static const char call[] = "call weir_slow_thunk";
-    static const char constraints[] =
-        "{di},{si},{dx},{cx},{r8},~{memory},~{dirflag},~{fpsr},~{flags}";
+    /* names of the operands' widths: for others LLVM compares with the names of all registers, and
+     * there are many such calls */
+    static const char constraints[] = "{rdi},{rsi},{edx},{ecx},{eax},~{memory}";
     LLVMTypeRef types[5] = {l->t.ptr, l->t.ptr, l->t.i32, l->t.i32, l->t.i32};
     LLVMTypeRef ft = LLVMFunctionType(l->t.v, types, 5, 0);
     LLVMValueRef as = LLVMGetInlineAsm(ft, call, sizeof call - 1, constraints,
