@@ -227,7 +227,8 @@ static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
     LLVMValueRef bits =
         l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
     LLVMBasicBlockRef all = NULL, some = NULL, next = NULL;
-    if (x->plain && !x->wants_old && !l->mask_full) {
+    bool unroll = x->plain && !x->wants_old && l->request->tier == WEIR_JIT_BEST;
+    if (unroll && !l->mask_full) {
         all = low_bb(l, "all");
         some = low_bb(l, "some");
         next = low_bb(l, "next");
@@ -236,14 +237,14 @@ static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
             all, some);
         LLVMPositionBuilderAtEnd(l->b, all);
     }
-    if (x->plain && !x->wants_old)
+    if (unroll)
         for (unsigned k = 0; k < LOW_LANES; k++)
             lane_step(l, x, LLVMConstInt(l->t.i64, k, 0));
     if (all) {
         LLVMBuildBr(l->b, next);
         LLVMPositionBuilderAtEnd(l->b, some);
     }
-    if (!(x->plain && !x->wants_old && l->mask_full)) {
+    if (!unroll || !l->mask_full) {
         struct low_lane_loop loop;
         low_lane_loop_begin(l, &loop, bits);
         lane_step(l, x, LLVMBuildZExt(l->b, loop.lane, l->t.i64, ""));
