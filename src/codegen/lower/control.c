@@ -29,7 +29,9 @@ struct chain {
 
 struct region {
     uint32_t id, entry;
+    const struct low_block *barrier; /* that it begins behind, or NULL */
     uint64_t *blocks;
+    uint64_t *uses, *defs; /* registers that its instructions read, write */
     struct chain *chains;
     LLVMBasicBlockRef next_bb; /* to the next warp */
 };
@@ -61,7 +63,16 @@ static void store_masks(struct low *l, LLVMValueRef *slot, LLVMValueRef *m)
 
 static LLVMValueRef *wait_slots(struct low *l, uint32_t block)
 {
+    if (l->general)
+        low_general_mask_slots(l, block);
     return l->wait_slot + (size_t)block * l->groups;
+}
+
+static LLVMValueRef *live_slots(struct low *l)
+{
+    if (l->general)
+        low_general_mask_slots(l, 0);
+    return l->live_slot;
 }
 
 /* Adds lanes to those that wait at block `to`, coming from block `from`. */
@@ -218,11 +229,11 @@ static void jump(struct control *c, uint32_t p, uint32_t to)
 
 static void end_lanes(struct low *l, LLVMValueRef *gone)
 {
-    LLVMValueRef live[LOW_MAX_GROUPS];
-    load_masks(l, l->live_slot, live);
+    LLVMValueRef live[LOW_MAX_GROUPS], *slots = live_slots(l);
+    load_masks(l, slots, live);
     for (unsigned g = 0; g < l->groups; g++)
         live[g] = LLVMBuildAnd(l->b, live[g], low_mask_not(l, gone[g]), "");
-    store_masks(l, l->live_slot, live);
+    store_masks(l, slots, live);
 }
 
 static void split(struct low *l, const struct low_block *b, const struct low_val *p,
@@ -525,11 +536,19 @@ static void reg_state(struct control *c, struct low_reg *r, bool save)
     }
 }
 
+/* What a region leaves alone is in the warp's state already, and stays there. */
+static bool is_moved(const struct control *c, uint32_t reg, bool save)
+{
+    bool was_saved = c->r.barrier && low_bit(c->r.barrier->live_out, reg);
+    return low_bit(c->r.defs, reg) || (save ? !was_saved : low_bit(c->r.uses, reg));
+}
+
 static void live_state(struct control *c, const struct low_block *barrier, bool save)
 {
     struct low *l = c->l;
     for (size_t r = 0; r < l->regs.count; r++)
-        if (low_bit(barrier->live_out, (uint32_t)r) && is_saved(l, r) && l->regs.items[r].slot[0])
+        if (low_bit(barrier->live_out, (uint32_t)r) && is_saved(l, r) && l->regs.items[r].slot[0] &&
+            is_moved(c, (uint32_t)r, save))
             reg_state(c, &l->regs.items[r], save);
     if (!l->any_exit_partial)
         return;
@@ -702,7 +721,7 @@ static void emit_block(struct control *c, uint32_t at)
         for (unsigned g = 0; g < l->groups; g++)
             l->mask[g] = LLVMConstAllOnes(l->t.mask);
     } else {
-        load_masks(l, b->needs_mask ? wait_slots(l, at) : l->live_slot, l->mask);
+        load_masks(l, b->needs_mask ? wait_slots(l, at) : live_slots(l), l->mask);
     }
     if (b->needs_mask && l->general) {
         LLVMValueRef none[LOW_MAX_GROUPS];
@@ -736,6 +755,25 @@ static void reach(struct low *l, uint32_t from, uint64_t *set)
                 work[n++] = b->succ[s];
             }
     }
+}
+
+static void note_register(void *ctx, int32_t reg, enum low_visit what)
+{
+    struct region *r = ctx;
+    low_bit_set(what == LOW_DEF ? r->defs : r->uses, (uint32_t)reg);
+}
+
+/* A virtual register is read where it is defined: what it is made of does not change after. */
+static void region_registers(struct low *l, struct region *r)
+{
+    r->uses = low_alloc(l, l->reg_words * sizeof *r->uses);
+    r->defs = low_alloc(l, l->reg_words * sizeof *r->defs);
+    if (r->barrier) /* bar.red writes its result here */
+        low_inst_visit(l, &l->insts.items[r->barrier->end - 1], note_register, r);
+    for (uint32_t k = 0; k < l->blocks.count; k++)
+        for (uint32_t n = l->blocks.items[k].first;
+             low_bit(r->blocks, k) && n < l->blocks.items[k].end; n++)
+            low_inst_visit(l, &l->insts.items[n], note_register, r);
 }
 
 struct invariants {
@@ -810,7 +848,7 @@ static void start_mask(struct low *l)
     low_mask_from_bits(l, bits, m);
     for (unsigned g = 0; g < l->groups && !l->tail_lanes; g++)
         m[g] = LLVMConstAllOnes(l->t.mask);
-    store_masks(l, l->live_slot, m);
+    store_masks(l, live_slots(l), m);
 }
 
 /* One warp: its state, then the blocks of the region. */
@@ -865,9 +903,10 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
                         LLVMBasicBlockRef head, LLVMBasicBlockRef after)
 {
     struct low *l = c->l;
-    c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0};
+    c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0, .barrier = barrier};
     c->r.blocks = low_alloc(l, l->block_words * sizeof(uint64_t));
     reach(l, c->r.entry, c->r.blocks);
+    region_registers(l, &c->r);
     LLVMBasicBlockRef loop = low_bb(l, "warp"), body = loop;
     c->r.next_bb = low_bb(l, "next_warp");
     LLVMPositionBuilderAtEnd(l->b, head);
@@ -1074,5 +1113,5 @@ void low_control_invariants(struct low *l)
 void low_control_start_mask(struct low *l, LLVMValueRef *m)
 {
     start_mask(l);
-    load_masks(l, l->live_slot, m);
+    load_masks(l, live_slots(l), m);
 }

@@ -405,26 +405,22 @@ static void place(struct low *l)
     }
 }
 
-/* Slots of registers and masks are places in the warp's state. */
-static void bind_slots(struct low *l)
+LLVMValueRef low_general_slot(struct low *l, const struct low_reg *r, uint32_t g)
 {
-    struct low_general *g = l->gen;
-    for (size_t k = 0; k < l->regs.count; k++) {
-        struct low_reg *r = &l->regs.items[k];
-        if (r->state_offset < 0)
-            continue;
-        uint32_t step = r->bits == 1 ? l->width / 8 : r->bits / 8 * l->width;
-        if (r->fact.shape != LOW_VARYING)
-            step = r->bits == 1 ? 1 : r->bits / 8;
-        for (unsigned n = 0; n < l->groups; n++)
-            r->slot[n] = at(l, g->warp_state, (uint32_t)r->state_offset + n * step);
-    }
-    for (unsigned n = 0; n < l->groups; n++)
+    uint32_t step = r->bits == 1 ? l->width / 8 : r->bits / 8 * l->width;
+    if (r->fact.shape != LOW_VARYING)
+        step = r->bits == 1 ? 1 : r->bits / 8;
+    return at(l, l->gen->warp_state, (uint32_t)r->state_offset + g * step);
+}
+
+void low_general_mask_slots(struct low *l, uint32_t block)
+{
+    const struct low_general *g = l->gen;
+    for (unsigned n = 0; n < l->groups; n++) {
         l->live_slot[n] = at(l, g->warp_state, n * l->width / 8);
-    for (size_t k = 0; k < l->blocks.count; k++)
-        for (unsigned n = 0; n < l->groups; n++)
-            l->wait_slot[k * l->groups + n] =
-                at(l, g->warp_state, g->waits_at + 4 * (uint32_t)k + n * l->width / 8);
+        l->wait_slot[block * l->groups + n] =
+            at(l, g->warp_state, g->waits_at + 4 * block + n * l->width / 8);
+    }
 }
 
 /* ---- the function ---- */
@@ -469,7 +465,6 @@ static void emit_start(struct low *l)
     clear(l, l->state, HEADER);
     warps_begin(l, &x);
     clear(l, l->gen->warp_state, l->state_bytes);
-    bind_slots(l);
     low_control_start_mask(l, m);
     low_general_send(l, 0, m);
     warps_end(l, &x);
@@ -478,7 +473,6 @@ static void emit_start(struct low *l)
 static void emit_warp(struct low *l)
 {
     struct low_general *g = l->gen;
-    bind_slots(l);
     l->mask_full = false;
     for (unsigned n = 0; n < l->groups; n++)
         l->mask[n] = LLVMConstAllOnes(l->t.mask);

@@ -330,7 +330,9 @@ LLVMValueRef low_mask_bits(struct low *l, LLVMValueRef *mask); /* i32, bit = lan
 void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask);
 LLVMValueRef low_mask_and(struct low *l, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef low_mask_not(struct low *l, LLVMValueRef a);
-/* Loads and stores of register slots; in general mode they are in the block's state. */
+/* Where a register's value (UNIFORM: g is 0) is kept. Loads and stores of such slots; in general
+ * mode they are in the block's state. */
+LLVMValueRef low_slot(struct low *l, const struct low_reg *r, uint32_t g);
 LLVMValueRef low_slot_load(struct low *l, LLVMTypeRef t, LLVMValueRef slot);
 void low_slot_store(struct low *l, LLVMValueRef v, LLVMValueRef slot);
 /* An operand in its natural shape, as `type`. */
@@ -504,6 +506,10 @@ void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool ret
 void low_general_barrier(struct low *l, uint32_t at);
 void low_general_arrive(struct low *l, const struct low_inst *i);
 bool low_general_in_state(const struct low *l, size_t reg);
+/* Pointers into the state of the warp being run, made where they are used: kept from the warp's
+ * start they would be registers to spill. */
+LLVMValueRef low_general_slot(struct low *l, const struct low_reg *r, uint32_t g);
+void low_general_mask_slots(struct low *l, uint32_t block); /* live_slot, wait_slot of the block */
 bool low_general_is_sync(const struct weir_ptx_inst *p);
 
 /* control.c, used by general.c */

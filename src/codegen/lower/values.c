@@ -253,6 +253,16 @@ void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask)
     }
 }
 
+LLVMValueRef low_slot(struct low *l, const struct low_reg *r, uint32_t g)
+{
+    return l->general && r->state_offset >= 0 ? low_general_slot(l, r, g) : r->slot[g];
+}
+
+static bool has_slot(const struct low_reg *r)
+{
+    return r->slot[0] || r->state_offset >= 0;
+}
+
 LLVMValueRef low_slot_load(struct low *l, LLVMTypeRef t, LLVMValueRef slot)
 {
     LLVMValueRef v = LLVMBuildLoad2(l->b, t, slot, "");
@@ -309,7 +319,7 @@ static LLVMValueRef slow_vector(struct low *l, struct low_reg *r, uint32_t g)
     LLVMValueRef p = LLVMBuildGEP2(l->b, LLVMArrayType2(vt, l->groups), r->slow_slot, index, 2, "");
     LLVMValueRef slow = LLVMBuildLoad2(l->b, vt, p, "");
     LLVMSetVolatile(slow, 1);
-    LLVMValueRef base = low_slot_load(l, t, r->slot[g]);
+    LLVMValueRef base = low_slot_load(l, t, low_slot(l, r, g));
     LLVMValueRef fast = LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
     LLVMValueRef ok = low_slot_load(l, l->t.i1, r->ok_slot);
     return LLVMBuildSelect(l->b, ok, fast, slow, "");
@@ -321,7 +331,7 @@ struct low_val low_read_reg(struct low *l, int32_t reg)
     struct low_val v = {.shape = r->fact.shape, .stride = r->fact.stride};
     LLVMTypeRef t = reg_type(l, r);
     if (v.shape == LOW_UNIFORM) {
-        v.v[0] = r->slot[0] ? low_slot_load(l, t, r->slot[0]) : LLVMConstNull(t);
+        v.v[0] = has_slot(r) ? low_slot_load(l, t, low_slot(l, r, 0)) : LLVMConstNull(t);
         return v;
     }
     for (unsigned g = 0; g < l->groups; g++) {
@@ -330,7 +340,8 @@ struct low_val low_read_reg(struct low *l, int32_t reg)
         else if (r->guarded)
             v.v[g] = slow_vector(l, r, g);
         else
-            v.v[g] = low_slot_load(l, v.shape == LOW_VARYING ? low_vec_type(l, t) : t, r->slot[g]);
+            v.v[g] = low_slot_load(l, v.shape == LOW_VARYING ? low_vec_type(l, t) : t,
+                                   low_slot(l, r, g));
         if (r->is_virtual)
             v.v[g] = low_bitcast(l, v.v[g], t);
     }
@@ -488,7 +499,7 @@ static LLVMValueRef fit(struct low *l, LLVMValueRef x, LLVMTypeRef t)
 void low_write(struct low *l, int32_t reg, const struct low_val *value)
 {
     struct low_reg *r = &l->regs.items[reg];
-    if (!r->slot[0])
+    if (!has_slot(r))
         return; /* never read */
     struct low_val canonical = *value, *v = &canonical;
     low_nan_write(l, reg, v);
@@ -517,12 +528,12 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
             x = fit(l, v->v[v->shape == LOW_UNIFORM ? 0 : g], t);
         }
         if (by_mask || guard >= 0)
-            old = low_slot_load(l, LLVMTypeOf(x), r->slot[g]);
+            old = low_slot_load(l, LLVMTypeOf(x), low_slot(l, r, g));
         if (by_mask)
             x = LLVMBuildSelect(l->b, l->mask[g], x, old, "");
         else if (guard >= 0)
             x = LLVMBuildSelect(l->b, p.v[0], x, old, "");
-        low_slot_store(l, x, r->slot[g]);
+        low_slot_store(l, x, low_slot(l, r, g));
     }
 }
 
@@ -538,12 +549,12 @@ LLVMValueRef low_spec_base(struct low *l, int32_t reg, uint32_t g)
     struct low_reg *r = &l->regs.items[reg];
     LLVMTypeRef t = reg_type(l, r);
     if (r->fact.shape != LOW_VARYING)
-        return low_slot_load(l, t, r->slot[r->fact.shape == LOW_UNIFORM ? 0 : g]);
+        return low_slot_load(l, t, low_slot(l, r, r->fact.shape == LOW_UNIFORM ? 0 : g));
     if (r->guarded)
-        return low_slot_load(l, t, r->slot[g]);
+        return low_slot_load(l, t, low_slot(l, r, g));
     if (r->is_virtual)
         return low_bitcast(l, low_pure_value(l, &l->insts.items[r->def_inst], false, g, 0), t);
-    LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), r->slot[g]);
+    LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), low_slot(l, r, g));
     return LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
 }
 
@@ -558,7 +569,7 @@ static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
 {
     LLVMTypeRef t = reg_type(l, r);
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), r->slot[g]);
+        LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), low_slot(l, r, g));
         LLVMValueRef base = LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
         LLVMValueRef want =
             LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
