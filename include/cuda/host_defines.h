@@ -16,10 +16,14 @@
 #define __constant__           __attribute__((constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__      __attribute__((grid_constant))
-/* Unified memory under weir cc: clang's CUDA mode has no managed variables. */
-#define __managed__                                                                                \
-    _Static_assert(0, "weir cc does not support __managed__ variables yet: use "                   \
-                      "cudaMallocManaged");
+/* clang's CUDA mode has no managed variables: weir cc knows them by this section
+ * (src/cc/managed.c).
+ */
+#ifdef WEIR_CC_MANAGED
+#define __managed__ __attribute__((device)) __attribute__((section("weir_managed")))
+#else
+#define __managed__ _Static_assert(0, "__managed__ needs weir cc");
+#endif
 #define __cluster_dims__(...)                                                                      \
     _Static_assert(0, "weir cc does not support __cluster_dims__ (clusters) yet");
 

@@ -2,7 +2,7 @@
  * percent sign
  * ("mov.u64 %0, %globaltimer;"); clang wants two and refuses one. Programs that do so are
  * preprocessed first, and in that text each such sign is doubled. A quick look at the sources
- * decides, since most programs need no extra pass.
+ * decides, since most programs need no extra pass; the same look tells of other words.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <stdio.h>
@@ -30,6 +30,7 @@ static bool is_register(const char *percent)
 struct look {
     const struct cc *cc;
     WEIR_VEC(char *) seen;
+    const char *word; /* NULL: a register with one percent sign */
     bool found;
 };
 
@@ -57,7 +58,9 @@ static void look_at_include(struct look *l, const char *from, const char *name, 
 
 static void look_at_text(struct look *l, const char *path, const char *text)
 {
-    if (strstr(text, "asm"))
+    if (l->word)
+        l->found |= strstr(text, l->word) != NULL;
+    else if (strstr(text, "asm"))
         for (const char *p = text; !l->found && (p = strchr(p, '%')); p++) {
             if (p[1] == '%')
                 p++;
@@ -96,14 +99,27 @@ static void look_at(struct look *l, const char *path)
     weir_free(text);
 }
 
-bool cc_asm_may_need_fix(const struct cc *cc, const char *path)
+static bool look(const struct cc *cc, const char *path, const char *word)
 {
-    struct look l = {.cc = cc};
+    struct look l = {.cc = cc, .word = word};
     look_at(&l, path);
+    for (size_t i = 0; i + 1 < cc->all.v.count; i++)
+        if (!l.found && !strcmp(cc->all.v.items[i], "-include"))
+            look_at_include(&l, "", cc->all.v.items[i + 1], strlen(cc->all.v.items[i + 1]));
     for (size_t i = 0; i < l.seen.count; i++)
         weir_free(l.seen.items[i]);
     weir_vec_finish(&l.seen);
     return l.found;
+}
+
+bool cc_asm_may_need_fix(const struct cc *cc, const char *path)
+{
+    return look(cc, path, NULL);
+}
+
+bool cc_file_mentions(const struct cc *cc, const char *path, const char *word)
+{
+    return look(cc, path, word);
 }
 
 /* ---- The exact pass, over preprocessed text ---- */

@@ -9,5 +9,8 @@
 /* The subcommand: argv[0] is its name, options and files follow. Returns the exit status: 0, or 1
  * after a message on stderr. Thread: the process's only one (starts and awaits compilers). */
 int weir_cc_main(int argc, char **argv);
+/* clang++ with all of argv[1..], for links only: adds the folder of Weir's runtime to those that
+ * the program searches. Returns the exit status. Thread: as above. */
+int weir_cc_link_main(int argc, char **argv);
 
 #endif

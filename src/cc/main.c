@@ -2,9 +2,11 @@
  * folder around it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -13,6 +15,13 @@
 static bool make_temp(struct cc *cc)
 {
     const char *where = getenv("TMPDIR");
+    if (cc->keep && cc->keep_folder) {
+        snprintf(cc->temp, sizeof cc->temp, "%s", cc->keep_folder);
+        if (!mkdir(cc->temp, 0777) || errno == EEXIST)
+            return true;
+        cc_error("can not make the folder %s", cc->temp);
+        return false;
+    }
     snprintf(cc->temp, sizeof cc->temp, "%s/weir-cc-XXXXXX", where && *where ? where : "/tmp");
     if (mkdtemp(cc->temp))
         return true;
@@ -30,7 +39,7 @@ static void remove_temp(struct cc *cc)
     if (d) {
         closedir(d);
         (void)rmdir(cc->temp);
-    } else if (cc->keep && cc->temp[0])
+    } else if (cc->keep && !cc->keep_folder && cc->temp[0])
         fprintf(stderr, "weir cc: kept %s\n", cc->temp);
 }
 
@@ -48,24 +57,72 @@ static char *default_output(const char *path, const char *extension)
     return out;
 }
 
-/* Where the result of input `number` goes. From weir_alloc. */
+/* Does a last step follow, with objects that nobody else sees? */
+static bool links(const struct cc *cc)
+{
+    return cc->stop == CC_LINK || cc->stop == CC_DEVICE_LINK || cc->stop == CC_ARCHIVE;
+}
+
+/* dir/x.cu -> ODIR/x.o */
+static char *in_folder(const char *folder, char *name)
+{
+    const size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *out = weir_alloc(bytes);
+    if (out)
+        snprintf(out, bytes, "%s/%s", folder, name);
+    weir_free(name);
+    return out;
+}
+
+/* Where the result of input `number` goes. From weir_alloc; NULL when out of memory. */
 static char *output_of(const struct cc *cc, const struct cc_input *in, size_t number)
 {
-    if (cc->stop == CC_LINK) {
+    if (links(cc)) {
         const size_t bytes = strlen(cc->temp) + 32;
         char *out = weir_alloc(bytes);
         if (out)
             snprintf(out, bytes, "%s/%zu.o", cc->temp, number);
         return out;
     }
-    return cc->output ? weir_strdup(cc->output)
-                      : default_output(in->path, cc->stop == CC_PTX ? ".ptx" : ".o");
+    if (cc->output)
+        return weir_strdup(cc->output);
+    char *name = default_output(in->path, cc->stop == CC_PTX ? ".ptx" : ".o");
+    return name && cc->output_folder ? in_folder(cc->output_folder, name) : name;
+}
+
+/* -E and -M write to standard output unless there is an -o. */
+static bool run_reading(struct cc *cc)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < cc->inputs.count; i++)
+        if (cc->inputs.items[i].language != CC_OBJECT)
+            ok = cc_compile(cc, &cc->inputs.items[i], i, cc->output);
+    return ok;
+}
+
+/* In nvcc's form, which CMake reads: it takes the folders of headers and libraries from here, and
+ * the architecture. */
+static void print_settings(const struct cc *cc)
+{
+    fprintf(stderr,
+            "#$ TOP=%s\n#$ NVVMIR_LIBRARY_DIR=%s/nvvm/libdevice\n#$ PATH=%s/bin\n"
+            "#$ LIBRARIES=-L%s/lib64\n#$ INCLUDES=-I%s\n#$ ARCHITECTURES=",
+            cc->paths.toolkit, cc->paths.toolkit, cc->paths.toolkit, cc->paths.toolkit,
+            cc->paths.cuda_include);
+    for (size_t i = 0; i < cc->sms.count; i++)
+        fprintf(stderr, i ? " -arch compute_%u" : "-arch compute_%u", cc->sms.items[i]);
+    fputc('\n', stderr);
 }
 
 static bool run(struct cc *cc)
 {
     WEIR_VEC(char *) objects = {0};
-    bool ok = cc_find_paths(&cc->paths) && make_temp(cc);
+    bool ok = make_temp(cc);
+    if (ok && (cc->stop == CC_PREPROCESS || cc->stop == CC_DEPENDENCIES)) {
+        ok = run_reading(cc);
+        remove_temp(cc);
+        return ok;
+    }
     for (size_t i = 0; ok && i < cc->inputs.count; i++) {
         const struct cc_input *in = &cc->inputs.items[i];
         if (in->language == CC_OBJECT)
@@ -78,7 +135,7 @@ static bool run(struct cc *cc)
         }
         ok = ok && cc_compile(cc, in, i, object);
     }
-    if (ok && cc->stop == CC_LINK)
+    if (ok && links(cc))
         ok = cc_link(cc, objects.items, objects.count);
     for (size_t i = 0; i < objects.count; i++)
         weir_free(objects.items[i]);
@@ -91,9 +148,16 @@ int weir_cc_main(int argc, char **argv)
 {
     struct cc cc = {0};
     bool done;
-    const bool ok = cc_parse(&cc, argc, argv, &done) && (done || run(&cc));
+    bool ok = cc_parse(&cc, argc, argv, &done);
+    if (!done) { /* settings are told even when the rest is wrong: CMake asks in this way */
+        const bool found = cc_find_paths(&cc.paths);
+        if (found && (cc.verbose || cc.dry_run))
+            print_settings(&cc);
+        ok = ok && found && run(&cc);
+    }
     weir_vec_finish(&cc.inputs);
     weir_vec_finish(&cc.sms);
+    cc_args_finish(&cc.words);
     cc_args_finish(&cc.all);
     cc_args_finish(&cc.host);
     cc_args_finish(&cc.depend);

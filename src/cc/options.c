@@ -1,11 +1,11 @@
-/* The command line of weir cc: nvcc's spellings, so that build files need not change. What Weir
- * can not do is refused by name; what has no meaning without a GPU assembler (-Xptxas,
- * -maxrregcount ...) is accepted and has no effect.
+/* The command line of weir cc: nvcc's spellings, so that build files need not change
+ * (cc_options.def). What Weir can not do is refused by name; what has no meaning without a GPU
+ * assembler (-Xptxas, -maxrregcount ...) is accepted and has no effect.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cc/cc_int.h"
@@ -13,110 +13,99 @@
 static const char help[] =
     "usage: weir cc [options] FILE...\n"
     "Compiles .cu, .c and .cpp files and links them with Weir's libcudart; options are nvcc's.\n"
-    "  -o FILE  -c  -ptx (or -S)  -shared     what to make: a program, objects, PTX, a library\n"
-    "  -O0..-O3  -g  -lineinfo  -G            -O is for host code; device code is optimised unless "
-    "-G\n"
-    "  -I DIR  -D NAME[=V]  -U NAME  -include FILE  -std=c++17  -x cu|c|c++\n"
-    "  -L DIR  -l LIB  -Xcompiler OPTS  -Xlinker OPTS  -fPIC and other -f, -W, -m options of "
-    "clang\n"
+    "  -o FILE  -odir DIR  -c  -dc  -dlink  -lib  -shared  -ptx (or -S)  -E   what to make\n"
+    "  -M  -MM  -MD  -MMD  -MP  -MF FILE  -MT NAME   rules for make and ninja\n"
+    "  -O0..-O3  -g  -lineinfo  -G             -O is for host code; device code is optimised "
+    "unless -G\n"
+    "  -I DIR  -isystem DIR  -D NAME[=V]  -U NAME  -include FILE  -std=c++11..20  -x cu|c|c++\n"
+    "  -L DIR  -l LIB  -l:FILE  -Xcompiler OPTS  -Xlinker OPTS  and clang's -f, -W, -m options\n"
     "  -arch sm_NN  -gencode arch=compute_NN,code=...   (default sm_89)\n"
-    "  --default-stream per-thread|legacy  --use_fast_math  -fmad=false\n"
-    "  -v  --dryrun  --keep\n";
+    "  -rdc true|false  --default-stream per-thread|legacy  --extended-lambda\n"
+    "  --expt-relaxed-constexpr  --use_fast_math  -ftz  -prec-div  -prec-sqrt  -fmad true|false\n"
+    "  -cudart static|shared|none  -v  --dryrun  --keep  --keep-dir DIR\n"
+    "  --version  @FILE  --options-file FILE   and NVCC_PREPEND_FLAGS, NVCC_APPEND_FLAGS\n";
 
-/* Options that exist to steer ptxas, nvlink or nvcc's own stages. With a value in the next
- * argument: */
-static const char *const ignored_with_value[] = {
-    "-Xptxas",
-    "--ptxas-options",
-    "-Xnvlink",
-    "--nvlink-options",
-    "-Xfatbin",
-    "--fatbin-options",
-    "-maxrregcount",
-    "--maxrregcount",
-    "-ccbin",
-    "--compiler-bindir",
-    "-t",
-    "--threads",
-    "-cudart",
-    "--cudart",
-    "-compress-mode",
-    "--compress-mode",
-    "-diag-suppress",
-    "--diag-suppress",
+/* CMake knows an nvcc by the words in the second line, and takes the version from the third. */
+static const char version[] = "weir cc " WEIR_VERSION ", CUDA without a GPU; device code by clang\n"
+                              "takes the options of nvcc: NVIDIA (R) Cuda compiler driver\n"
+                              "Cuda compilation tools, release 13.0, V13.0.0\n";
+
+enum kind { FLAG, VALUE, JOINED };
+enum action {
+    IGNORED,
+    REFUSED,
+    STOP_LINK,
+    STOP_OBJECTS,
+    STOP_DEVICE_LINK,
+    STOP_ARCHIVE,
+    STOP_PTX,
+    STOP_PREPROCESS,
+    STOP_DEPENDENCIES,
+    STOP_USER_DEPENDENCIES,
+    DEVICE_C,
+    DEVICE_W,
+    SHARED,
+    OUTPUT,
+    OUTPUT_FOLDER,
+    DEPEND,
+    DEPEND_MORE,
+    DEPEND_FILE,
+    DEPEND_TARGET,
+    INCLUDE_PATH,
+    DEFINE,
+    UNDEFINE,
+    SYSTEM_INCLUDE,
+    PRE_INCLUDE,
+    STANDARD,
+    LANGUAGE,
+    ARCH,
+    GENCODE,
+    RELOCATABLE,
+    FAST_MATH,
+    FTZ,
+    PRECISE_DIV,
+    PRECISE_SQRT,
+    FMAD,
+    DEVICE_DEBUG,
+    LINE_INFO,
+    DEBUG,
+    DEFAULT_STREAM,
+    EXTENDED_LAMBDA,
+    RELAXED_CONSTEXPR,
+    OPTIMIZE,
+    HOST_OPTIONS,
+    LINK_OPTIONS,
+    LIBRARY_PATH,
+    LIBRARY,
+    CUDART,
+    NO_CUDART,
+    WARNINGS_ARE_ERRORS,
+    NO_WARNINGS,
+    PROFILE,
+    NO_EXCEPTIONS,
+    FORWARD_UNKNOWN,
+    VERBOSE,
+    DRY_RUN,
+    KEEP,
+    KEEP_FOLDER,
 };
-static const char *const ignored[] = {
-    "-m64",
-    "--extended-lambda",
-    "-extended-lambda",
-    "--expt-extended-lambda",
-    "-expt-extended-lambda",
-    "--expt-relaxed-constexpr",
-    "-expt-relaxed-constexpr",
-    "-rdc=false",
-    "--relocatable-device-code=false",
-    "-forward-unknown-to-host-compiler",
-    "--forward-unknown-to-host-compiler",
-    "-ftz=false",
-    "-prec-div=true",
-    "-prec-sqrt=true",
-    "-fmad=true",
-    "--fmad=true",
-    "--restrict",
-    "-restrict",
-};
-static const char *const refused[] = {
-    "-rdc=true",
-    "--relocatable-device-code=true",
-    "-dc",
-    "--device-c",
-    "-dlink",
-    "--device-link",
-    "-cubin",
-    "--cubin",
-    "-fatbin",
-    "--fatbin",
-    "-dlto",
-    "-ftz=true",
-    "-prec-div=false",
-    "-prec-sqrt=false",
-    "-static",
+
+static const struct option {
+    enum kind kind;
+    const char *longer, *shorter;
+    enum action action;
+} options[] = {
+#define OPTION(kind, longer, shorter, action) {kind, longer, shorter, action},
+#include "cc/cc_options.def"
+#undef OPTION
 };
 
 struct cursor {
     char **argv;
-    int argc, i;
+    size_t argc, i;
 };
 
-/* The value of an option that is `name`, `name=value`, or (joined) `namevalue`. NULL: it is another
- * option, or its value is missing (*bad is set). */
-static const char *value_of(struct cursor *c, const char *name, bool joined, bool *bad)
-{
-    const char *arg = c->argv[c->i];
-    const size_t n = strlen(name);
-    if (strncmp(arg, name, n))
-        return NULL;
-    if (arg[n] == '=' && !joined)
-        return arg + n + 1;
-    if (arg[n])
-        return joined ? arg + n : NULL;
-    if (c->i + 1 >= c->argc) {
-        cc_error("option %s needs a value", name);
-        *bad = true;
-        return NULL;
-    }
-    return c->argv[++c->i];
-}
-
-static const char *value_of_any(struct cursor *c, const char *const *names, bool *bad)
-{
-    for (; *names && !*bad; names++) {
-        const char *v = value_of(c, *names, false, bad);
-        if (v)
-            return v;
-    }
-    return NULL;
-}
+static const char *const truths[] = {"true", "false"};
 
 static bool is_in(const char *arg, const char *const *list, size_t count)
 {
@@ -127,17 +116,20 @@ static bool is_in(const char *arg, const char *const *list, size_t count)
 }
 #define IS_IN(arg, list) is_in((arg), (list), sizeof(list) / sizeof *(list))
 
-/* "sm_86", "compute_86", "86"; 0 when it is none of these or has a suffix (sm_90a): such code runs
- * on one GPU only. */
+/* ---- Architectures ---- */
+
+/* "sm_86", "compute_86", "lto_86", "86", "sm_90a"; 0 when it is none of these. */
 static unsigned sm_number(const char *text, size_t length)
 {
     static const char *const prefixes[] = {"sm_", "compute_", "lto_"};
+    unsigned sm = 0;
     for (size_t i = 0; i < 3; i++) {
         const size_t n = strlen(prefixes[i]);
         if (length > n && !memcmp(text, prefixes[i], n))
             text += n, length -= n;
     }
-    unsigned sm = 0;
+    if (length > 1 && (text[length - 1] == 'a' || text[length - 1] == 'f'))
+        length--;
     for (size_t i = 0; i < length; i++) {
         if (!isdigit((unsigned char)text[i]) || sm > 999)
             return 0;
@@ -146,18 +138,27 @@ static unsigned sm_number(const char *text, size_t length)
     return sm;
 }
 
+/* What is asked for and what clang makes of it: the highest architecture that it knows and that is
+ * not above. PTX runs on every later GPU, so that less is safe, and a note says so. */
 static bool add_sm(struct cc *cc, const char *text, size_t length)
 {
+    static const unsigned known[] = {60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
     const unsigned sm = sm_number(text, length);
-    if (sm < 60 || sm > 120) {
-        cc_error("architecture %.*s: weir cc compiles for sm_60 to sm_120, without suffix",
-                 (int)length, text);
+    unsigned made = known[0];
+    if (sm < 50 || sm > 129) {
+        cc_error("architecture %.*s: there are sm_50 to sm_121", (int)length, text);
         return false;
     }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] <= sm)
+            made = known[i];
+    const bool suffix = isalpha((unsigned char)text[length - 1]);
     for (size_t i = 0; i < cc->sms.count; i++)
-        if (cc->sms.items[i] == sm)
+        if (cc->sms.items[i] == made)
             return true;
-    return weir_vec_push(&cc->sms, sm);
+    if (made != sm || suffix)
+        fprintf(stderr, "weir cc: note: %.*s is compiled as compute_%u\n", (int)length, text, made);
+    return weir_vec_push(&cc->sms, made);
 }
 
 /* -arch=sm_86, native, all, all-major: the last three mean the default here. */
@@ -172,19 +173,48 @@ static bool add_arch(struct cc *cc, const char *v)
  * counts. */
 static bool add_gencode(struct cc *cc, const char *v)
 {
+    while (*v == '"' || *v == '\'')
+        v++;
     if (!strncmp(v, "arch=", 5))
         v += 5;
-    return add_sm(cc, v, strcspn(v, ","));
+    return add_sm(cc, v, strcspn(v, ",\"'"));
 }
 
-/* "a,b,c" from -Xcompiler and the like: each part is an argument. */
-static void add_list(struct cc_args *to, const char *list)
+/* ---- Values ---- */
+
+/* "a,b,c" from -Xcompiler and the like: each part is an argument, \, is a comma. Also to `more`,
+ * when that is not NULL. */
+static void add_list(struct cc_args *to, struct cc_args *more, const char *list)
 {
-    while (*list) {
-        const size_t n = strcspn(list, ",");
-        cc_args_add(to, "%.*s", (int)n, list);
-        list += n + (list[n] == ',');
+    char *part = weir_alloc(strlen(list) + 1);
+    if (!part) {
+        to->failed = true;
+        return;
     }
+    while (*list) {
+        char *end = part;
+        for (; *list && *list != ','; list++) {
+            if (*list == '\\' && list[1] == ',')
+                list++;
+            *end++ = *list;
+        }
+        list += *list == ',';
+        *end = 0;
+        cc_args_add(to, "%s", part);
+        if (more)
+            cc_args_add(more, "%s", part);
+    }
+    weir_free(part);
+}
+
+static bool set_bool(const char *name, const char *v, bool when, bool *to)
+{
+    if (!IS_IN(v, truths)) {
+        cc_error("-%s %s: it is true or false", name, v);
+        return false;
+    }
+    *to = !strcmp(v, "true") == when;
+    return true;
 }
 
 static enum cc_language language_of(const char *path)
@@ -202,11 +232,19 @@ static enum cc_language language_of(const char *path)
 
 static bool add_input(struct cc *cc, const char *path)
 {
+    static const char *const objects[] = {".o", ".obj", ".a", ".so", ".lo"};
     struct cc_input in = {path, language_of(path)};
-    if (cc->forced_language >= 0)
+    const char *base = strrchr(path, '/'), *dot = strrchr(path, '.');
+    const bool object = (dot && IS_IN(dot, objects)) || strstr(base ? base : path, ".so.");
+    if (cc->forced_language >= 0 && !object)
         in.language = (enum cc_language)cc->forced_language;
-    if (in.language == CC_OBJECT)
+    if (in.language == CC_OBJECT) {
+        if (!object && access(path, R_OK)) {
+            cc_error("%s: there is no such file", path);
+            return false;
+        }
         cc_args_add(&cc->link, "%s", path);
+    }
     return weir_vec_push(&cc->inputs, in);
 }
 
@@ -237,179 +275,259 @@ static bool set_default_stream(struct cc *cc, const char *v)
     return true;
 }
 
-/* Options that are one word. True when `arg` was one. */
-static bool parse_word(struct cc *cc, const char *arg)
+static bool set_std(struct cc *cc, const char *v)
 {
-    static const struct {
-        const char *name;
-        size_t offset;
-    } flags[] = {
-        {"-v", offsetof(struct cc, verbose)},
-        {"--verbose", offsetof(struct cc, verbose)},
-        {"--dryrun", offsetof(struct cc, dry_run)},
-        {"-dryrun", offsetof(struct cc, dry_run)},
-        {"--keep", offsetof(struct cc, keep)},
-        {"-keep", offsetof(struct cc, keep)},
-        {"-shared", offsetof(struct cc, shared)},
-        {"--shared", offsetof(struct cc, shared)},
-        {"-use_fast_math", offsetof(struct cc, fast_math)},
-        {"--use_fast_math", offsetof(struct cc, fast_math)},
-        {"-fmad=false", offsetof(struct cc, no_fmad)},
-        {"--fmad=false", offsetof(struct cc, no_fmad)},
-        {"-G", offsetof(struct cc, device_debug)},
-        {"--device-debug", offsetof(struct cc, device_debug)},
-        {"-lineinfo", offsetof(struct cc, line_info)},
-        {"--generate-line-info", offsetof(struct cc, line_info)},
-        {"-nocudart", offsetof(struct cc, no_cudart)},
-    };
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (!strcmp(arg, flags[i].name)) {
-            *(bool *)((char *)cc + flags[i].offset) = true;
-            return true;
-        }
-    if (!strcmp(arg, "-c") || !strcmp(arg, "--compile"))
-        cc->stop = CC_OBJECTS;
-    else if (!strcmp(arg, "-ptx") || !strcmp(arg, "--ptx") || !strcmp(arg, "-S"))
-        cc->stop = CC_PTX;
-    else if (!strcmp(arg, "-g") || !strcmp(arg, "--debug")) {
-        cc->line_info = true;
-        cc_args_add(&cc->host, "-g");
-    } else
+    if (!strcmp(v, "c++03") || !strcmp(v, "c++98")) {
+        cc_error("-std=%s: the headers of CUDA need C++11 or later", v);
         return false;
-    return true;
-}
-
-/* Options with a value that belong to every compilation. */
-static bool parse_common(struct cc *cc, struct cursor *c, bool *bad)
-{
-    static const struct {
-        const char *name, *longer, *passed;
-    } table[] = {
-        {"-I", "--include-path", "-I"},
-        {"-D", "--define-macro", "-D"},
-        {"-U", "--undefine-macro", "-U"},
-    };
-    const char *v;
-    for (size_t i = 0; i < 3 && !*bad; i++)
-        if ((v = value_of(c, table[i].longer, false, bad)) ||
-            (v = value_of(c, table[i].name, true, bad))) {
-            cc_args_add(&cc->all, "%s%s", table[i].passed, v);
-            return true;
-        }
-    if ((v = value_of(c, "-isystem", false, bad))) {
-        cc_args_add(&cc->all, "-isystem%s", v);
-        return true;
     }
-    static const char *const include[] = {"-include", "--pre-include", NULL};
-    if ((v = value_of_any(c, include, bad))) {
-        cc_args_add(&cc->all, "-include");
-        cc_args_add(&cc->all, "%s", v);
-        return true;
-    }
-    return false;
-}
-
-static bool set_std(struct cc *cc, const char *arg, const char *v)
-{
     if (strstr(v, "++"))
         cc->std_cxx = v;
     else if (!strncmp(v, "c", 1) || !strncmp(v, "gnu", 3) || !strncmp(v, "iso", 3))
         cc->std_c = v;
     else {
-        cc_error("%s: not a language standard", arg);
+        cc_error("-std=%s: not a language standard", v);
         return false;
     }
     return true;
 }
 
-/* Options with a value that weir cc itself looks at. Returns true when the argument was one; *bad
- * when it was wrong. */
-static bool parse_valued(struct cc *cc, struct cursor *c, bool *bad)
+static bool set_cudart(struct cc *cc, const char *v)
 {
-    static const char *const o[] = {"-o", "--output-file", NULL};
-    static const char *const arch[] = {"-arch", "--gpu-architecture", NULL};
-    static const char *const gencode[] = {"-gencode", "--generate-code", NULL};
-    static const char *const code[] = {"-code", "--gpu-code", NULL};
-    static const char *const stream[] = {"--default-stream", "-default-stream", NULL};
-    static const char *const standard[] = {"-std", "--std", NULL};
-    static const char *const compiler[] = {"-Xcompiler", "--compiler-options", NULL};
-    static const char *const linker[] = {"-Xlinker", "--linker-options", NULL};
-    static const char *const language[] = {"-x", "--x", NULL};
-    const char *arg = c->argv[c->i], *v;
+    cc->no_cudart = !strcmp(v, "none");
+    if (!cc->no_cudart && strcmp(v, "static") && strcmp(v, "shared")) {
+        cc_error("-cudart %s: it is static, shared or none", v);
+        return false;
+    }
+    return true;
+}
 
-    if ((v = value_of_any(c, o, bad)))
+/* The runtime is ours, whatever form was asked for. */
+static void add_library(struct cc *cc, const char *v)
+{
+    static const char *const ours[] = {"cudart", "cudart_static", "cudadevrt", ":libcudart.so",
+                                       ":libcudart_static.a"};
+    if (!IS_IN(v, ours))
+        cc_args_add(&cc->link, "-l%s", v);
+}
+
+/* nvcc's kinds of -Werror, of which all but the first speak of its own warnings. */
+static bool is_warning_kind(const char *list)
+{
+    static const char *const kinds[] = {
+        "all-warnings",           "cross-execution-space-call", "reorder",
+        "default-stream-launch",  "missing-launch-bounds",      "ext-lambda-captures-this",
+        "deprecated-declarations"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(list, kinds[i], strcspn(list, ",")))
+            return *list != 0;
+    return false;
+}
+
+static void warnings_are_errors(struct cc *cc, const char *v)
+{
+    if (!is_warning_kind(v))
+        cc_args_add(&cc->host, "-Werror=%s", v); /* clang's form */
+    else if (strstr(v, "all-warnings"))
+        cc_args_add(&cc->host, "-Werror");
+}
+
+/* ---- Actions ---- */
+
+static bool act_on_value(struct cc *cc, const struct option *o, const char *v);
+
+/* dispatch */
+static bool act(struct cc *cc, const struct option *o, const char *arg, const char *v)
+{
+    switch (o->action) {
+    case IGNORED:
+        return true;
+    case REFUSED:
+        cc_error("option %s is not supported", arg);
+        return false;
+    case STOP_LINK:
+        cc->stop = CC_LINK;
+        return true;
+    case STOP_OBJECTS:
+        cc->stop = CC_OBJECTS;
+        return true;
+    case STOP_DEVICE_LINK:
+        cc->stop = CC_DEVICE_LINK;
+        return true;
+    case STOP_ARCHIVE:
+        cc->stop = CC_ARCHIVE;
+        return true;
+    case STOP_PTX:
+        cc->stop = CC_PTX;
+        return true;
+    case STOP_PREPROCESS:
+        cc->stop = CC_PREPROCESS;
+        return true;
+    case STOP_USER_DEPENDENCIES:
+    case STOP_DEPENDENCIES:
+        cc->user_headers_only = o->action == STOP_USER_DEPENDENCIES;
+        cc->stop = CC_DEPENDENCIES;
+        return true;
+    case DEVICE_C:
+    case DEVICE_W:
+        cc->relocatable = o->action == DEVICE_C;
+        cc->stop = CC_OBJECTS;
+        return true;
+    case SHARED:
+        return cc->shared = true;
+    case FAST_MATH:
+        return cc->fast_math = cc->ftz = cc->approximate_div = cc->approximate_sqrt = true;
+    case DEVICE_DEBUG:
+        return cc->device_debug = true;
+    case DEBUG:
+        cc_args_add(&cc->host, "-g");
+        return cc->line_info = true;
+    case LINE_INFO:
+        return cc->line_info = true;
+    case EXTENDED_LAMBDA:
+        return cc->extended_lambda = true;
+    case RELAXED_CONSTEXPR:
+        return cc->relaxed_constexpr = true;
+    case NO_CUDART:
+        return cc->no_cudart = true;
+    case NO_WARNINGS:
+        cc_args_add(&cc->host, "-w");
+        return true;
+    case PROFILE:
+        cc_args_add(&cc->host, "-pg");
+        cc_args_add(&cc->link, "-pg");
+        return true;
+    case NO_EXCEPTIONS:
+        cc_args_add(&cc->host, "-fno-exceptions");
+        return true;
+    case FORWARD_UNKNOWN:
+        return cc->forward_unknown = true;
+    case VERBOSE:
+        return cc->verbose = true;
+    case DRY_RUN:
+        return cc->dry_run = true;
+    case KEEP:
+        return cc->keep = true;
+    case DEPEND:
+        cc->depend_made = true;
+        cc_args_add(&cc->depend, strstr(arg, "MMD") || strstr(arg, "non") ? "-MMD" : "-MD");
+        return true;
+    case DEPEND_MORE:
+        cc_args_add(&cc->depend, "-MP");
+        return true;
+    default:
+        return act_on_value(cc, o, v);
+    }
+}
+
+static bool act_on_value(struct cc *cc, const struct option *o, const char *v)
+{
+    switch (o->action) {
+    case OUTPUT:
         cc->output = v;
-    else if ((v = value_of_any(c, arch, bad)))
-        *bad = !add_arch(cc, v);
-    else if ((v = value_of_any(c, gencode, bad)))
-        *bad = !add_gencode(cc, v);
-    else if ((v = value_of_any(c, code, bad)))
-        ; /* PTX of -arch runs on every later architecture */
-    else if ((v = value_of_any(c, stream, bad)))
-        *bad = !set_default_stream(cc, v);
-    else if ((v = value_of_any(c, standard, bad)))
-        *bad = !set_std(cc, arg, v);
-    else if ((v = value_of_any(c, compiler, bad)))
-        add_list(&cc->host, v);
-    else if ((v = value_of_any(c, language, bad)))
-        *bad = !set_language(cc, v);
-    else if ((v = value_of_any(c, linker, bad))) {
-        cc_args_add(&cc->link, "-Xlinker");
-        cc_args_add(&cc->link, "%s", v);
-    } else if ((v = value_of(c, "-L", true, bad)))
+        return true;
+    case OUTPUT_FOLDER:
+        cc->output_folder = v;
+        return true;
+    case DEPEND_FILE:
+        cc->depend_file = v;
+        return true;
+    case DEPEND_TARGET:
+        cc_args_add(&cc->depend, "-%s", o->shorter);
+        cc_args_add(&cc->depend, "%s", v);
+        return true;
+    case INCLUDE_PATH:
+    case DEFINE:
+    case UNDEFINE:
+        cc_args_add(&cc->all, "-%s%s", o->shorter, v);
+        return true;
+    case SYSTEM_INCLUDE:
+    case PRE_INCLUDE:
+        cc_args_add(&cc->all, "-%s", o->shorter);
+        cc_args_add(&cc->all, "%s", v);
+        return true;
+    case STANDARD:
+        return set_std(cc, v);
+    case LANGUAGE:
+        return set_language(cc, v);
+    case ARCH:
+        return add_arch(cc, v);
+    case GENCODE:
+        return add_gencode(cc, v);
+    case RELOCATABLE:
+        return set_bool(o->shorter, v, true, &cc->relocatable);
+    case FTZ:
+        return set_bool(o->shorter, v, true, &cc->ftz);
+    case PRECISE_DIV:
+        return set_bool(o->shorter, v, false, &cc->approximate_div);
+    case PRECISE_SQRT:
+        return set_bool(o->shorter, v, false, &cc->approximate_sqrt);
+    case FMAD:
+        return set_bool(o->shorter, v, false, &cc->no_fmad);
+    case DEFAULT_STREAM:
+        return set_default_stream(cc, v);
+    case OPTIMIZE:
+        cc_args_add(&cc->host, "-O%s", v);
+        return true;
+    case HOST_OPTIONS:
+        add_list(&cc->host, &cc->link, v);
+        return true;
+    case LINK_OPTIONS:
+        cc_args_add(&cc->link, "-Wl,%s", v);
+        return true;
+    case LIBRARY_PATH:
         cc_args_add(&cc->link, "-L%s", v);
-    else if ((v = value_of(c, "-l", true, bad))) {
-        /* The runtime is ours, whatever form was asked for. */
-        if (strcmp(v, "cudart") && strcmp(v, "cudart_static") && strcmp(v, "cudadevrt"))
-            cc_args_add(&cc->link, "-l%s", v);
-    } else if (!*bad)
-        return false;
-    return true;
-}
-
-/* Dependency files (-MD -MF x ...) come from the host pass: CMake and make ask for them. */
-static bool parse_dependencies(struct cc *cc, struct cursor *c, bool *bad)
-{
-    static const char *const names[] = {"-MF", "-MT", "-MQ"};
-    const char *arg = c->argv[c->i];
-    if (!strcmp(arg, "-MD") || !strcmp(arg, "-MMD") || !strcmp(arg, "-MP")) {
-        cc_args_add(&cc->depend, "%s", arg);
+        return true;
+    case LIBRARY:
+        add_library(cc, v);
+        return true;
+    case CUDART:
+        return set_cudart(cc, v);
+    case WARNINGS_ARE_ERRORS:
+        warnings_are_errors(cc, v);
+        return true;
+    case KEEP_FOLDER:
+        cc->keep_folder = v;
+        return true;
+    default:
         return true;
     }
-    for (size_t i = 0; i < 3 && !*bad; i++) {
-        const char *v = value_of(c, names[i], false, bad);
-        if (v) {
-            cc_args_add(&cc->depend, "%s", names[i]);
-            cc_args_add(&cc->depend, "%s", v);
+}
+
+/* ---- Words ---- */
+
+/* Does `arg` name this option? *v: its value as far as it stands in the same word, or NULL. */
+static bool is_option(const struct option *o, const char *arg, const char **v)
+{
+    const bool two = arg[1] == '-';
+    const char *const names[] = {o->longer, o->shorter};
+    *v = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = names[i], *body = arg + 1 + two;
+        const size_t n = strlen(name);
+        if (strncmp(body, name, n) || (two && n < 2))
+            continue;
+        if (!body[n])
             return true;
-        }
+        if (o->kind == FLAG)
+            continue;
+        *v = body + n + (body[n] == '=');
+        if (body[n] == '=' || (o->kind == JOINED && !two && i == 1))
+            return true;
     }
     return false;
 }
 
-static bool parse_ignored(struct cursor *c, bool *bad)
+/* Options of clang by their first letters. */
+static bool pass_on(struct cc *cc, const char *arg)
 {
-    if (IS_IN(c->argv[c->i], ignored))
-        return true;
-    for (size_t i = 0; i < sizeof ignored_with_value / sizeof *ignored_with_value && !*bad; i++)
-        if (value_of(c, ignored_with_value[i], false, bad))
-            return true;
-    return false;
-}
-
-/* What is left: clang's own options by their first letters. */
-static bool parse_compiler(struct cc *cc, const char *arg)
-{
-    if (arg[0] != '-' || !arg[1])
-        return false;
-    if (arg[1] == 'O')
-        cc->optimised = strcmp(arg, "-O0") != 0;
     if (!strncmp(arg, "-Wl,", 4) || !strcmp(arg, "-rdynamic"))
         cc_args_add(&cc->link, "%s", arg);
-    else if (!strcmp(arg, "-pthread") || !strncmp(arg, "-fsanitize", 10)) {
+    else if (!strcmp(arg, "-pthread") || !strncmp(arg, "-fsanitize", 10) ||
+             !strncmp(arg, "-fopenmp", 8)) {
         cc_args_add(&cc->host, "%s", arg);
         cc_args_add(&cc->link, "%s", arg);
-    } else if (arg[1] && strchr("OWfmgpw", arg[1]))
+    } else if (strchr("OWfmgp", arg[1]) || cc->forward_unknown)
         cc_args_add(&cc->host, "%s", arg);
     else
         return false;
@@ -418,18 +536,28 @@ static bool parse_compiler(struct cc *cc, const char *arg)
 
 static bool parse_one(struct cc *cc, struct cursor *c)
 {
-    const char *arg = c->argv[c->i];
-    bool bad = false;
-    if (arg[0] != '-')
+    const char *arg = c->argv[c->i], *v;
+    if (arg[0] != '-' || !arg[1])
         return add_input(cc, arg);
-    if (IS_IN(arg, refused)) {
-        cc_error("option %s is not supported", arg);
-        return false;
-    }
-    if (parse_word(cc, arg) || parse_ignored(c, &bad) || bad || parse_dependencies(cc, c, &bad) ||
-        bad || parse_common(cc, c, &bad) || bad || parse_valued(cc, c, &bad) || bad ||
-        parse_compiler(cc, arg))
-        return !bad;
+    for (enum kind kind = FLAG; kind <= JOINED; kind++)
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+            const struct option *o = &options[i];
+            if (o->kind != kind || !is_option(o, arg, &v))
+                continue;
+            if (kind != FLAG && !v) {
+                if (o->action == WARNINGS_ARE_ERRORS &&
+                    (c->i + 1 >= c->argc || !is_warning_kind(c->argv[c->i + 1])))
+                    break; /* clang's form: all of them */
+                if (c->i + 1 >= c->argc) {
+                    cc_error("option %s needs a value", arg);
+                    return false;
+                }
+                v = c->argv[++c->i];
+            }
+            return act(cc, o, arg, v);
+        }
+    if (pass_on(cc, arg))
+        return true;
     cc_error("unknown option %s", arg);
     return false;
 }
@@ -443,10 +571,12 @@ static bool check(struct cc *cc)
         cc_error("no input files (weir cc --help lists the options)");
         return false;
     }
-    if (cc->stop != CC_LINK && cc->output && sources > 1) {
+    if ((cc->stop == CC_OBJECTS || cc->stop == CC_PTX) && cc->output && sources > 1) {
         cc_error("-o with %s and several files", cc->stop == CC_PTX ? "-ptx" : "-c");
         return false;
     }
+    if (cc->device_debug)
+        cc->line_info = true;
     if (!cc->sms.count && !weir_vec_push(&cc->sms, CC_DEFAULT_SM))
         return false;
     if (cc->stop == CC_PTX && cc->sms.count > 1) {
@@ -458,16 +588,16 @@ static bool check(struct cc *cc)
 
 bool cc_parse(struct cc *cc, int argc, char **argv, bool *done)
 {
-    struct cursor c = {argv, argc, 1};
+    static const char *const helps[] = {"--help", "-help", "-h"};
+    static const char *const versions[] = {"--version", "-version", "-V"};
     cc->forced_language = -1;
     *done = false;
-    for (; c.i < argc; c.i++) {
-        if (!strcmp(argv[c.i], "--help") || !strcmp(argv[c.i], "-h")) {
-            fputs(help, stdout);
-            return *done = true;
-        }
-        if (!strcmp(argv[c.i], "--version") || !strcmp(argv[c.i], "-V")) {
-            printf("weir cc %s (CUDA 13.0 interface, device code by clang)\n", WEIR_VERSION);
+    if (!cc_args_expand(&cc->words, argc, argv))
+        return false;
+    struct cursor c = {cc->words.v.items, cc->words.v.count, 0};
+    for (; c.i < c.argc; c.i++) {
+        if (IS_IN(c.argv[c.i], helps) || IS_IN(c.argv[c.i], versions)) {
+            fputs(IS_IN(c.argv[c.i], helps) ? help : version, stdout);
             return *done = true;
         }
         if (!parse_one(cc, &c))

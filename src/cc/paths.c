@@ -1,6 +1,7 @@
 /* Where weir cc finds its parts. The build tree and an installation have the same shape, so that
  * everything hangs on the place of the running binary: PREFIX/bin/weir,
- * PREFIX/include/{cuda,weir/cc}, PREFIX/LIBDIR/weir/devlib.bc.
+ * PREFIX/include/{cuda,weir/cc}, PREFIX/LIBDIR/weir/devlib.bc, and PREFIX/LIBDIR/weir/cuda, a
+ * folder in the form of a CUDA toolkit for build systems that look for one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
@@ -54,6 +55,21 @@ static bool find_clang(char out[PATH_MAX])
     return false;
 }
 
+/* clang++-19 beside clang-19; whoever parses our commands sees a C++ compiler by its name. */
+static void find_clangxx(const char *clang, char out[PATH_MAX])
+{
+    const char *base = strrchr(clang, '/');
+    const size_t folder = base ? (size_t)(base - clang) + 1 : 0;
+    const char *version = strchr(clang + folder, '-');
+    if (snprintf(out, PATH_MAX, "%.*sclang++%s", (int)folder, clang, version ? version : "") <
+            PATH_MAX &&
+        !access(out, X_OK))
+        return;
+    snprintf(out, PATH_MAX, "%.*sclang++", (int)folder, clang);
+    if (access(out, X_OK))
+        snprintf(out, PATH_MAX, "%s", clang);
+}
+
 static bool need(const char *path)
 {
     if (!access(path, R_OK))
@@ -86,6 +102,10 @@ bool cc_find_paths(struct cc_paths *p)
         if (!access(p->devlib, R_OK))
             break;
     }
-    return join(file, p->cuda_include, "cuda_runtime.h") && need(file) &&
+    find_clangxx(p->clang, p->clangxx);
+    if (!find_in_path("ar", p->ar) && !find_in_path("llvm-ar-19", p->ar))
+        snprintf(p->ar, sizeof p->ar, "/usr/bin/ar");
+    return join(p->toolkit, p->libdir, "weir/cuda") &&
+           join(file, p->cuda_include, "cuda_runtime.h") && need(file) &&
            join(file, p->cc_include, "weir_cuda.h") && need(file) && need(p->devlib);
 }

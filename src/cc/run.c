@@ -1,11 +1,13 @@
 /* Command lines: building them, and running them as child processes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cc/cc_int.h"
@@ -62,7 +64,7 @@ static void print_command(const struct cc_args *a)
     for (size_t i = 0; i < a->v.count; i++) {
         const char *s = a->v.items[i];
         const bool plain = *s && !strpbrk(s, " \t\n\"'\\$`*?[]<>|&;()#~{}");
-        fprintf(stderr, i ? " " : "");
+        fprintf(stderr, i ? " " : "#$ ");
         if (plain) {
             fputs(s, stderr);
             continue;
@@ -75,7 +77,27 @@ static void print_command(const struct cc_args *a)
     fputc('\n', stderr);
 }
 
-bool cc_run(const struct cc *cc, struct cc_args *a)
+/* All that comes out of `fd`, zero-terminated, from weir_alloc; NULL when there is no memory. */
+static char *read_all(int fd)
+{
+    WEIR_VEC(char) text = {0};
+    for (;;) {
+        if (!weir_vec_reserve(&text, text.count + 4096)) {
+            weir_vec_finish(&text);
+            return NULL;
+        }
+        const ssize_t n = read(fd, text.items + text.count, text.cap - text.count - 1);
+        if (n > 0)
+            text.count += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            break;
+    }
+    text.items[text.count] = 0;
+    return text.items;
+}
+
+/* messages: the command's standard error, NULL when it is ours. */
+static bool run(const struct cc *cc, struct cc_args *a, char **messages)
 {
     if (a->failed || !weir_vec_push(&a->v, NULL)) {
         cc_error("out of memory");
@@ -87,7 +109,19 @@ bool cc_run(const struct cc *cc, struct cc_args *a)
     if (cc->dry_run)
         return true;
     pid_t child;
-    const int e = posix_spawn(&child, a->v.items[0], NULL, NULL, a->v.items, environ);
+    int ends[2] = {-1, -1};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (messages && !pipe2(ends, O_CLOEXEC))
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    const int e = posix_spawn(&child, a->v.items[0], &actions, NULL, a->v.items, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (ends[0] >= 0) {
+        *messages = e ? NULL : read_all(ends[0]);
+        close(ends[0]);
+    }
     if (e) {
         cc_error("can not run %s: %s", a->v.items[0], strerror(e));
         return false;
@@ -99,4 +133,19 @@ bool cc_run(const struct cc *cc, struct cc_args *a)
     if (WIFSIGNALED(status))
         cc_error("%s was ended by signal %d", a->v.items[0], WTERMSIG(status));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool cc_run(const struct cc *cc, struct cc_args *a)
+{
+    return run(cc, a, NULL);
+}
+
+bool cc_run_compiler(const struct cc *cc, struct cc_args *a)
+{
+    char *messages = NULL;
+    const bool ok = run(cc, a, &messages);
+    if (messages)
+        cc_print_messages(cc, messages);
+    weir_free(messages);
+    return ok;
 }

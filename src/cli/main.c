@@ -46,6 +46,15 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
+#if WEIR_HAVE_CC
+    /* The links in the toolkit's folder: build systems call a CUDA compiler by these names. */
+    const char *self = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    self = self ? self + 1 : argc > 0 ? argv[0] : "";
+    if (strcmp(self, "nvcc") == 0)
+        return weir_cc_main(argc, argv);
+    if (strcmp(self, "c++") == 0)
+        return weir_cc_link_main(argc, argv);
+#endif
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
         return 0;

@@ -1,4 +1,5 @@
-# Installs into a fresh prefix; builds and runs a C program with what is there, through pkg-config and through find_package.
+# Installs into a fresh prefix; builds and runs a C program with what is there, through pkg-config and through find_package;
+# then a CMake project in the CUDA language, with the installed compiler.
 # SPDX-License-Identifier: Apache-2.0
 [ -f "$BUILD/lib/libweir.so" ] || { echo "skipped: this build has no libweir.so"; exit 77; }
 [ -z "$SANITIZE" ] || { echo "skipped: a sanitizer build is not installed"; exit 77; }
@@ -12,7 +13,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 "$CMAKE" --install "$BUILD" --prefix "$prefix" >"$tmp/log" 2>&1 || { cat "$tmp/log"; exit 1; }
 (cd "$prefix" && find . -type f -o -type l | sort)
 mv "$prefix" "$tmp/moved" && prefix=$tmp/moved # nothing may point to where it was installed
-lib=$(dirname "$(find "$prefix" -name libweir.so)")
+lib=$(dirname "$(find "$prefix" -type f -name libweir.so)")
 
 # Only what ships depends on nothing that a user does not have.
 for f in "$prefix"/bin/weir "$lib"/libweir*.so "$lib"/libcudart.so.13; do
@@ -29,4 +30,17 @@ pkg-config --exists weir || fail 'pkg-config does not find weir'
 "$CMAKE" -S "$here/project" -B "$tmp/b" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" >"$tmp/log" 2>&1 &&
     "$CMAKE" --build "$tmp/b" >>"$tmp/log" 2>&1 || { cat "$tmp/log"; fail 'find_package build'; }
 [ "$("$tmp/b/by-cmake")" = "$want" ] || fail 'run of the find_package build'
+
+# A CUDA project whose build files know nothing of Weir.
+if [ -e "$lib/weir/devlib.bc" ]; then
+    "$CMAKE" -S "$here/cuda" -B "$tmp/cuda" -G Ninja -DCMAKE_CUDA_COMPILER="$lib/weir/cuda/bin/nvcc" \
+        -DUNITS="$SOURCE/tests/programs/cc/rdc" >"$tmp/log" 2>&1 && "$CMAKE" --build "$tmp/cuda" >>"$tmp/log" 2>&1 || {
+        cat "$tmp/log"
+        fail 'CUDA project'
+    }
+    for p in units host; do
+        "$tmp/cuda/$p" | grep -q '^RESULT PASS' || fail "$p of the CUDA project"
+    done
+    "$CMAKE" --build "$tmp/cuda" | grep -q 'no work to do' || fail 'the CUDA project is made again'
+fi
 echo ok

@@ -15,6 +15,7 @@
 /* libstdc++ and programs look at these. */
 #define __CUDACC__           1
 #define __WEIR_CC__          1
+#define __NVCC__             1
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDACC_VER_BUILD__ 0

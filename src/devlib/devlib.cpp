@@ -5,7 +5,7 @@
  * has an instruction for is that instruction. Measured errors: docs/dependencies.md.
  * SPDX-License-Identifier: Apache-2.0 */
 
-#define DEV extern "C" __attribute__((device))
+#define DEV extern "C"
 typedef unsigned int uint;
 typedef long long ll;
 typedef unsigned long long ull;
@@ -109,7 +109,7 @@ DEV float __nv_remainderf(float x, float y) { return (float)clc_remainder((doubl
 DEV float __nv_remquof(float x, float y, int *q) { return (float)clc_remquo((double)x, (double)y, q); }
 DEV float __nv_erfcf(float x) { return x > 0.5f ? (float)clc_erfc((double)x) : clc_erfcf(x); }
 
-static __attribute__((device)) inline float power_of_two(int n)
+static inline float power_of_two(int n)
 {
     const unsigned b = (unsigned)(n + 127) << 23;
     float r;
@@ -118,7 +118,7 @@ static __attribute__((device)) inline float power_of_two(int n)
 }
 
 /* m * 2^n, one rounding also when the result is denormal: the first factor leaves m normal. */
-static __attribute__((device)) inline float scaled(float m, float n)
+static inline float scaled(float m, float n)
 {
     const int whole = (int)n, half = whole / 2;
     return m * power_of_two(half) * power_of_two(whole - half);
@@ -231,7 +231,7 @@ DEV int __nv_isfinited(double x) { return __builtin_isfinite(x); }
 
 /* --- Bits -------------------------------------------------------------------------------------- */
 
-template <class To, class From> static __attribute__((device)) inline To bits(From v)
+template <class To, class From> static inline To bits(From v)
 {
     To r;
     static_assert(sizeof(To) == sizeof(From), "same size");
@@ -402,17 +402,17 @@ DEV double __nv_rnorm(int n, const double *v) { return 1.0 / __nv_norm(n, v); }
 
 /* The float forms have room in double: neither overflow nor a second rounding that shows. An infinite component makes
  * the norm infinite, whatever the others are. */
-static __attribute__((device)) inline double norm_of(double sum, bool infinite)
+static inline double norm_of(double sum, bool infinite)
 {
     return infinite ? __builtin_inf() : __nvvm_sqrt_rn_d(sum);
 }
-static __attribute__((device)) inline double norm4(float x, float y, float z, float w)
+static inline double norm4(float x, float y, float z, float w)
 {
     const double a = x, b = y, c = z, d = w;
     return norm_of(__builtin_fma(a, a, __builtin_fma(b, b, __builtin_fma(c, c, d * d))),
                    __builtin_isinf(x) || __builtin_isinf(y) || __builtin_isinf(z) || __builtin_isinf(w));
 }
-static __attribute__((device)) inline double norm_n(int n, const float *v)
+static inline double norm_n(int n, const float *v)
 {
     double sum = 0.0;
     bool infinite = false;
@@ -447,7 +447,7 @@ DEV double __nv_erfcx(double x)
 DEV float __nv_erfcxf(float x) { return (float)__nv_erfcx((double)x); }
 
 /* 0 <= a <= 0.5: Halley steps on erf itself, since near zero the complement has lost the digits. */
-static __attribute__((device)) inline double erfinv_middle(double a)
+static inline double erfinv_middle(double a)
 {
     double x = 0.88622692545275801365 * a * (1.0 + 0.26179938779914943654 * a * a);
     for (int i = 0; i < 3; i++) {
