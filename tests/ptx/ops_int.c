@@ -148,6 +148,19 @@ static uint64_t permute_mode(uint64_t a, uint64_t b, uint64_t c, const uint16_t 
 {
     return permute(a, b, selector[c & 3]);
 }
+static uint64_t nth_bit(uint64_t mask, i128 base, i128 offset)
+{
+    i128 count = offset < 0 ? -offset : offset, step = offset < 0 ? -1 : 1;
+
+    if (offset == 0)
+        return mask >> base & 1 ? (uint64_t)base : 0xffffffff;
+    for (; base >= 0 && base < 32; base += step) {
+        if ((mask >> base & 1) && --count == 0)
+            return (uint64_t)base;
+    }
+    return 0xffffffff;
+}
+
 static const uint16_t prmt_f4e[4] = {0x3210, 0x4321, 0x5432, 0x6543};
 static const uint16_t prmt_b4e[4] = {0x5670, 0x6701, 0x7012, 0x0123};
 static const uint16_t prmt_rc8[4] = {0x0000, 0x1111, 0x2222, 0x3333};

@@ -586,6 +586,8 @@ static bool run_cp(struct thread *t, const struct weir_ptx_inst *i)
     if (strncmp(i->suffix, ".async.commit_group", 19) == 0 ||
         strncmp(i->suffix, ".async.wait_", 12) == 0)
         return true;
+    if (strncmp(i->suffix, ".async.mbarrier.arrive", 22) == 0)
+        return interp_mbarrier_copies(t, i);
     if (strncmp(i->suffix, ".async.ca.shared", 16) != 0 &&
         strncmp(i->suffix, ".async.cg.shared", 16) != 0)
         return interp_unsupported(t, i);
@@ -931,6 +933,8 @@ static bool step(struct thread *t)
     }
     if (i->opcode == WEIR_PTX_OP_cp)
         return next(t, run_cp(t, i));
+    if (i->opcode == WEIR_PTX_OP_mbarrier)
+        return next(t, interp_mbarrier(t, i));
     if (i->opcode == WEIR_PTX_OP_fence || i->opcode == WEIR_PTX_OP_prefetch ||
         i->opcode == WEIR_PTX_OP_prefetchu || i->opcode == WEIR_PTX_OP_applypriority ||
         i->opcode == WEIR_PTX_OP_discard)

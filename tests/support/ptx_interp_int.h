@@ -123,6 +123,10 @@ uint64_t interp_float_add(enum weir_ptx_type type, uint64_t a, uint64_t b, bool 
 uint64_t interp_float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type type, bool max,
                              uint64_t a, uint64_t b);
 
+/* ptx_interp_mbarrier.c; _copies: cp.async.mbarrier.arrive */
+bool interp_mbarrier(struct thread *t, const struct weir_ptx_inst *i);
+bool interp_mbarrier_copies(struct thread *t, const struct weir_ptx_inst *i);
+
 /* ptx_interp_warp.c: begin notes what the thread waits for; try_release lets go on who can. */
 bool interp_warp_begin(struct thread *t, const struct weir_ptx_inst *i);
 bool interp_barrier_begin(struct thread *t, const struct weir_ptx_inst *i);

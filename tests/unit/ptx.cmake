@@ -8,7 +8,8 @@ weir_test(unit_ptx_nvcc SOURCES ${CMAKE_CURRENT_LIST_DIR}/ptx_nvcc.c ${ptx_text}
   ARGS ${CMAKE_CURRENT_LIST_DIR}/ptx_nvcc.cu TIMEOUT 180)
 add_library(ptx_interp STATIC
   ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp.c ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp_alu.c
-  ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp_float.c ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp_warp.c)
+  ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp_float.c ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp_warp.c
+  ${PROJECT_SOURCE_DIR}/tests/support/ptx_interp_mbarrier.c)
 target_compile_options(ptx_interp PRIVATE -frounding-math -ffp-contract=off)
 target_include_directories(ptx_interp PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(ptx_interp PUBLIC weir_ptx m)

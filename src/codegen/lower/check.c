@@ -7,34 +7,35 @@
 #include "codegen/lower/lower.h"
 
 static const uint16_t known[] = {
-    WEIR_PTX_OP_abs,        WEIR_PTX_OP_activemask, WEIR_PTX_OP_add,
-    WEIR_PTX_OP_addc,       WEIR_PTX_OP_and,        WEIR_PTX_OP_applypriority,
-    WEIR_PTX_OP_atom,       WEIR_PTX_OP_bar,        WEIR_PTX_OP_barrier,
-    WEIR_PTX_OP_bfe,        WEIR_PTX_OP_bfi,        WEIR_PTX_OP_bfind,
-    WEIR_PTX_OP_bmsk,       WEIR_PTX_OP_bra,        WEIR_PTX_OP_brev,
-    WEIR_PTX_OP_brx,        WEIR_PTX_OP_call,       WEIR_PTX_OP_clz,
-    WEIR_PTX_OP_cnot,       WEIR_PTX_OP_copysign,   WEIR_PTX_OP_cos,
-    WEIR_PTX_OP_cp,         WEIR_PTX_OP_cvt,        WEIR_PTX_OP_cvta,
-    WEIR_PTX_OP_discard,    WEIR_PTX_OP_div,        WEIR_PTX_OP_dp2a,
-    WEIR_PTX_OP_dp4a,       WEIR_PTX_OP_elect,      WEIR_PTX_OP_ex2,
-    WEIR_PTX_OP_exit,       WEIR_PTX_OP_fence,      WEIR_PTX_OP_fma,
-    WEIR_PTX_OP_isspacep,   WEIR_PTX_OP_ld,         WEIR_PTX_OP_ldu,
-    WEIR_PTX_OP_lg2,        WEIR_PTX_OP_lop3,       WEIR_PTX_OP_mad,
-    WEIR_PTX_OP_mad24,      WEIR_PTX_OP_madc,       WEIR_PTX_OP_match,
-    WEIR_PTX_OP_max,        WEIR_PTX_OP_membar,     WEIR_PTX_OP_min,
-    WEIR_PTX_OP_mov,        WEIR_PTX_OP_mul,        WEIR_PTX_OP_mul24,
-    WEIR_PTX_OP_nanosleep,  WEIR_PTX_OP_neg,        WEIR_PTX_OP_not,
-    WEIR_PTX_OP_or,         WEIR_PTX_OP_pmevent,    WEIR_PTX_OP_popc,
-    WEIR_PTX_OP_prefetch,   WEIR_PTX_OP_prefetchu,  WEIR_PTX_OP_prmt,
-    WEIR_PTX_OP_rcp,        WEIR_PTX_OP_red,        WEIR_PTX_OP_redux,
-    WEIR_PTX_OP_rem,        WEIR_PTX_OP_ret,        WEIR_PTX_OP_rsqrt,
-    WEIR_PTX_OP_sad,        WEIR_PTX_OP_selp,       WEIR_PTX_OP_set,
-    WEIR_PTX_OP_setmaxnreg, WEIR_PTX_OP_setp,       WEIR_PTX_OP_shf,
-    WEIR_PTX_OP_shfl,       WEIR_PTX_OP_shl,        WEIR_PTX_OP_shr,
-    WEIR_PTX_OP_sin,        WEIR_PTX_OP_slct,       WEIR_PTX_OP_sqrt,
-    WEIR_PTX_OP_st,         WEIR_PTX_OP_sub,        WEIR_PTX_OP_subc,
-    WEIR_PTX_OP_szext,      WEIR_PTX_OP_tanh,       WEIR_PTX_OP_testp,
-    WEIR_PTX_OP_trap,       WEIR_PTX_OP_vote,       WEIR_PTX_OP_xor,
+    WEIR_PTX_OP_abs,       WEIR_PTX_OP_activemask, WEIR_PTX_OP_add,
+    WEIR_PTX_OP_addc,      WEIR_PTX_OP_and,        WEIR_PTX_OP_applypriority,
+    WEIR_PTX_OP_atom,      WEIR_PTX_OP_bar,        WEIR_PTX_OP_barrier,
+    WEIR_PTX_OP_bfe,       WEIR_PTX_OP_bfi,        WEIR_PTX_OP_bfind,
+    WEIR_PTX_OP_bmsk,      WEIR_PTX_OP_bra,        WEIR_PTX_OP_brev,
+    WEIR_PTX_OP_brx,       WEIR_PTX_OP_call,       WEIR_PTX_OP_clz,
+    WEIR_PTX_OP_cnot,      WEIR_PTX_OP_copysign,   WEIR_PTX_OP_cos,
+    WEIR_PTX_OP_cp,        WEIR_PTX_OP_cvt,        WEIR_PTX_OP_cvta,
+    WEIR_PTX_OP_discard,   WEIR_PTX_OP_div,        WEIR_PTX_OP_dp2a,
+    WEIR_PTX_OP_dp4a,      WEIR_PTX_OP_elect,      WEIR_PTX_OP_ex2,
+    WEIR_PTX_OP_exit,      WEIR_PTX_OP_fence,      WEIR_PTX_OP_fma,
+    WEIR_PTX_OP_fns,       WEIR_PTX_OP_isspacep,   WEIR_PTX_OP_ld,
+    WEIR_PTX_OP_ldu,       WEIR_PTX_OP_lg2,        WEIR_PTX_OP_lop3,
+    WEIR_PTX_OP_mad,       WEIR_PTX_OP_mad24,      WEIR_PTX_OP_madc,
+    WEIR_PTX_OP_match,     WEIR_PTX_OP_max,        WEIR_PTX_OP_mbarrier,
+    WEIR_PTX_OP_membar,    WEIR_PTX_OP_min,        WEIR_PTX_OP_mov,
+    WEIR_PTX_OP_mul,       WEIR_PTX_OP_mul24,      WEIR_PTX_OP_nanosleep,
+    WEIR_PTX_OP_neg,       WEIR_PTX_OP_not,        WEIR_PTX_OP_or,
+    WEIR_PTX_OP_pmevent,   WEIR_PTX_OP_popc,       WEIR_PTX_OP_prefetch,
+    WEIR_PTX_OP_prefetchu, WEIR_PTX_OP_prmt,       WEIR_PTX_OP_rcp,
+    WEIR_PTX_OP_red,       WEIR_PTX_OP_redux,      WEIR_PTX_OP_rem,
+    WEIR_PTX_OP_ret,       WEIR_PTX_OP_rsqrt,      WEIR_PTX_OP_sad,
+    WEIR_PTX_OP_selp,      WEIR_PTX_OP_set,        WEIR_PTX_OP_setmaxnreg,
+    WEIR_PTX_OP_setp,      WEIR_PTX_OP_shf,        WEIR_PTX_OP_shfl,
+    WEIR_PTX_OP_shl,       WEIR_PTX_OP_shr,        WEIR_PTX_OP_sin,
+    WEIR_PTX_OP_slct,      WEIR_PTX_OP_sqrt,       WEIR_PTX_OP_st,
+    WEIR_PTX_OP_sub,       WEIR_PTX_OP_subc,       WEIR_PTX_OP_szext,
+    WEIR_PTX_OP_tanh,      WEIR_PTX_OP_testp,      WEIR_PTX_OP_trap,
+    WEIR_PTX_OP_vote,      WEIR_PTX_OP_xor,
 };
 
 static bool is_math(uint16_t op)
@@ -147,7 +148,10 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
         return atomic_ok(i, why);
     case WEIR_PTX_OP_cp:
         *why = "form";
-        return low_copy_kind(i) != LOW_COPY_OTHER;
+        return low_copy_kind(i) != LOW_COPY_OTHER || low_mbarrier_kind(i);
+    case WEIR_PTX_OP_mbarrier:
+        *why = "form";
+        return low_mbarrier_kind(i);
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
         return barrier_ok(i, why);

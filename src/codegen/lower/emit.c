@@ -351,7 +351,10 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
         emit_effect(l, i, low_emit_store);
         break;
     case WEIR_PTX_OP_cp:
-        emit_effect(l, i, low_emit_copy);
+        emit_effect(l, i, low_mbarrier_kind(i->p) ? low_emit_mbarrier : low_emit_copy);
+        break;
+    case WEIR_PTX_OP_mbarrier:
+        emit_effect(l, i, low_emit_mbarrier);
         break;
     case WEIR_PTX_OP_atom:
     case WEIR_PTX_OP_red:

@@ -449,6 +449,34 @@ static LLVMValueRef absolute_difference(struct low *l, struct low_args *x)
     return LLVMBuildAdd(l->b, x->a[2], LLVMBuildSub(l->b, hi, lo, ""), "");
 }
 
+/* fns: downwards is upwards in the mirrored mask; all set bits before the wanted one are cleared.
+ */
+static LLVMValueRef nth_bit(struct low *l, LLVMValueRef mask, LLVMValueRef base, LLVMValueRef n)
+{
+    LLVMValueRef zero = imm(l, n, 0), one = imm(l, n, 1), last = imm(l, n, 31);
+    LLVMValueRef down = cmp(l, LLVMIntSLT, n, zero), here = cmp(l, LLVMIntEQ, n, zero);
+    LLVMValueRef m = sel(l, down, low_unary(l, "llvm.bitreverse", mask), mask);
+    LLVMValueRef from = sel(l, down, LLVMBuildSub(l->b, last, base, ""), base);
+    LLVMValueRef at = LLVMBuildAnd(l->b, from, last, "");
+    LLVMValueRef keep =
+        sel(l, here, LLVMBuildShl(l->b, one, at, ""), LLVMBuildShl(l->b, imm(l, n, -1), at, ""));
+    m = sel(l, cmp(l, LLVMIntULT, from, imm(l, n, 32)), LLVMBuildAnd(l->b, m, keep, ""), zero);
+    LLVMValueRef count = low_binary(l, "llvm.abs", n, LLVMConstInt(l->t.i1, 0, 0));
+    for (int k = 1; k < 32; k++) {
+        LLVMValueRef less = LLVMBuildAnd(l->b, m, LLVMBuildSub(l->b, m, one, ""), "");
+        m = sel(l, cmp(l, LLVMIntUGT, count, imm(l, n, k)), less, m);
+    }
+    m = sel(l, cmp(l, LLVMIntUGT, count, imm(l, n, 32)), zero, m);
+    LLVMValueRef r = low_binary(l, "llvm.cttz", m, LLVMConstInt(l->t.i1, 0, 0));
+    r = sel(l, down, LLVMBuildSub(l->b, last, r, ""), r);
+    return sel(l, cmp(l, LLVMIntEQ, m, zero), imm(l, n, -1), r);
+}
+
+static LLVMValueRef least_zero(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
+{
+    return p->relu ? low_binary(l, "llvm.smax", v, imm(l, v, 0)) : v;
+}
+
 static LLVMValueRef packed16(struct low *l, struct low_args *x)
 {
     /* min, max, add of .u16x2 / .s16x2: two halves */
@@ -467,6 +495,7 @@ static LLVMValueRef packed16(struct low *l, struct low_args *x)
             v = low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b);
         else
             low_refuse(l, x->p, "packed type");
+        v = least_zero(l, x->p, v);
         v = low_resize(l, v, 32, false);
         if (k)
             v = LLVMBuildShl(l->b, v, imm(l, v, 16), "");
@@ -534,9 +563,9 @@ LLVMValueRef low_arith(struct low *l, struct low_args *x)
     case WEIR_PTX_OP_neg:
         return LLVMBuildNeg(l->b, a, "");
     case WEIR_PTX_OP_min:
-        return low_binary(l, sign ? "llvm.smin" : "llvm.umin", a, b);
+        return least_zero(l, p, low_binary(l, sign ? "llvm.smin" : "llvm.umin", a, b));
     case WEIR_PTX_OP_max:
-        return low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b);
+        return least_zero(l, p, low_binary(l, sign ? "llvm.smax" : "llvm.umax", a, b));
     case WEIR_PTX_OP_popc:
         return count_bits(l, "llvm.ctpop", a, false);
     case WEIR_PTX_OP_clz:
@@ -573,6 +602,8 @@ LLVMValueRef low_arith(struct low *l, struct low_args *x)
         return shift(l, p, a, b);
     case WEIR_PTX_OP_shf:
         return funnel(l, p, a, b, c);
+    case WEIR_PTX_OP_fns:
+        return nth_bit(l, a, b, c);
     case WEIR_PTX_OP_prmt:
         return permute(l, p, a, b, c);
     case WEIR_PTX_OP_selp:

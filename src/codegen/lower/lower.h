@@ -428,6 +428,25 @@ void low_emit_store(struct low *l, const struct low_inst *i);
 enum low_copy { LOW_COPY_OTHER, LOW_COPY_WAIT, LOW_COPY_DATA };
 enum low_copy low_copy_kind(const struct weir_ptx_inst *p);
 void low_emit_copy(struct low *l, const struct low_inst *i);
+/* emit_mbarrier.c; cp.async.mbarrier.arrive included */
+enum low_mbarrier {
+    LOW_MBARRIER_OTHER,
+    LOW_MBARRIER_INIT,
+    LOW_MBARRIER_INVAL,
+    LOW_MBARRIER_EXPECT,
+    LOW_MBARRIER_COMPLETE,
+    LOW_MBARRIER_ARRIVE,
+    LOW_MBARRIER_ARRIVE_EXPECT,
+    LOW_MBARRIER_DROP,
+    LOW_MBARRIER_DROP_EXPECT,
+    LOW_MBARRIER_WAIT,
+    LOW_MBARRIER_WAIT_PARITY,
+    LOW_MBARRIER_PENDING,
+    LOW_MBARRIER_ARRIVE_COPY,
+    LOW_MBARRIER_NONE_COPY,
+};
+enum low_mbarrier low_mbarrier_kind(const struct weir_ptx_inst *p);
+void low_emit_mbarrier(struct low *l, const struct low_inst *i);
 struct low_address {
     uint8_t space;
     bool spec; /* base valid only where ok */

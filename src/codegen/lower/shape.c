@@ -489,6 +489,7 @@ static struct low_fact inst_fact(struct facts *x)
     case WEIR_PTX_OP_match:
     case WEIR_PTX_OP_call:
     case WEIR_PTX_OP_elect:
+    case WEIR_PTX_OP_mbarrier:
         return varying;
     case WEIR_PTX_OP_vote:
     case WEIR_PTX_OP_redux:
