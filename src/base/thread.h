@@ -16,6 +16,10 @@
 enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
                                 void *(*run)(void *), void *arg) WEIR_MUST_CHECK;
 
+/* The calling thread was started by weir_thread_start: it runs Weir's code and the program's host
+ * functions only. */
+bool weir_thread_is_own(void);
+
 /* Sleeps while *word == expected, until woken or timeout_ns (relative; UINT64_MAX = none) has
  * passed. May wake early. False on time-out. Thread: any, holding no lock that the waker needs. */
 bool weir_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);

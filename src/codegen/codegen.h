@@ -13,6 +13,10 @@
 #include "device/kernel.h"
 #include "ptx/ptx.h"
 
+/* What needs the dynamic loader, on the thread of the program's first call: engines may be waited
+ * for by a thread that holds the loader's lock (base/loader.h). */
+void weir_cg_prepare(void);
+
 struct weir_cg_module; /* one parsed PTX module with its compiled kernels */
 struct weir_cg_kernel; /* one entry function of it */
 
@@ -43,11 +47,12 @@ enum weir_err weir_cg_module_link(const struct weir_cg_unit *units, size_t count
 void weir_cg_module_destroy(struct weir_cg_module *m); /* no kernel of it may be running */
 
 /* Places the module's variables: `place` is called per variable and returns its device address;
- * then initial values are copied there, addresses of other variables and functions resolved. */
-enum weir_err weir_cg_module_place(struct weir_cg_module *m,
-                                   enum weir_err (*place)(void *ctx,
-                                                          const struct weir_cg_variable *v,
-                                                          void **address),
+ * then initial values are copied there, addresses of other variables and functions resolved. A
+ * variable for which it sets *keep is in use already (a managed one, by another device) and keeps
+ * its contents. */
+typedef enum weir_err (*weir_cg_place)(void *ctx, const struct weir_cg_variable *v, void **address,
+                                       bool *keep);
+enum weir_err weir_cg_module_place(struct weir_cg_module *m, weir_cg_place place,
                                    void *ctx) WEIR_MUST_CHECK;
 /* Address and size of a placed variable; INVALID_SYMBOL. */
 enum weir_err weir_cg_module_variable(struct weir_cg_module *m, const char *name, void **address,

@@ -16,9 +16,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/loader.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "codegen/codegen.h"
 
 #define JIT_NAME       "libweir-jit.so"
 #define STACK_BYTES    ((size_t)16 << 20)
@@ -29,65 +31,80 @@
 /* ---- the library ---- */
 
 struct jit_library {
-    pthread_once_t once;
-    const struct weir_jit_api *_Atomic api; /* release in open_once, acquire in the readers */
+    pthread_once_t once, place_once;
+    const struct weir_jit_api *_Atomic api; /* release in open_here, acquire in the readers */
     char path[1024], why[256];
+    char place[1024]; /* folder of the object that this code is linked into, "" when unknown */
 };
 
 static void end_background(void);
 
-static struct jit_library library = {.once = PTHREAD_ONCE_INIT};
+static struct jit_library library = {.once = PTHREAD_ONCE_INIT, .place_once = PTHREAD_ONCE_INIT};
+
+static void find_place(void)
+{
+    Dl_info info;
+    const char *slash;
+
+    if (!dladdr((void *)(uintptr_t)&weir_cg_jit_open, &info) || !info.dli_fname)
+        return;
+    slash = strrchr(info.dli_fname, '/');
+    if (slash && (size_t)(slash + 1 - info.dli_fname) < sizeof library.place)
+        memcpy(library.place, info.dli_fname, (size_t)(slash + 1 - info.dli_fname));
+}
+
+void weir_cg_prepare(void)
+{
+    pthread_once(&library.place_once, find_place);
+}
 
 /* Beside the object that this code is linked into (libweir.so; a test program), or in lib beside
  * its folder. */
 static bool find_library(char *path, size_t bytes)
 {
-    const char *env = getenv("WEIR_JIT_LIBRARY"), *slash;
+    const char *env = getenv("WEIR_JIT_LIBRARY");
     static const char *const places[] = {"", "../lib/"};
-    Dl_info info;
 
     if (env && *env)
         return (size_t)snprintf(path, bytes, "%s", env) < bytes && access(path, R_OK) == 0;
-    if (!dladdr((void *)(uintptr_t)&weir_cg_jit_open, &info) || !info.dli_fname)
-        return false;
-    slash = strrchr(info.dli_fname, '/');
+    weir_cg_prepare();
     for (size_t i = 0; i < WEIR_ARRAY_SIZE(places); i++) {
-        int dir = slash ? (int)(slash + 1 - info.dli_fname) : 0;
-
-        if ((size_t)snprintf(path, bytes, "%.*s%s" JIT_NAME, dir, info.dli_fname, places[i]) <
-                bytes &&
+        if ((size_t)snprintf(path, bytes, "%s%s" JIT_NAME, library.place, places[i]) < bytes &&
             access(path, R_OK) == 0)
             return true;
     }
     return false;
 }
 
-static void open_once(void)
+/* Possibly on several threads at the same time (base/loader.h): the loader gives all the same
+ * library, and what is written is the same. */
+static void open_here(void)
 {
     const struct weir_jit_api *(*entry)(void) = NULL;
-    const struct weir_jit_api *api = NULL;
-    void *handle, *symbol;
+    const struct weir_jit_api *api = NULL, *none = NULL;
+    void *handle = dlopen(library.path, RTLD_NOW | RTLD_LOCAL);
+    void *symbol = handle ? dlsym(handle, "weir_jit_entry") : NULL;
 
-    if (!find_library(library.path, sizeof library.path)) {
-        snprintf(library.why, sizeof library.why, "%s is not installed beside libweir.so",
-                 JIT_NAME);
-        return;
-    }
-    handle = dlopen(library.path, RTLD_NOW | RTLD_LOCAL);
-    symbol = handle ? dlsym(handle, "weir_jit_entry") : NULL;
     if (!symbol) {
         snprintf(library.why, sizeof library.why, "cannot open: %.200s", dlerror());
         return;
     }
     memcpy(&entry, &symbol, sizeof entry);
     api = entry();
-    if (!api || api->abi != WEIR_JIT_ABI) {
+    if (!api || api->abi != WEIR_JIT_ABI)
         snprintf(library.why, sizeof library.why, "%.160s is of another version of Weir",
                  library.path);
-        return;
-    }
-    atomic_store_explicit(&library.api, api, memory_order_release);
-    atexit(end_background);
+    else if (atomic_compare_exchange_strong(&library.api, &none, api))
+        atexit(end_background);
+}
+
+static void open_once(void)
+{
+    if (find_library(library.path, sizeof library.path))
+        weir_loader_call(open_here);
+    else
+        snprintf(library.why, sizeof library.why, "%s is not installed beside libweir.so",
+                 JIT_NAME);
 }
 
 enum weir_err weir_cg_jit_open(const struct weir_jit_api **out)
@@ -270,8 +287,8 @@ static bool wait_idle_locked(const void *owner, uint64_t deadline_ns)
         if (now >= deadline_ns)
             return false;
         weir_lock_release(&pool.lock);
-        weir_futex_wait(&pool.finished, seen,
-                        deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
+        weir_loader_wait(&pool.finished, seen,
+                         deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
         weir_lock_acquire(&pool.lock);
     }
     return true;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/loader.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "codegen/codegen_int.h"
@@ -478,7 +479,7 @@ enum weir_err weir_cg_kernel_code(struct weir_cg_kernel *k, const uint32_t block
     if (must_fill)
         fill(v);
     while ((state = atomic_load_explicit(&v->state, memory_order_acquire)) == WEIR_CG_BUSY)
-        weir_futex_wait(&v->state, WEIR_CG_BUSY, UINT64_MAX);
+        weir_loader_wait(&v->state, WEIR_CG_BUSY, UINT64_MAX);
     if (state == WEIR_CG_FAILED)
         return WEIR_FAIL(v->status, "%s", v->message);
     *out = atomic_load_explicit(&v->code, memory_order_acquire);

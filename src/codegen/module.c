@@ -146,9 +146,7 @@ static bool is_placed_kind(const struct weir_ptx_var *v)
 }
 
 static enum weir_err place_one(struct weir_cg_module *m, const struct weir_ptx_var *v,
-                               enum weir_err (*place)(void *ctx, const struct weir_cg_variable *v,
-                                                      void **address),
-                               void *ctx)
+                               weir_cg_place place, void *ctx, bool *keep)
 {
     struct weir_cg_variable query = {
         .name = v->name,
@@ -159,7 +157,7 @@ static enum weir_err place_one(struct weir_cg_module *m, const struct weir_ptx_v
         .init = v->init,
     };
     void *address = NULL;
-    enum weir_err err = place(ctx, &query, &address);
+    enum weir_err err = place(ctx, &query, &address, keep);
 
     if (err)
         return err;
@@ -193,35 +191,38 @@ static enum weir_err apply_reloc(const struct weir_cg_module *m, const struct we
     return WEIR_OK;
 }
 
-enum weir_err weir_cg_module_place(
-    struct weir_cg_module *m,
-    enum weir_err (*place)(void *ctx, const struct weir_cg_variable *v, void **address), void *ctx)
+static enum weir_err init_variable(const struct weir_cg_module *m, const struct weir_ptx_var *v)
 {
-    const struct weir_ptx_module *ptx = m->ptx;
-
-    for (size_t i = 0; i < ptx->var_count; i++) {
-        enum weir_err err =
-            is_placed_kind(ptx->vars[i]) ? place_one(m, ptx->vars[i], place, ctx) : WEIR_OK;
+    if (v->init) /* without one the memory is zero as it comes, and stays untouched */
+        memcpy(m->data[v->index], v->init, (size_t)v->bytes);
+    for (size_t n = 0; n < v->reloc_count; n++) {
+        enum weir_err err = apply_reloc(m, v, &v->relocs[n]);
 
         if (err)
             return err;
     }
-    for (size_t i = 0; i < ptx->var_count; i++) {
-        const struct weir_ptx_var *v = ptx->vars[i];
-
-        if (!is_placed_kind(v) || !m->data[v->index])
-            continue;
-        if (v->init) /* without one the memory is zero as it comes, and stays untouched */
-            memcpy(m->data[v->index], v->init, (size_t)v->bytes);
-        for (size_t n = 0; n < v->reloc_count; n++) {
-            enum weir_err err = apply_reloc(m, v, &v->relocs[n]);
-
-            if (err)
-                return err;
-        }
-    }
-    m->placed = true;
     return WEIR_OK;
+}
+
+enum weir_err weir_cg_module_place(struct weir_cg_module *m, weir_cg_place place, void *ctx)
+{
+    const struct weir_ptx_module *ptx = m->ptx;
+    bool *keep = weir_calloc(ptx->var_count + 1, sizeof *keep);
+    enum weir_err err = WEIR_OK;
+
+    if (!keep)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a module");
+    for (size_t i = 0; err == WEIR_OK && i < ptx->var_count; i++) {
+        if (is_placed_kind(ptx->vars[i]))
+            err = place_one(m, ptx->vars[i], place, ctx, &keep[i]);
+    }
+    for (size_t i = 0; err == WEIR_OK && i < ptx->var_count; i++) {
+        if (is_placed_kind(ptx->vars[i]) && m->data[i] && !keep[i])
+            err = init_variable(m, ptx->vars[i]);
+    }
+    weir_free(keep);
+    m->placed = err == WEIR_OK;
+    return err;
 }
 
 enum weir_err weir_cg_module_variable(struct weir_cg_module *m, const char *name, void **address,

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "codegen/codegen.h"
 #include "core/fault.h"
 #include "core/services.h"
 #include "core/stats.h"
@@ -101,6 +102,7 @@ static enum weir_err start_locked(void)
     weir_model_init(&c->model, WEIR_MAX_CONTEXTS, &memory);
     atomic_store(&c->next_stream_id, FIRST_STREAM);
     atomic_store(&c->next_grid_id, 1);
+    weir_cg_prepare();
     c->start_ns = weir_clock_ns();
     if (pthread_atfork(NULL, NULL, fork_child) != 0)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "fork handler");

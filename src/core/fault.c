@@ -51,6 +51,7 @@ enum weir_err weir_fault_install(void)
     } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_signals_claim")};
     struct sigaction act;
 
+    weir_device_prepare_faults();
     if (symbol.object) {
         symbol.claim(fault_handler);
         return WEIR_OK;

@@ -76,6 +76,7 @@ static struct weir_function *function_new_locked(struct weir_module *m, const vo
     f->stub = stub;
     f->name = weir_strdup(name);
     key = stub ? stub : f;
+    f->older = weir_map_get(&registry.stubs, (uintptr_t)key);
     if (!f->name || !weir_map_put(&registry.stubs, (uintptr_t)key, f)) {
         weir_free(f->name);
         weir_free(f);
@@ -111,6 +112,7 @@ void weir_module_add_variable(struct weir_module *m, const void *host, void **ma
                                     .constant = constant};
         weir_list_init(&v->link);
         lock_registry();
+        v->older = host ? weir_map_get(&registry.symbols, (uintptr_t)host) : NULL;
         ok = v->name && (!host || weir_map_put(&registry.symbols, (uintptr_t)host, v));
         if (ok)
             weir_list_append(&m->variables, &v->link);
@@ -132,7 +134,19 @@ struct placing {
     int device;
 };
 
-static enum weir_err place_variable(void *arg, const struct weir_cg_variable *v, void **address)
+/* Another device or context has the module's managed variables, which are the same memory for all.
+ */
+static bool is_loaded_elsewhere(const struct weir_module *m, const struct weir_module_image *image)
+{
+    for (int i = 0; i < WEIR_MAX_CONTEXTS; i++) {
+        if (m->images[i] && m->images[i] != image && m->images[i]->cg)
+            return true;
+    }
+    return false;
+}
+
+static enum weir_err place_variable(void *arg, const struct weir_cg_variable *v, void **address,
+                                    bool *keep)
 {
     struct placing *p = arg;
     uint64_t key = weir_hash_bytes(v->name, strlen(v->name), 0) | 1;
@@ -140,8 +154,12 @@ static enum weir_err place_variable(void *arg, const struct weir_cg_variable *v,
     enum weir_err err;
 
     /* A managed variable has one address on all devices. */
-    if (v->managed && (*address = weir_map_get(&p->module->managed, key)) != NULL)
+    if (v->managed && (*address = weir_map_get(&p->module->managed, key)) != NULL) {
+        *keep = is_loaded_elsewhere(p->module, p->image);
+        if (!*keep && !v->init)
+            memset(*address, 0, v->bytes); /* loaded again after all devices were reset */
         return WEIR_OK;
+    }
     err = weir_mem_alloc(kind, p->device, WEIR_MAX(v->bytes, 1), 1, p->module, address);
     if (err != WEIR_OK)
         return err;
@@ -396,6 +414,37 @@ static void drop_image_locked(struct weir_module *m, int context)
     m->images[context] = NULL;
 }
 
+/* Several modules may register one host address: a template's stub or an inline variable, of which
+ * the program's loader keeps one for all libraries. The newest answers; when it goes, the one
+ * before it does again. */
+static void forget_stub_locked(struct weir_function *f)
+{
+    struct weir_function *at = weir_map_get(&registry.stubs, (uintptr_t)f->stub);
+
+    if (at == f && !f->older)
+        weir_map_remove(&registry.stubs, (uintptr_t)f->stub);
+    else if (at == f) /* replaces: needs no memory */
+        (void)!weir_map_put(&registry.stubs, (uintptr_t)f->stub, f->older);
+    while (at && at->older != f)
+        at = at->older;
+    if (at)
+        at->older = f->older;
+}
+
+static void forget_symbol_locked(struct weir_variable *v)
+{
+    struct weir_variable *at = weir_map_get(&registry.symbols, (uintptr_t)v->host);
+
+    if (at == v && !v->older)
+        weir_map_remove(&registry.symbols, (uintptr_t)v->host);
+    else if (at == v)
+        (void)!weir_map_put(&registry.symbols, (uintptr_t)v->host, v->older);
+    while (at && at->older != v)
+        at = at->older;
+    if (at)
+        at->older = v->older;
+}
+
 static void drop_module_locked(struct weir_module *m)
 {
     size_t pos = 0;
@@ -411,7 +460,7 @@ static void drop_module_locked(struct weir_module *m)
 
         weir_map_remove(&registry.stubs, (uintptr_t)f);
         if (f->stub)
-            weir_map_remove(&registry.stubs, (uintptr_t)f->stub);
+            forget_stub_locked(f);
         weir_free((void *)atomic_load(&f->images));
         weir_free(f->name);
         weir_free(f);
@@ -421,7 +470,7 @@ static void drop_module_locked(struct weir_module *m)
         struct weir_variable *v = WEIR_LIST_ENTRY(node, struct weir_variable, link);
 
         if (v->host)
-            weir_map_remove(&registry.symbols, (uintptr_t)v->host);
+            forget_symbol_locked(v);
         weir_free(v->name);
         weir_free(v);
     }

@@ -31,8 +31,9 @@ struct weir_function_image {
 struct weir_function {
     struct weir_list link; /* its module's functions */
     struct weir_module *module;
-    const void *stub; /* host address that stands for it, or NULL (library kernels) */
-    char *name;       /* mangled */
+    const void *stub;            /* host address that stands for it, or NULL (library kernels) */
+    struct weir_function *older; /* registered before under the same stub, or NULL */
+    char *name;                  /* mangled */
     /* by context; the array is made at the first use. Released when complete. */
     _Atomic(_Atomic(struct weir_function_image *) *) images;
 };
@@ -40,8 +41,9 @@ struct weir_function {
 struct weir_variable {
     struct weir_list link;
     struct weir_module *module;
-    const void *host; /* host address that stands for it, or NULL */
-    void **managed;   /* RegisterManagedVar: the program's pointer to fill */
+    const void *host;            /* host address that stands for it, or NULL */
+    struct weir_variable *older; /* registered before under the same address, or NULL */
+    void **managed;              /* RegisterManagedVar: the program's pointer to fill */
     char *name;
     size_t bytes;
     bool constant;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/loader.h"
 #include "base/thread.h"
 #include "core/services.h"
 #include "core/stream.h"
@@ -78,7 +79,7 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
     word = atomic_load_explicit(&s->wake, memory_order_relaxed);
     weir_lock_release(&s->lock);
     weir_lock_check_none_held();
-    weir_futex_wait(&s->wake, word, timeout_ns);
+    weir_loader_wait(&s->wake, word, timeout_ns);
 }
 
 static bool wait_point(const struct weir_model_point *p, uint64_t deadline_ns)

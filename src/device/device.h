@@ -112,6 +112,10 @@ bool weir_device_is_forked(const struct weir_device *dev);
  * completion, holding no lock. */
 bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _Atomic bool *stop);
 
+/* Asks the dynamic loader for what engines' threads need to take faults. Before engines start, on
+ * the program's thread: an engine that asked could wait for a thread that holds the loader's lock
+ * and waits for the engine. */
+void weir_device_prepare_faults(void);
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
  * first. True when the fault was in a block that this thread was running: the context is rewritten
  * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal

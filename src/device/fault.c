@@ -56,19 +56,34 @@ static void key_make(void)
     key_made = pthread_key_create(&signal_stack_key, signal_stack_free) == 0;
 }
 
-/* A thread may have blocked everything before it came to us, and a fault that is blocked ends the
- * process. The preload library (takeover/signals.h) keeps the appearance; without it the signals
- * are unblocked for good. */
-static void unblock_faults(void)
+static pthread_once_t signals_once = PTHREAD_ONCE_INIT;
+static void (*signals_thread)(void); /* of the preload library; written once */
+
+static void find_signals_thread(void)
 {
     union {
         void *object;
         void (*call)(void);
     } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_signals_thread")};
+
+    signals_thread = symbol.call;
+}
+
+void weir_device_prepare_faults(void)
+{
+    pthread_once(&signals_once, find_signals_thread);
+}
+
+/* A thread may have blocked everything before it came to us, and a fault that is blocked ends the
+ * process. The preload library (takeover/signals.h) keeps the appearance; without it the signals
+ * are unblocked for good. */
+static void unblock_faults(void)
+{
     sigset_t faults;
 
-    if (symbol.object) {
-        symbol.call();
+    weir_device_prepare_faults();
+    if (signals_thread) {
+        signals_thread();
         return;
     }
     sigemptyset(&faults);

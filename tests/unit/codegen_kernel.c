@@ -60,21 +60,24 @@ static int total(void)
 struct placed {
     char memory[8][256];
     int count;
+    bool keep;
 };
 
-static enum weir_err place(void *ctx, const struct weir_cg_variable *v, void **address)
+static enum weir_err place(void *ctx, const struct weir_cg_variable *v, void **address, bool *keep)
 {
     struct placed *p = ctx;
 
     assert_in_range(v->bytes, 1, 256);
     assert_true(v->constant == (strcmp(v->name, "table") == 0));
     *address = p->memory[p->count++];
+    *keep = p->keep;
     return WEIR_OK;
 }
 
-static enum weir_err place_nowhere(void *ctx, const struct weir_cg_variable *v, void **address)
+static enum weir_err place_nowhere(void *ctx, const struct weir_cg_variable *v, void **address,
+                                   bool *keep)
 {
-    (void)ctx, (void)v, (void)address;
+    (void)ctx, (void)v, (void)address, (void)keep;
     return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "full");
 }
 
@@ -103,6 +106,15 @@ static void test_variables(void **state)
     assert_int_equal(weir_cg_module_variable(m, "none", &address, &bytes), WEIR_ERR_INVALID_SYMBOL);
     weir_cg_module_destroy(m);
     weir_cg_module_destroy(NULL);
+
+    /* in use already: contents stay */
+    m = load(text);
+    p = (struct placed){.keep = true};
+    memset(p.memory, 9, sizeof p.memory);
+    assert_int_equal(weir_cg_module_place(m, place, &p), WEIR_OK);
+    assert_int_equal(weir_cg_module_variable(m, "counter", &counter, &bytes), WEIR_OK);
+    assert_int_equal(*(uint32_t *)counter, 0x09090909);
+    weir_cg_module_destroy(m);
 }
 
 static void test_info(void **state)

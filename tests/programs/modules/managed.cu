@@ -1,0 +1,68 @@
+/* __managed__ variables on several devices: one storage, initialised once, whoever touches it
+ * first.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <cstdio>
+#include <cstdlib>
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        cudaError_t check_err = (call);                                                            \
+        if (check_err != cudaSuccess) {                                                            \
+            printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorName(check_err));             \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+__managed__ int counter = 5, zero, array[3] = {1, 2, 3};
+__device__ int per_device = 10;
+struct list {
+    int value;
+    list *next;
+};
+__managed__ list head = {7, NULL};
+
+__global__ void add(int n)
+{
+    counter += n;
+    array[n % 3] += n;
+    zero++;
+    per_device += n;
+    for (list *l = &head; l; l = l->next)
+        l->value *= 2;
+}
+
+int main()
+{
+    int devices = 0, value, bad = 0;
+    list *second;
+    void *address;
+    size_t bytes;
+    cudaPointerAttributes a;
+
+    CHECK(cudaGetDeviceCount(&devices));
+    counter += 100; /* before any device was asked for */
+    CHECK(cudaMallocManaged(&second, sizeof *second));
+    second->value = 1;
+    second->next = NULL;
+    head.next = second;
+    for (int d = 0; d < devices; d++) {
+        CHECK(cudaSetDevice(d));
+        add<<<1, 1>>>(d + 1);
+        CHECK(cudaGetLastError());
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaMemcpyFromSymbol(&value, per_device, sizeof value));
+        bad += value != 10 + d + 1;
+        CHECK(cudaGetSymbolAddress(&address, counter));
+        bad += address != &counter;
+        CHECK(cudaGetSymbolSize(&bytes, array));
+        bad += bytes != sizeof array;
+        CHECK(cudaPointerGetAttributes(&a, &counter));
+        bad += a.type != cudaMemoryTypeManaged;
+        counter *= 10;
+    }
+    value = 1;
+    CHECK(cudaMemcpyToSymbol(zero, &value, sizeof value)); /* by symbol, too */
+    printf("%d devices, %d bad: %d, %d %d %d, %d, %d %d\n", devices, bad, counter, array[0],
+           array[1], array[2], zero, head.value, second->value);
+    return 0;
+}

@@ -1,0 +1,53 @@
+# Several modules in one process: objects of one program, libraries linked and opened. SPDX-License-Identifier: Apache-2.0
+nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
+[ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+out=$BUILD/tests/modules src=$SOURCE/tests/programs/modules
+mkdir -p "$out" && cd "$out" || exit 1
+ulimit -c 0
+failed=0
+newer() { [ ! -e "$1" ] || [ -n "$(find "$src" -newer "$1" 2>/dev/null)" ]; }
+die() { echo "FAILED: building $*"; exit 1; }
+# check NAME STATUS WANTED COMMAND...
+check() {
+    name=$1 status=$2 want=$3
+    shift 3
+    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
+    rc=$?
+    if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || [ -s err ]; then
+        printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
+        failed=1
+    else
+        echo "ok $name"
+    fi
+}
+# library NAME NUMBER OPTIONS...
+library() {
+    target=lib$1.so number=$2
+    shift 2
+    newer $target || return 0
+    nvcc -O2 -arch=sm_80 -DNUMBER=$number -Xcompiler -fPIC -shared -o $target "$src/module.cu" "$@" || die $target
+}
+library static 1
+library shared 2 -cudart shared -Xcompiler -fvisibility=hidden
+library hidden 3 -Xcompiler -fvisibility=hidden
+library rdc 4 -rdc=true
+rpath="-Xlinker -rpath=\$ORIGIN -Xlinker -rpath=$(dirname "$(command -v nvcc)")/../lib64"
+for form in static shared; do
+    newer linked-$form && { nvcc -O2 -arch=sm_80 -cudart $form -DNUMBER=0 -DLINKED $rpath -o linked-$form "$src/main.cc" "$src/module.cu" \
+        -L. -lstatic -lshared || die linked-$form; }
+    newer main-$form && { nvcc -O2 -arch=sm_80 -cudart $form -DNUMBER=0 -o main-$form "$src/main.cc" "$src/module.cu" || die main-$form; }
+done
+newer main-none && { nvcc -O2 -cudart none -DNO_MODULE -o main-none "$src/main.cc" -Xlinker -ldl || die main-none; }
+all="1=./libstatic.so 2=./libshared.so 3=./libhidden.so 4=./librdc.so"
+for form in static shared; do
+    check linked-$form 0 '0 failures' ./linked-$form linked
+    check opened-often-$form 0 '0 failures' ./main-$form open now ${TIMES:-100} $all
+    check opened-deep-$form 0 '0 failures' ./main-$form open deep 3 $all
+done
+check opened-often-by-none 0 '0 failures' ./main-none open now ${TIMES:-100} $all
+
+newer managed && { nvcc -O2 -arch=sm_80 -o managed "$src/managed.cu" || die managed; }
+check managed-one 0 '1 devices, 0 bad: 1060, 1 3 3, 1, 14 2' ./managed
+check managed-three 0 '3 devices, 0 bad: 106230, 4 3 5, 1, 56 8' --devices 3 ./managed
+rm -f err
+exit $failed
