@@ -11,22 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-
-struct start {
-    void *(*run)(void *);
-    void *arg;
-};
-
 static WEIR_TLS bool is_own;
 
-static void *run_thread(void *arg)
+void weir_thread_mark_own(void)
 {
-    struct start start = *(struct start *)arg;
-
-    weir_free(arg);
     is_own = true;
-    return start.run(start.arg);
 }
 
 bool weir_thread_is_own(void)
@@ -37,17 +26,13 @@ bool weir_thread_is_own(void)
 enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
                                 void *(*run)(void *), void *arg)
 {
-    struct start *start = weir_alloc(sizeof *start);
     sigset_t all, old;
     pthread_attr_t attr;
     char full[16];
     int rc;
 
-    if (!start || pthread_attr_init(&attr) != 0) {
-        weir_free(start);
+    if (pthread_attr_init(&attr) != 0)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "thread attributes");
-    }
-    *start = (struct start){run, arg};
     if (stack_bytes)
         pthread_attr_setstacksize(&attr, stack_bytes);
     sigfillset(&all);
@@ -57,14 +42,12 @@ enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_b
     sigdelset(&all, SIGILL);
     sigdelset(&all, SIGTRAP);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(out, &attr, run_thread, start);
+    rc = pthread_create(out, &attr, run, arg);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
-    if (rc != 0) {
-        weir_free(start);
+    if (rc != 0)
         return WEIR_FAIL(rc == EAGAIN ? WEIR_ERR_OPERATING_SYSTEM : WEIR_ERR_MEMORY_ALLOCATION,
                          "cannot start thread %s: error %d", name, rc);
-    }
     snprintf(full, sizeof full, "weir-%s", name);
     pthread_setname_np(*out, full);
     return WEIR_OK;

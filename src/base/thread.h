@@ -16,8 +16,9 @@
 enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
                                 void *(*run)(void *), void *arg) WEIR_MUST_CHECK;
 
-/* The calling thread was started by weir_thread_start: it runs Weir's code and the program's host
- * functions only. */
+/* First call of each thread that weir_thread_start has started (it takes no memory, so it cannot do
+ * that itself): the thread runs Weir's code and the program's host functions only. */
+void weir_thread_mark_own(void);
 bool weir_thread_is_own(void);
 
 /* Sleeps while *word == expected, until woken or timeout_ns (relative; UINT64_MAX = none) has

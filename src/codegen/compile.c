@@ -237,6 +237,7 @@ static void *worker(void *arg)
 {
     int self = (int)(intptr_t)arg;
 
+    weir_thread_mark_own();
     weir_lock_acquire(&pool.lock);
     while (!pool.stopping) {
         bool is_background = false;

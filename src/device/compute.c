@@ -474,6 +474,7 @@ static void *worker_run(void *arg)
     struct compute *c = &w->dev->compute;
 
     prctl(PR_SET_TIMERSLACK, (unsigned long)TIMER_SLACK_NS, 0, 0, 0);
+    weir_thread_mark_own();
     weir_fault_prepare_thread();
     weir_runner_enter(&w->runner);
     w->runner.now = weir_clock_ns();

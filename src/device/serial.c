@@ -76,6 +76,7 @@ static void *serial_run(void *arg)
     struct serial *s = arg;
     uint64_t over = 0;
 
+    weir_thread_mark_own();
     weir_fault_prepare_thread();
     weir_runner_enter(&s->runner);
     for (;;) {
