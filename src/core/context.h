@@ -53,6 +53,7 @@ struct weir_context {
     struct weir_device *engines;
     struct weir_stream *legacy;
     _Atomic uint32_t active; /* WEIR_ACTIVE* */
+    _Atomic int retained;    /* cuDevicePrimaryCtxRetain less Release */
     uint64_t id;             /* unique while the process lives (cuCtxGetId) */
 
     _Atomic int error;           /* sticky: enum weir_err, 0 while good */

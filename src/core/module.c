@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "core/linked.h"
 #include "core/stream.h"
 #include "memory/memory.h"
 
@@ -542,6 +543,32 @@ void weir_module_unload_context(struct weir_context *ctx)
 #define WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC  0xba55ed50u
 
+/* The program may free what it loads from: a container is read again for each context. */
+static enum weir_err open_copy(struct weir_module *m, const void *code, size_t bytes)
+{
+    m->owned = weir_alloc(bytes);
+    if (!m->owned)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "%zu bytes of device code", bytes);
+    memcpy(m->owned, code, bytes);
+    return WEIR_OK;
+}
+
+static enum weir_err open_fatbin(struct weir_module *m, const void *code, size_t max_bytes)
+{
+    enum weir_err err = weir_fatbin_open(code, max_bytes, &m->fatbin);
+
+    if (err == WEIR_OK)
+        err = open_copy(m, code, m->fatbin.bytes);
+    return err == WEIR_OK ? weir_fatbin_open(m->owned, m->fatbin.bytes, &m->fatbin) : err;
+}
+
+static enum weir_err open_linked(struct weir_module *m, const void *code, size_t max_bytes)
+{
+    enum weir_err err = weir_linked_bytes(code, max_bytes, &m->linked_bytes);
+
+    return err == WEIR_OK ? open_copy(m, code, m->linked_bytes) : err;
+}
+
 static enum weir_err open_code(struct weir_module *m, const void *code, size_t max_bytes)
 {
     uint32_t magic = 0;
@@ -553,7 +580,9 @@ static enum weir_err open_code(struct weir_module *m, const void *code, size_t m
     if (magic == WRAPPER_MAGIC)
         return weir_fatbin_from_wrapper(code, &m->fatbin);
     if (magic == FATBIN_MAGIC)
-        return weir_fatbin_open(code, max_bytes, &m->fatbin);
+        return open_fatbin(m, code, max_bytes);
+    if (weir_linked_is(code, max_bytes))
+        return open_linked(m, code, max_bytes);
     if (magic == ELF_MAGIC)
         return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE, "machine code of a GPU without PTX");
     n = max_bytes == SIZE_MAX ? strlen(code) : strnlen(code, max_bytes);

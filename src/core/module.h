@@ -62,7 +62,8 @@ struct weir_module {
     struct weir_fatbin fatbin;
     char *ptx; /* library from plain PTX text; else NULL */
     size_t ptx_bytes;
-    void *owned; /* a library's copy of its container or file */
+    void *owned;         /* a library's copy of its container */
+    size_t linked_bytes; /* owned is one of core/linked.h; else 0 */
     enum weir_err open_error;
     struct weir_list functions, variables;
     struct weir_module_image
@@ -88,9 +89,16 @@ enum weir_err weir_module_init_managed(struct weir_module *m, int device) WEIR_M
  * -------------------------------------------------------------------------------------- */
 
 /* home: the module is of `ctx` alone and ends with it (cuModuleLoad*). PTX text (zero-terminated),
- * a fat binary, or an ELF image (refused). Parsed now, for `ctx`. */
+ * a fat binary, or an ELF image (refused). Parsed now, for `ctx`;
+ * what is needed later is copied. */
 enum weir_err weir_library_load(const void *code, size_t max_bytes, struct weir_context *ctx,
                                 bool home, struct weir_module **out) WEIR_MUST_CHECK;
+/* The same from a file. Errors: FILE_NOT_FOUND, too. */
+enum weir_err weir_library_load_file(const char *name, struct weir_context *ctx, bool home,
+                                     struct weir_module **out) WEIR_MUST_CHECK;
+/* A file's bytes and a zero behind them, from weir_alloc. Errors: FILE_NOT_FOUND,
+ * MEMORY_ALLOCATION. */
+enum weir_err weir_file_read(const char *name, char **data, size_t *bytes) WEIR_MUST_CHECK;
 enum weir_err weir_library_unload(struct weir_module *m) WEIR_MUST_CHECK;
 /* NULL when m is no live library. */
 struct weir_module *weir_library_check(const void *handle);

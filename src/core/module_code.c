@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/linked.h"
 
 /* A unit while its module is loaded. */
 struct unit {
@@ -94,6 +95,8 @@ enum weir_err weir_module_code(struct weir_module *m, struct weir_context *ctx,
     *out = NULL;
     if (m->ptx)
         return weir_cg_module_create(m->ptx, m->ptx_bytes, out);
+    if (m->linked_bytes)
+        return weir_linked_module(m->owned, m->linked_bytes, out);
     if (m->open_error != WEIR_OK)
         return WEIR_FAIL(m->open_error, "damaged fat binary");
     if (m->fatbin.unit_count)

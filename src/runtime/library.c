@@ -1,11 +1,5 @@
 /* Library management: device code loaded at run time.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/alloc.h"
-#include "base/log.h"
 #include "core/module.h"
 #include "runtime/rt.h"
 
@@ -37,35 +31,6 @@ enum weir_err weir_rt_LibraryLoadData(cudaLibrary_t *library, const void *code,
     return WEIR_OK;
 }
 
-static enum weir_err read_file(const char *name, char **data, size_t *bytes)
-{
-    FILE *f = fopen(name, "rb");
-    enum weir_err err = WEIR_OK;
-    size_t cap = 1 << 16, n;
-
-    if (!f)
-        return WEIR_FAIL(WEIR_ERR_FILE_NOT_FOUND, "%s: error %d", name, errno);
-    *data = weir_alloc(cap + 1);
-    *bytes = 0;
-    while (*data && (n = fread(*data + *bytes, 1, cap - *bytes, f)) > 0) {
-        *bytes += n;
-        if (*bytes == cap) {
-            char *grown = weir_realloc(*data, 2 * cap + 1);
-
-            if (!grown)
-                weir_free(*data);
-            *data = grown;
-            cap *= 2;
-        }
-    }
-    if (!*data)
-        err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "%s", name);
-    else
-        (*data)[*bytes] = 0;
-    fclose(f);
-    return err;
-}
-
 enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
                                           enum cudaJitOption *jitOptions, void **jitOptionsValues,
                                           unsigned int numJitOptions,
@@ -75,9 +40,6 @@ enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fi
 {
     struct weir_context *ctx;
     struct weir_module *m;
-    enum weir_err err;
-    size_t bytes = 0;
-    char *data = NULL;
 
     (void)libraryOptionValues;
     RT_REQUIRE(library);
@@ -85,13 +47,7 @@ enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fi
     RT_TRY(check_options(numJitOptions, jitOptions, jitOptionsValues, numLibraryOptions,
                          libraryOptions));
     RT_TRY(weir_context_current(&ctx));
-    RT_TRY(read_file(fileName, &data, &bytes));
-    err = weir_library_load(data, bytes, ctx, false, &m);
-    if (err != WEIR_OK) {
-        weir_free(data);
-        return err;
-    }
-    m->owned = data; /* a fat binary is read again for each device */
+    RT_TRY(weir_library_load_file(fileName, ctx, false, &m));
     *library = (cudaLibrary_t)m;
     return WEIR_OK;
 }
