@@ -1,7 +1,7 @@
 /* libweir-audit.so: the dynamic loader's auditor (rtld-audit(7)) that takes over each object of a
  * program before the object's constructors run. An object with a CUDA runtime inside gets its
- * entries patched (take.c); a request for a shared CUDA runtime, whatever path it names, is
- * answered with ours. No binding is audited, so calls cost nothing. Linked to nothing (sys.h).
+ * entries patched (take.c); a request for a shared CUDA runtime or driver, whatever path it names,
+ * is answered with ours. No binding is audited, so calls cost nothing. Linked to nothing (sys.h).
  * glibc holds its loader lock in every function here: the state needs no lock of its own.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <link.h>
@@ -17,7 +17,8 @@ static struct {
     struct weir_take take;
     struct link_map *pending[PENDING_MAX]; /* objects opened before libweir.so was */
     size_t pending_count;
-    char cudart[PATH_BYTES]; /* our libcudart.so.13, "" while libweir.so is unknown */
+    /* our libcudart.so.13 and libcuda.so.1, "" while libweir.so is unknown */
+    char cudart[PATH_BYTES], driver[PATH_BYTES];
 } audit;
 
 WEIR_EXPORT unsigned la_version(unsigned version)
@@ -32,20 +33,28 @@ static void take_pending(void)
     audit.pending_count = 0;
 }
 
+/* Writes DIR/NAME, the directory being the first `dir` bytes of `path`. */
+static void path_make(char out[PATH_BYTES], const char *path, size_t dir, const char *name)
+{
+    size_t n = weir_str_length(name) + 1;
+
+    if (dir + n > PATH_BYTES)
+        return;
+    for (size_t i = 0; i < dir; i++)
+        out[i] = path[i];
+    for (size_t i = 0; i < n; i++)
+        out[dir + i] = name[i];
+}
+
 /* libweir.so itself: where its functions are, and where its directory is. */
 static void found_weir(struct link_map *map)
 {
-    static const char name[] = "libcudart.so.13";
     size_t dir = (size_t)(weir_str_basename(map->l_name) - map->l_name);
 
     weir_dynamic_init(&audit.take.weir, map);
     audit.take.have_weir = true;
-    if (dir + sizeof name <= sizeof audit.cudart) {
-        for (size_t i = 0; i < dir; i++)
-            audit.cudart[i] = map->l_name[i];
-        for (size_t i = 0; i < sizeof name; i++)
-            audit.cudart[dir + i] = name[i];
-    }
+    path_make(audit.cudart, map->l_name, dir, "libcudart.so.13");
+    path_make(audit.driver, map->l_name, dir, "libcuda.so.1");
 }
 
 static bool is_ours(const char *base)
@@ -65,7 +74,8 @@ WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *co
         weir_dynamic_init(&audit.take.preload, map);
         audit.take.have_preload = true;
     }
-    if (is_ours(base) || (audit.cudart[0] && weir_str_equal(map->l_name, audit.cudart)))
+    if (is_ours(base) || (audit.cudart[0] && weir_str_equal(map->l_name, audit.cudart)) ||
+        (audit.driver[0] && weir_str_equal(map->l_name, audit.driver)))
         return 0;
     if (audit.take.have_weir && audit.take.have_preload) {
         take_pending();
@@ -101,13 +111,21 @@ static bool is_cudart(const char *base)
     return *base == '\0' || weir_str_equal(base, ".13") || weir_str_begins(base, ".13.");
 }
 
+/* "libcuda.so", "libcuda.so.1", behind any path: a real driver needs a GPU. */
+static bool is_driver(const char *base)
+{
+    return weir_str_equal(base, "libcuda.so") || weir_str_equal(base, "libcuda.so.1");
+}
+
 WEIR_EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
 {
     const char *base = weir_str_basename(name);
 
     (void)cookie;
-    if (flag != LA_SER_ORIG || !weir_str_begins(base, "libcudart.so"))
+    if (flag != LA_SER_ORIG)
         return (char *)(uintptr_t)name;
+    if (audit.driver[0] && is_driver(base))
+        return audit.driver;
     if (audit.cudart[0] && is_cudart(base))
         return audit.cudart;
     if (weir_str_begins(base, "libcudart.so.12"))

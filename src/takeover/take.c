@@ -4,6 +4,7 @@
 #include "takeover/take.h"
 
 #include "takeover/cuda12.h"
+#include "takeover/nvrtc.h"
 #include "takeover/object.h"
 #include "takeover/patch.h"
 #include "takeover/sys.h"
@@ -208,6 +209,12 @@ void *weir_take_object(struct weir_take *t, const struct link_map *map)
 
     if (weir_str_begins(map->l_name, "linux-vdso") || weir_str_begins(map->l_name, "linux-gate"))
         return NULL;
+    if (weir_nvrtc_is(weir_str_basename(map->l_name))) {
+        why = weir_nvrtc_take(map);
+        if (why)
+            WEIR_SAY("cannot take over ", map->l_name, ": ", why);
+        return NULL;
+    }
     weir_dynamic_init(&dynamic, map);
     if (!weir_object_open(&o, object_path(map), weir_dynamic_find(&dynamic, "cudaMalloc") != NULL))
         return NULL;
