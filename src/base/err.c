@@ -11,16 +11,16 @@
 enum { ERRF_NONE = 0, ERRF_STICKY = 1 };
 
 struct err_row {
-    int code;
+    int code, driver_code;
     int flags;
     const char *name;
     const char *text;
 };
 
 static const struct err_row err_rows[] = {
-    {0, ERRF_NONE, "cudaSuccess", "no error"},
+    {0, 0, ERRF_NONE, "cudaSuccess", "no error"},
 #define WEIR_ERR(name, cuda_name, code, cu_code, flags, text)                                      \
-    {(code), ERRF_##flags, #cuda_name, text},
+    {(code), (cu_code), ERRF_##flags, #cuda_name, text},
 #include "errors.def"
 #undef WEIR_ERR
 };
@@ -55,6 +55,13 @@ const char *weir_err_text(int code)
     const struct err_row *row = err_find(code);
 
     return row ? row->text : NULL;
+}
+
+int weir_err_driver_code(int code)
+{
+    const struct err_row *row = err_find(code);
+
+    return row ? row->driver_code : 999;
 }
 
 int weir_err_is_sticky(int code)

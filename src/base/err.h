@@ -18,6 +18,9 @@ enum weir_err {
 const char *weir_err_name(int code); /* "cudaErrorInvalidValue" */
 const char *weir_err_text(int code); /* "invalid argument" */
 
+/* The driver API's number for it (CUresult), 999 when it has none. */
+int weir_err_driver_code(int code);
+
 /* True for errors after which the device stays failed (illegal address, trap, assert ...). */
 int weir_err_is_sticky(int code);
 

@@ -110,6 +110,25 @@ static int list_api(void)
     return 0;
 }
 
+/* Symbols of the driver API: those carried out, or all. */
+static int driver_count(bool only_done)
+{
+    static const struct {
+        char status, symbols;
+    } driver_rows[] = {
+#define WEIR_DRV(chapter, guard, variant, ...) {DONE, variant},
+#define WEIR_DRV_TODO(chapter, variant, ...)   {TODO, variant},
+#include "driver.def"
+#undef WEIR_DRV
+#undef WEIR_DRV_TODO
+    };
+    int n = 0;
+
+    for (size_t i = 0; i < sizeof driver_rows / sizeof driver_rows[0]; i++)
+        n += !only_done || driver_rows[i].status == DONE ? driver_rows[i].symbols : 0;
+    return n;
+}
+
 static void print_coverage(void)
 {
     int done = 0, all = 0;
@@ -118,9 +137,9 @@ static void print_coverage(void)
         all += rows[i].symbols;
         done += rows[i].status == DONE ? rows[i].symbols : 0;
     }
-    printf(
-        "%-12s%d of the %d symbols of CUDA 13's runtime; the others return cudaErrorNotSupported\n",
-        "api", done, all);
+    printf("%-12s%d of the %d symbols of CUDA 13's runtime, %d of the %d of its driver;\n%-12sthe "
+           "others say that they are not supported\n",
+           "api", done, all, driver_count(true), driver_count(false), "");
 }
 #else
 static int list_api(void)

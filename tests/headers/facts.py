@@ -11,10 +11,16 @@ import subprocess
 import sys
 
 HEADERS = ['cuda_runtime_api.h', 'cuda_profiler_api.h', 'vector_types.h', 'library_types.h']
+# The driver API's, of which ours has what is carried out: no --names.
+DRIVER_HEADERS = ['cuda.h', 'cudaProfiler.h']
+
+
+OPTIONS = []
 
 
 def includes():
-    return ''.join(f'#include <{h}>\n' for h in HEADERS)
+    headers = HEADERS if '--names' in OPTIONS else HEADERS + DRIVER_HEADERS
+    return ''.join(f'#include <{h}>\n' for h in headers)
 
 
 def clang(command, folder, *options):
@@ -27,7 +33,7 @@ def read(command, folder):
     tree = json.loads(clang(command, folder, '-fsyntax-only', '-Xclang', '-ast-dump=json'))
     macros = {}
     for line in clang(command, folder, '-dM', '-E').splitlines():
-        m = re.match(r'#define (cuda\w+|CUDA\w*_SIZE|CUDART_VERSION) (.+)', line)
+        m = re.match(r'#define (cuda\w+|CUDA\w*_SIZE|CUDART_VERSION|CUDA_VERSION|CU_\w+) (.+)', line)
         # Only constants: the macros that rename attributes are covered by what they rename.
         if m and re.fullmatch(r'[0-9a-fA-FxuUlL()\-+ ]+|\(\(\w+\).*\)', m[2]):
             macros[m[1]] = m[2]
@@ -81,7 +87,7 @@ def facts(nodes, macros):
 
 
 def functions(nodes):
-    return [n for n in nodes if n['kind'] == 'FunctionDecl' and n['name'].startswith('cuda')]
+    return [n for n in nodes if n['kind'] == 'FunctionDecl' and re.match('cuda|cu[A-Z]', n['name'])]
 
 
 def prototypes(nodes):
@@ -105,6 +111,8 @@ def names(nodes, macros):
 
 def main():
     option = sys.argv.pop(1) if sys.argv[1].startswith('--') else None
+    if option:
+        OPTIONS.append(option)
     nodes, macros = read(sys.argv[1], sys.argv[2])
     if option == '--prototypes':
         prototypes(nodes)

@@ -1,0 +1,289 @@
+/* Stream management.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "core/launch.h"
+#include "driver/drv.h"
+#include "memory/memory.h"
+
+#define GREATEST_PRIORITY (-5)
+
+static int clamp_priority(int priority)
+{
+    return priority > 0 ? 0 : WEIR_MAX(priority, GREATEST_PRIORITY);
+}
+
+enum weir_err weir_drv_StreamCreateWithPriority(CUstream *phStream, unsigned int flags,
+                                                int priority)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(phStream);
+    if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream flags %#x", flags);
+    DRV_TRY(weir_stream_create(weir_drv_current(),
+                               flags ? WEIR_STREAM_NONBLOCKING : WEIR_STREAM_BLOCKING, flags,
+                               clamp_priority(priority), &s));
+    *phStream = (CUstream)s;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamCreate(CUstream *phStream, unsigned int Flags)
+{
+    return weir_drv_StreamCreateWithPriority(phStream, Flags, 0);
+}
+
+enum weir_err weir_drv_StreamDestroy(CUstream hStream)
+{
+    struct weir_stream *s;
+
+    if ((uintptr_t)hStream <= 2)
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "a default stream cannot be destroyed");
+    DRV_TRY(weir_stream_get(hStream, &s));
+    if (!weir_slot_kill(&s->slot))
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "stream destroyed twice");
+    weir_stream_retire(s);
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamSynchronize(CUstream hStream)
+{
+    struct weir_stream *s;
+
+    DRV_TRY(weir_stream_get(hStream, &s));
+    return weir_wait_stream(s);
+}
+
+enum weir_err weir_drv_StreamQuery(CUstream hStream)
+{
+    struct weir_stream *s;
+
+    DRV_TRY(weir_stream_get(hStream, &s));
+    return weir_query_stream(s);
+}
+
+enum weir_err weir_drv_StreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    struct weir_stream *s;
+    struct weir_event *e;
+
+    DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_event_get(hEvent, &e));
+    if (Flags == CU_EVENT_WAIT_EXTERNAL)
+        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "CU_EVENT_WAIT_EXTERNAL outside a capture");
+    if (Flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", Flags);
+    return weir_event_wait(e, s);
+}
+
+/* Function pointers pass through core as plain pointers. */
+union callback {
+    CUstreamCallback fn;
+    void *object;
+};
+
+static void invoke_callback(void *fn, void *handle, enum weir_err status, void *user)
+{
+    union callback c = {.object = fn};
+
+    c.fn((CUstream)handle, status == WEIR_OK ? CUDA_SUCCESS : weir_drv_result(status), user);
+}
+
+enum weir_err weir_drv_StreamAddCallback(CUstream hStream, CUstreamCallback callback,
+                                         void *userData, unsigned int flags)
+{
+    union callback c = {.fn = callback};
+    struct weir_stream *s;
+
+    DRV_REQUIRE(callback);
+    if (flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    return weir_launch_callback(s, hStream, invoke_callback, c.object, userData);
+}
+
+/* ---- what a stream says about itself ---- */
+
+enum weir_err weir_drv_StreamGetFlags(CUstream hStream, unsigned int *flags)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(flags);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    *flags = s->flags;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamGetPriority(CUstream hStream, int *priority)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(priority);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    *priority = s->priority;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamGetId(CUstream hStream, unsigned long long *streamId)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(streamId);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    *streamId = s->id;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamGetDevice(CUstream hStream, CUdevice *device)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(device);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    *device = s->ctx->ordinal;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamGetCtx(CUstream hStream, CUcontext *pctx)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(pctx);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    *pctx = (CUcontext)s->ctx;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamGetCtxV2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    DRV_TRY(weir_drv_StreamGetCtx(hStream, pCtx));
+    if (pGreenCtx)
+        *pGreenCtx = NULL; /* there are none */
+    return WEIR_OK;
+}
+
+/* ---- attributes ---- */
+
+enum weir_err weir_drv_StreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                          CUstreamAttrValue *value_out)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(value_out);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    memset(value_out, 0, sizeof *value_out);
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        value_out->priority = s->priority;
+        return WEIR_OK;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        value_out->syncPolicy = (CUsynchronizationPolicy)atomic_load(&s->sync_policy);
+        return WEIR_OK;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* hints about caches: none is set */
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        return WEIR_OK;
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
+    }
+}
+
+enum weir_err weir_drv_StreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
+                                          const CUstreamAttrValue *value)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(value);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        s->priority = clamp_priority(value->priority);
+        return WEIR_OK;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        atomic_store(&s->sync_policy, (int)value->syncPolicy);
+        return WEIR_OK;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* hints about caches */
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        return WEIR_OK;
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
+    }
+}
+
+enum weir_err weir_drv_StreamCopyAttributes(CUstream dst, CUstream src)
+{
+    struct weir_stream *d, *s;
+
+    DRV_TRY(weir_stream_get(dst, &d));
+    DRV_TRY(weir_stream_get(src, &s));
+    if (d->ctx != s->ctx)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "streams of two contexts");
+    d->priority = s->priority;
+    atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
+    return WEIR_OK;
+}
+
+/* ---- capture: streams cannot capture yet, so none does ---- */
+
+enum weir_err weir_drv_StreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
+{
+    struct weir_stream *s;
+
+    DRV_REQUIRE(captureStatus);
+    DRV_TRY(weir_stream_get(hStream, &s));
+    *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_StreamGetCaptureInfo(CUstream hStream,
+                                            CUstreamCaptureStatus *captureStatus_out,
+                                            cuuint64_t *id_out, CUgraph *graph_out,
+                                            const CUgraphNode **dependencies_out,
+                                            const CUgraphEdgeData **edgeData_out,
+                                            size_t *numDependencies_out)
+{
+    /* The others are only written for a stream that captures. */
+    (void)id_out, (void)graph_out, (void)dependencies_out, (void)edgeData_out,
+        (void)numDependencies_out;
+    return weir_drv_StreamIsCapturing(hStream, captureStatus_out);
+}
+
+enum weir_err weir_drv_StreamGetCaptureInfoV1(CUstream hStream,
+                                              CUstreamCaptureStatus *captureStatus_out,
+                                              cuuint64_t *id_out)
+{
+    (void)id_out;
+    return weir_drv_StreamIsCapturing(hStream, captureStatus_out);
+}
+
+enum weir_err weir_drv_StreamGetCaptureInfoV2(CUstream hStream,
+                                              CUstreamCaptureStatus *captureStatus_out,
+                                              cuuint64_t *id_out, CUgraph *graph_out,
+                                              const CUgraphNode **dependencies_out,
+                                              size_t *numDependencies_out)
+{
+    (void)id_out, (void)graph_out, (void)dependencies_out, (void)numDependencies_out;
+    return weir_drv_StreamIsCapturing(hStream, captureStatus_out);
+}
+
+/* ---- managed memory ---- */
+
+/* Managed memory is always coherent here, whatever it is attached to: only the arguments are
+ * checked. */
+enum weir_err weir_drv_StreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+                                            unsigned int flags)
+{
+    struct weir_mem_info info;
+    struct weir_stream *s;
+
+    DRV_TRY(weir_stream_get(hStream, &s));
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+        flags != CU_MEM_ATTACH_SINGLE)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    if (!weir_mem_find(weir_drv_pointer(dptr), &info) || info.kind != WEIR_MEM_KIND_MANAGED ||
+        info.base != dptr || (length && length != info.bytes))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%#llx is not the beginning of managed memory",
+                         dptr);
+    return WEIR_OK;
+}

@@ -1,0 +1,133 @@
+/* The exported functions, made from api/driver.def: weir_api_cuNAME for each symbol of
+ * libcuda.so.1. What is common to all calls stands here once: may this thread call, is the process
+ * started, is there a current context and is it good.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "driver/drv.h"
+
+#include "base/log.h"
+#include "base/thread.h"
+
+/* ---- guards ---- */
+
+static inline enum weir_err guard_free(void)
+{
+    return WEIR_OK;
+}
+
+/* cuInit or any call of the runtime starts the process; nothing else here does. */
+static inline enum weir_err guard_init(void)
+{
+    uint32_t state = atomic_load_explicit(&weir_core.state, memory_order_acquire);
+
+    if (WEIR_UNLIKELY(weir_thread.host_func))
+        return WEIR_FAIL(WEIR_ERR_NOT_PERMITTED, "a CUDA call inside a host function or callback");
+    if (WEIR_LIKELY(state == WEIR_CORE_READY))
+        return WEIR_OK;
+    if (state == WEIR_CORE_NEW)
+        return WEIR_FAIL(WEIR_ERR_INITIALIZATION_ERROR, "cuInit has not been called");
+    return weir_core_start();
+}
+
+static inline enum weir_err guard_bound(void)
+{
+    enum weir_err err = guard_init();
+
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        return err;
+    if (WEIR_UNLIKELY(!weir_thread.bound))
+        return WEIR_FAIL(WEIR_ERR_DEVICE_UNINITIALIZED, "this thread has no current context");
+    if (WEIR_UNLIKELY(!atomic_load_explicit(&weir_drv_current()->active, memory_order_acquire)))
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED, "the current context was destroyed");
+    return WEIR_OK;
+}
+
+static inline enum weir_err guard_ctx(void)
+{
+    enum weir_err err = guard_bound();
+
+    return WEIR_UNLIKELY(err != WEIR_OK) ? err : weir_context_error(weir_drv_current());
+}
+
+#define GUARD_FREE  guard_free
+#define GUARD_INIT  guard_init
+#define GUARD_BOUND guard_bound
+#define GUARD_CTX   guard_ctx
+
+/* ---- results ---- */
+
+CUresult weir_drv_result(enum weir_err err)
+{
+    switch (err) {
+    /* Core speaks the runtime's language: what has no number in the driver API is one of these. */
+    case WEIR_ERR_INVALID_CONFIGURATION:
+    case WEIR_ERR_INVALID_PITCH_VALUE:
+    case WEIR_ERR_INVALID_MEMCPY_DIRECTION:
+    case WEIR_ERR_INVALID_HOST_POINTER:
+    case WEIR_ERR_INVALID_DEVICE_POINTER:
+        return CUDA_ERROR_INVALID_VALUE;
+    case WEIR_ERR_INVALID_SYMBOL:
+    case WEIR_ERR_INVALID_DEVICE_FUNCTION:
+        return CUDA_ERROR_NOT_FOUND;
+    default:
+        return (CUresult)weir_err_driver_code((int)err);
+    }
+}
+
+static CUresult finish(const char *name, enum weir_err err)
+{
+    CUresult result = WEIR_LIKELY(err == WEIR_OK) ? CUDA_SUCCESS : weir_drv_result(err);
+
+    if (WEIR_UNLIKELY(weir_log_level() >= WEIR_LOG_DEBUG)) {
+        if (err == WEIR_OK)
+            weir_log(WEIR_LOG_DEBUG, "[%u] %s", weir_thread_id(), name);
+        else
+            weir_log(WEIR_LOG_DEBUG, "[%u] %s: %d: %s", weir_thread_id(), name, (int)result,
+                     weir_err_message());
+    }
+    return result;
+}
+
+static CUresult not_supported(const char *name)
+{
+    weir_log_unsupported(name, "%s", "");
+    return finish(name, WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name));
+}
+
+/* ---- wrappers ---- */
+
+#define BODY(symbol, text, guard, per_thread, body, params, args)                                  \
+    WEIR_EXPORT CUresult symbol params;                                                            \
+    CUresult symbol params                                                                         \
+    {                                                                                              \
+        enum weir_err err = GUARD_##guard();                                                       \
+        if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
+            weir_thread.ptds = (per_thread);                                                       \
+            err = weir_drv_##body args;                                                            \
+        }                                                                                          \
+        return finish(text, err);                                                                  \
+    }
+/* Arguments are not looked at, so their types need not be known here. */
+#define BODY_TODO(symbol, text)                                                                    \
+    WEIR_EXPORT CUresult symbol(void);                                                             \
+    CUresult symbol(void)                                                                          \
+    {                                                                                              \
+        return not_supported(text);                                                                \
+    }
+
+#define DONE_NONE(symbol, text, guard, body, params, args)                                         \
+    BODY(symbol, text, guard, false, body, params, args)
+#define DONE_PTSZ(symbol, text, guard, body, params, args)                                         \
+    BODY(symbol, text, guard, false, body, params, args)                                           \
+    BODY(symbol##_ptsz, text "_ptsz", guard, true, body, params, args)
+#define DONE_PTDS(symbol, text, guard, body, params, args)                                         \
+    BODY(symbol, text, guard, false, body, params, args)                                           \
+    BODY(symbol##_ptds, text "_ptds", guard, true, body, params, args)
+#define TODO_NONE(symbol, text) BODY_TODO(symbol, text)
+#define TODO_PTSZ(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptsz, text "_ptsz")
+#define TODO_PTDS(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptds, text "_ptds")
+
+#define WEIR_DRV(chapter, guard, variant, since, name, symbol, body, params, args)                 \
+    DONE_##variant(weir_api_cu##symbol, "cu" #symbol, guard, body, params, args)
+#define WEIR_DRV_TODO(chapter, variant, since, name, symbol)                                       \
+    TODO_##variant(weir_api_cu##symbol, "cu" #symbol)
+#include "driver.def"
