@@ -283,6 +283,8 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
         return scalar(LLVMConstInt(l->t.i32, 1, 0));
     case WEIR_PTX_SREG_is_explicit_cluster:
         return scalar(LLVMConstInt(l->t.i1, 0, 0));
+    case WEIR_PTX_SREG_reserved_smem_offset:
+        return scalar(LLVMConstInt(l->t.i32, low_reserved_smem(l, element), 0));
     case WEIR_PTX_SREG_envreg: /* the driver's: 1 and 2 are the halves of the grid's workspace, high
                                   one first */
         if (element != 1 && element != 2)

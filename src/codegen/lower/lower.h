@@ -200,6 +200,7 @@ struct low {
     uint64_t *addressed; /* functions whose address is taken; NULL: not looked for yet */
     size_t reg_words, block_words;
     uint64_t local_bytes, shared_total;
+    uint64_t reserved_base; /* of what the system keeps of shared memory (cooperative groups) */
     uint32_t barriers;
     bool any_exit_partial, uses_ftz, uses_f32_no_ftz, uses_f64, all_ftz;
     bool irreducible;
@@ -269,6 +270,8 @@ bool low_is_kernel_param(const struct low *l, uint32_t frame, const struct weir_
 uint64_t low_local_offset(const struct low *l, uint32_t frame, const struct weir_ptx_var *var);
 uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var);
 uint32_t low_static_shared(const struct low *l);
+/* %reserved_smem_offset_begin, _end, _cap, _0 and _1, by number (ptx.h). */
+uint32_t low_reserved_smem(const struct low *l, uint8_t which);
 
 /* indirect.c: the functions that a call through a pointer can reach, and instructions that pick
  * one; reg is relative to the frame's first register */

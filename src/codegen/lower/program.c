@@ -9,6 +9,9 @@
 
 #define MAX_INSTS 2000000u
 #define MAX_DEPTH 64u
+/* Reserved shared memory: a part for each of its two offsets. */
+#define RESERVED_PARTS 2u
+#define RESERVED_BYTES 1024u
 
 static const struct weir_ptx_inst end_of_kernel = {
     .opcode = WEIR_PTX_OP_ret, .guard = -1, .suffix = ""};
@@ -619,9 +622,48 @@ static void count_reg(void *ctx, int32_t reg, enum low_visit what)
     }
 }
 
+static bool names_reserved(const struct weir_ptx_function *f)
+{
+    for (size_t k = 0; k < f->inst_count; k++)
+        for (unsigned o = 0; o < f->insts[k].operand_count; o++)
+            if (f->insts[k].operands[o].kind == WEIR_PTX_OPERAND_SREG &&
+                f->insts[k].operands[o].sreg == WEIR_PTX_SREG_reserved_smem_offset)
+                return true;
+    return false;
+}
+
+/* Shared memory of the system's, for kernels that ask where it is. */
+static void reserve_shared(struct low *l)
+{
+    const struct weir_ptx_module *m = l->kernel->module;
+    bool named = names_reserved(l->kernel);
+    for (size_t k = 0; k < m->function_count && !named; k++)
+        named = !m->functions[k]->is_entry && names_reserved(m->functions[k]);
+    if (!named)
+        return;
+    l->reserved_base = WEIR_ALIGN_UP(l->shared_total, 128u);
+    l->shared_total = l->reserved_base + RESERVED_PARTS * RESERVED_BYTES;
+}
+
+uint32_t low_reserved_smem(const struct low *l, uint8_t which)
+{
+    uint32_t base = (uint32_t)l->reserved_base;
+    switch (which) {
+    case 1:
+        return base + RESERVED_PARTS * RESERVED_BYTES;
+    case 2:
+        return RESERVED_PARTS * RESERVED_BYTES;
+    case 4:
+        return base + RESERVED_BYTES;
+    default:
+        return base;
+    }
+}
+
 void low_program_build(struct low *l)
 {
     l->shared_total = l->kernel->module->shared_bytes;
+    reserve_shared(l);
     new_frame(l, l->kernel, 0, NULL, 0);
     flatten(l, 0);
     push(l, (struct low_inst){.p = &end_of_kernel});
