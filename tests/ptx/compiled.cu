@@ -569,3 +569,124 @@ KERNEL(x_shared_atomics)
     o[2] = __float_as_uint(f);
     o[3] = *(unsigned *)&g;
 }
+
+/* ---- functions that call themselves ---- */
+
+__device__ __noinline__ unsigned fibonacci(unsigned n)
+{
+    return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
+__device__ __noinline__ unsigned nested(unsigned m, unsigned n)
+{
+    if (m == 0)
+        return n + 1;
+    return n == 0 ? nested(m - 1, 1) : nested(m - 1, nested(m, n - 1));
+}
+
+__device__ bool is_odd(unsigned n);
+__device__ __noinline__ bool is_even(unsigned n) { return n == 0 || is_odd(n - 1); }
+__device__ __noinline__ bool is_odd(unsigned n) { return n != 0 && is_even(n - 1); }
+
+struct mixed {
+    double d[3];
+    unsigned u;
+    unsigned char c;
+};
+
+/* Local variables, parameters in memory, predicates and 64-bit registers across the call. */
+__device__ __noinline__ mixed unwind(mixed m, unsigned n, const unsigned *i)
+{
+    unsigned local[4] = {n, i[n & 15], m.u, 7};
+    bool odd = i[(n + 1) & 15] & 1;
+    double x = m.d[n % 3] + local[n & 3];
+    if (n == 0)
+        return m;
+    m.d[n % 3] = x * 0.5;
+    m.u = m.u * 31 + local[m.u & 3];
+    m.c += (unsigned char)n;
+    mixed r = unwind(m, n - 1, i);
+    r.u += odd ? local[(n + 1) & 3] : 1;
+    r.d[2] += x;
+    return r;
+}
+
+KERNEL(x_recursion_mixed)
+{
+    SELF;
+    unsigned a = i[0], b = i[1], c = i[2];
+    o[0] = fibonacci(a % 9);
+    o[1] = nested(b % 3, c % 3);
+    o[2] = is_even(a % 12);
+    mixed m = {{1, 2, 3}, b, (unsigned char)c};
+    m = unwind(m, c % 7, i);
+    o[3] = m.u;
+    o[4] = m.c;
+    o[5] = (unsigned)(m.d[0] + m.d[1] * 3);
+    o[6] = (unsigned)m.d[2];
+    if (a & 1)
+        o[7] = fibonacci(b % 6) + nested(1, a % 4);
+}
+
+/* Through pointers: a tree of operations in an array. */
+typedef unsigned (*node_function)(const unsigned *tree, unsigned at, unsigned depth);
+__device__ unsigned node_leaf(const unsigned *tree, unsigned at, unsigned) { return tree[at & 15]; }
+__device__ unsigned node_sum(const unsigned *tree, unsigned at, unsigned depth);
+__device__ unsigned node_choose(const unsigned *tree, unsigned at, unsigned depth);
+__device__ node_function node_functions[4] = {node_leaf, node_sum, node_choose, node_sum};
+
+__device__ unsigned node_eval(const unsigned *tree, unsigned at, unsigned depth)
+{
+    return node_functions[depth == 0 ? 0 : tree[at & 15] >> 8 & 3](tree, at, depth);
+}
+
+__device__ unsigned node_sum(const unsigned *tree, unsigned at, unsigned depth)
+{
+    return node_eval(tree, at * 2 + 1, depth - 1) + 3 * node_eval(tree, at * 2 + 2, depth - 1);
+}
+
+__device__ unsigned node_choose(const unsigned *tree, unsigned at, unsigned depth)
+{
+    unsigned w = __ballot_sync(__activemask(), 1) != 0;
+    return node_eval(tree, at * 2 + 1 + (tree[at & 15] & 1), depth - 1) + w;
+}
+
+KERNEL(x_recursion_pointers)
+{
+    SELF;
+    o[0] = node_eval(i, i[0] & 15, 5);
+    o[1] = node_eval(i, i[1] & 15, 3);
+}
+
+/* A barrier inside; all threads go equally deep. */
+__device__ __noinline__ unsigned meet(unsigned *s, unsigned n)
+{
+    __syncthreads();
+    unsigned v = s[threadIdx.x ^ n];
+    __syncthreads();
+    s[threadIdx.x] = v + n;
+    return n == 0 ? v : meet(s, n - 1) * 5 + v;
+}
+
+KERNEL(x_recursion_barrier)
+{
+    SELF;
+    __shared__ unsigned s[128];
+    s[threadIdx.x] = i[0];
+    o[0] = meet(s, 4);
+}
+
+KERNEL(x_alloca)
+{
+    SELF;
+    unsigned sum = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        unsigned m = (i[k] & 15) + 1;
+        unsigned *p = (unsigned *)__builtin_alloca(m * sizeof *p);
+        for (unsigned j = 0; j < m; j++)
+            p[j] = i[j & 15] + k;
+        for (unsigned j = 0; j < m; j++)
+            sum = sum * 3 + p[m - 1 - j];
+    }
+    o[0] = sum;
+}

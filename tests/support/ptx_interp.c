@@ -608,6 +608,28 @@ static bool run_cp(struct thread *t, const struct weir_ptx_inst *i)
     return true;
 }
 
+/* alloca, stacksave, stackrestore: addresses of the local space */
+static bool run_stack(struct thread *t, const struct weir_ptx_inst *i)
+{
+    struct frame *f = t->top;
+    uint64_t base = f->local_base + f->fn->local_bytes, at = base + f->stack, align = 16;
+
+    if (i->opcode == WEIR_PTX_OP_stackrestore) {
+        f->stack = interp_read_operand(t, &i->operands[0], WEIR_PTX_U64).lo - base;
+        return true;
+    }
+    if (i->opcode == WEIR_PTX_OP_alloca) {
+        if (i->operand_count > 2)
+            align = WEIR_MAX(align, (uint64_t)i->operands[2].imm);
+        at = WEIR_ALIGN_UP(at, align);
+        f->stack = at + interp_read_operand(t, &i->operands[1], WEIR_PTX_U64).lo - base;
+        if (base + f->stack > t->block->run->local_bytes)
+            return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "local memory is used up");
+    }
+    interp_write_operand(t, &i->operands[0], (struct bits){at, 0}, WEIR_PTX_U64);
+    return true;
+}
+
 /* ---- calls ---- */
 
 static void free_frame(struct frame *f)
@@ -679,7 +701,7 @@ static bool enter(struct thread *t, const struct weir_ptx_inst *i,
 
     if (t->depth >= MAX_DEPTH)
         return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "calls nested too deep");
-    t->local_used = t->top->local_base + t->top->fn->local_bytes;
+    t->local_used = t->top->local_base + t->top->fn->local_bytes + t->top->stack;
     f = make_frame(t, fn);
     if (f) {
         f->in = weir_calloc(1, fn->param_bytes + 16);
@@ -975,6 +997,10 @@ static bool step(struct thread *t)
     case WEIR_PTX_OP_atom:
     case WEIR_PTX_OP_red:
         return next(t, run_atomic(t, i));
+    case WEIR_PTX_OP_alloca:
+    case WEIR_PTX_OP_stacksave:
+    case WEIR_PTX_OP_stackrestore:
+        return next(t, run_stack(t, i));
     case WEIR_PTX_OP_cvta:
         return next(t, run_cvta(t, i));
     case WEIR_PTX_OP_isspacep:

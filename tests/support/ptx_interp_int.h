@@ -28,6 +28,7 @@ struct frame {
     uint32_t pc;
     bool carry;
     uint64_t local_base;
+    uint64_t stack; /* bytes of alloca behind the .local variables */
     struct bits *regs;
     char *in, *out, *body; /* .param: formal parameters, results, variables of the body */
     bool owns_in;

@@ -377,8 +377,11 @@ static void end_trap(struct control *c, uint32_t at)
     struct low *l = c->l;
     const struct low_inst *i = &l->insts.items[l->blocks.items[at].end - 1];
     LLVMTypeRef types[3] = {l->t.ptr, l->t.i32, l->t.i32};
-    LLVMValueRef args[3] = {l->block_ptr, LLVMConstInt(l->t.i32, WEIR_ERR_LAUNCH_FAILURE, 0),
-                            LLVMConstInt(l->t.i32, (unsigned)i->p->line, 0)};
+    bool stack = strcmp(i->p->suffix, LOW_STACK_TRAP) == 0;
+    LLVMValueRef args[3] = {
+        l->block_ptr,
+        LLVMConstInt(l->t.i32, stack ? WEIR_ERR_HARDWARE_STACK_ERROR : WEIR_ERR_LAUNCH_FAILURE, 0),
+        LLVMConstInt(l->t.i32, (unsigned)i->p->line, 0)};
     LLVMValueRef off = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, fail), 0);
     LLVMValueRef f =
         LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &off, 1, ""), "");

@@ -50,18 +50,13 @@ static void find_addressed(struct low *l)
     }
 }
 
-/* Called from here already: calling it again would be recursion. */
-static bool is_open(const struct low *l, uint32_t frame, const struct weir_ptx_function *f,
-                    unsigned *indirect)
+static unsigned indirect_depth(const struct low *l, uint32_t frame)
 {
-    bool open = false;
-    *indirect = 0;
+    unsigned n = 0;
     for (uint32_t up = frame;; up = l->frames.items[up].parent) {
-        const struct low_frame *fr = &l->frames.items[up];
-        open |= fr->fn == f;
-        *indirect += fr->call && !fr->call->callee;
+        n += l->frames.items[up].call && !l->frames.items[up].call->callee;
         if (up == 0)
-            return open;
+            return n;
     }
 }
 
@@ -73,13 +68,12 @@ static bool fits(const struct weir_ptx_call *c, const struct weir_ptx_function *
     return c->arg_count == f->param_count && c->ret_count == f->ret_count;
 }
 
-size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
-                            const struct weir_ptx_function ***out)
+size_t low_indirect_candidates(struct low *l, const struct weir_ptx_inst *p,
+                               const struct weir_ptx_function ***out)
 {
     const struct weir_ptx_module *m = l->kernel->module;
     const struct weir_ptx_call *c = p->call;
     size_t n = 0;
-    unsigned depth;
     if (!l->addressed)
         find_addressed(l);
     *out = low_alloc(l, (m->function_count + c->target_count + 1) * sizeof **out);
@@ -88,13 +82,17 @@ size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32
         if (f->is_extern || !f->inst_count || !fits(c, f) ||
             (!c->targets && !low_bit(l->addressed, f->index)))
             continue;
-        if (is_open(l, frame, f, &depth))
-            low_refuse(l, p, "indirect call that may be recursive");
-        if (depth >= MAX_INDIRECT)
-            low_refuse(l, p, "indirect calls nested too deep");
         (*out)[n++] = f;
     }
     return n;
+}
+
+size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
+                            const struct weir_ptx_function ***out)
+{
+    if (indirect_depth(l, frame) >= MAX_INDIRECT)
+        low_refuse(l, p, "indirect calls nested too deep");
+    return low_indirect_candidates(l, p, out);
 }
 
 /* setp.eq of the call's target and the function's address, into a register of its own. */

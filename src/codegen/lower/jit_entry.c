@@ -168,6 +168,7 @@ static void compile_guarded(struct low *l)
 static void finish(struct low *l)
 {
     low_ssa_finish(l);
+    low_instances_finish(l);
     if (l->b)
         LLVMDisposeBuilder(l->b);
     if (l->module)
@@ -224,9 +225,11 @@ static void release(struct weir_jit_result *result)
     result->object_bytes = 0;
 }
 
+/* seen: the functions looked at, a bit each */
 static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes,
-                           unsigned depth)
+                           uint64_t *seen)
 {
+    low_bit_set(seen, f->index);
     for (size_t k = 0; k < f->inst_count; k++) {
         const struct weir_ptx_inst *i = &f->insts[k];
         const char *why = NULL;
@@ -239,12 +242,8 @@ static bool check_function(const struct weir_ptx_function *f, char *message, siz
         if (!i->call ||
             !i->call->callee) /* through a pointer: the candidates are known when it is compiled */
             continue;
-        if (depth >= 32) {
-            snprintf(message, bytes, "recursion (line %d)", i->line);
-            return false;
-        }
-        if (!i->call->callee->is_extern &&
-            !check_function(i->call->callee, message, bytes, depth + 1))
+        if (!i->call->callee->is_extern && !low_bit(seen, i->call->callee->index) &&
+            !check_function(i->call->callee, message, bytes, seen))
             return false;
     }
     return true;
@@ -254,7 +253,11 @@ static enum weir_err check(const struct weir_ptx_function *kernel, char *message
 {
     if (bytes)
         message[0] = 0;
-    check_function(kernel, message, bytes, 0);
+    uint64_t *seen = weir_calloc(kernel->module->function_count / 64 + 1, sizeof *seen);
+    if (!seen)
+        return WEIR_ERR_MEMORY_ALLOCATION;
+    check_function(kernel, message, bytes, seen);
+    weir_free(seen);
     return WEIR_OK;
 }
 

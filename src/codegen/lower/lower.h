@@ -97,6 +97,7 @@ struct low_frame {
     uint32_t *flat; /* instruction of fn -> index in low->insts */
     uint64_t local_base, shared_base;
     uint32_t depth;
+    struct low_instance *instance; /* a recursive function's only frame */
 };
 
 /* A piece of a .param variable of a call: a register. */
@@ -200,6 +201,11 @@ struct low {
     uint64_t *addressed; /* functions whose address is taken; NULL: not looked for yet */
     size_t reg_words, block_words;
     uint64_t local_bytes, shared_total;
+    struct low_instance *instances; /* recursion.c */
+    uint64_t **reach;               /* by function: those that it may call, itself too */
+    uint32_t stack_bytes;           /* at the start of local memory; 0: none */
+    int32_t alloca_top, recursion_top;
+    const struct weir_ptx_inst *call_site; /* what made instructions stand for */
     uint64_t reserved_base; /* of what the system keeps of shared memory (cooperative groups) */
     uint32_t barriers;
     bool any_exit_partial, uses_ftz, uses_f32_no_ftz, uses_f64, all_ftz;
@@ -275,6 +281,8 @@ uint32_t low_reserved_smem(const struct low *l, uint8_t which);
 
 /* indirect.c: the functions that a call through a pointer can reach, and instructions that pick
  * one; reg is relative to the frame's first register */
+size_t low_indirect_candidates(struct low *l, const struct weir_ptx_inst *p,
+                               const struct weir_ptx_function ***out);
 size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
                             const struct weir_ptx_function ***out);
 const struct weir_ptx_inst *low_indirect_compare(struct low *l, const struct weir_ptx_inst *p,
@@ -282,6 +290,32 @@ const struct weir_ptx_inst *low_indirect_compare(struct low *l, const struct wei
 const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p,
                                                int32_t reg);
 const struct weir_ptx_inst *low_indirect_trap(struct low *l, const struct weir_ptx_inst *p);
+
+/* recursion.c: functions that may call themselves stand once, their calls are jumps */
+#define LOW_STACK_TRAP ".stack" /* suffix of the trap of a stack that is full */
+bool low_is_recursive(struct low *l, const struct weir_ptx_function *f);
+void low_call_instance(struct low *l, const struct weir_ptx_inst *p,
+                       const struct weir_ptx_function *f, uint32_t frame);
+void low_instances_build(struct low *l); /* behind the kernel's own text */
+void low_instances_finish(struct low *l);
+/* In a frame with an instance: the instruction with its variables in the activation. */
+const struct weir_ptx_inst *low_instance_inst(struct low *l, const struct weir_ptx_inst *p,
+                                              uint32_t frame);
+/* Gives the stack its part of local memory when the kernel needs one; then sets its registers. */
+void low_stack_reserve(struct low *l);
+void low_stack_start(struct low *l);
+/* Around an inlined function: what it takes by alloca ends with it. */
+int32_t low_stack_enter(struct low *l, const struct weir_ptx_function *f);
+void low_stack_leave(struct low *l, int32_t saved);
+/* alloca, stacksave, stackrestore; false: another instruction */
+bool low_stack_inst(struct low *l, const struct weir_ptx_inst *p, uint32_t frame);
+
+/* program.c, for the above */
+struct low_inst *low_push(struct low *l, struct low_inst i);
+int32_t low_new_reg(struct low *l, enum weir_ptx_type type);
+uint32_t low_new_frame(struct low *l, const struct weir_ptx_function *f, uint32_t parent,
+                       const struct weir_ptx_call *call, uint32_t depth);
+void low_flatten(struct low *l, uint32_t frame);
 
 /* check.c */
 bool low_check_inst(const struct weir_ptx_inst *i, const char **why);

@@ -36,7 +36,7 @@ int32_t low_guard_of(const struct low *l, const struct low_inst *i)
     return low_reg_of(l, i, i->p->guard);
 }
 
-static int32_t new_reg(struct low *l, enum weir_ptx_type type)
+int32_t low_new_reg(struct low *l, enum weir_ptx_type type)
 {
     struct low_reg r = {.type = (uint8_t)type,
                         .bits = (uint8_t)weir_ptx_type_bits(type),
@@ -68,6 +68,8 @@ static void canonical_param(const struct low *l, uint32_t *frame, const struct w
 {
     while (*frame != 0) {
         const struct low_frame *fr = &l->frames.items[*frame];
+        if (fr->instance)
+            return;
         int at = find_var(fr->fn->params, fr->fn->param_count, *var);
         const struct weir_ptx_operand *arg = NULL;
         if (at >= 0 && at < fr->call->arg_count)
@@ -94,6 +96,8 @@ int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var
                         uint64_t offset, uint32_t bytes)
 {
     canonical_param(l, &frame, &var);
+    if (l->frames.items[frame].instance && var->role != WEIR_PTX_VAR_BODY)
+        low_refuse(l, l->inst ? l->inst->p : NULL, "parameter of a recursive function");
     for (struct low_piece *p = l->pieces; p; p = p->next) {
         if (p->var != var || p->frame != frame)
             continue;
@@ -109,14 +113,14 @@ int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var
                             .frame = frame,
                             .bytes = bytes,
                             .offset = offset,
-                            .reg = new_reg(l, bits_type(bytes))};
+                            .reg = low_new_reg(l, bits_type(bytes))};
     l->pieces = p;
     return p->reg;
 }
 
 /* ---- flattening ---- */
 
-static struct low_inst *push(struct low *l, struct low_inst i)
+struct low_inst *low_push(struct low *l, struct low_inst i)
 {
     if (l->insts.count >= MAX_INSTS)
         low_refuse(l, i.p, "too many instructions after inlining");
@@ -125,8 +129,8 @@ static struct low_inst *push(struct low *l, struct low_inst i)
     return &l->insts.items[l->insts.count - 1];
 }
 
-static uint32_t new_frame(struct low *l, const struct weir_ptx_function *f, uint32_t parent,
-                          const struct weir_ptx_call *call, uint32_t depth)
+uint32_t low_new_frame(struct low *l, const struct weir_ptx_function *f, uint32_t parent,
+                       const struct weir_ptx_call *call, uint32_t depth)
 {
     struct low_frame fr = {.fn = f, .parent = parent, .call = call, .depth = depth};
     fr.reg_base = (int32_t)l->regs.count;
@@ -137,8 +141,8 @@ static uint32_t new_frame(struct low *l, const struct weir_ptx_function *f, uint
             continue; /* refused where used */
     }
     for (size_t i = 0; i < f->reg_count; i++)
-        new_reg(l, f->regs[i].type);
-    fr.cc_reg = new_reg(l, WEIR_PTX_PRED);
+        low_new_reg(l, f->regs[i].type);
+    fr.cc_reg = low_new_reg(l, WEIR_PTX_PRED);
     fr.flat = low_alloc(l, sizeof(uint32_t) * (f->inst_count + 1));
     fr.shared_base = WEIR_ALIGN_UP(l->shared_total, 128u);
     for (size_t k = 0; k < l->frames.count; k++)
@@ -168,8 +172,6 @@ static int32_t param_reg(struct low *l, uint32_t frame, const struct weir_ptx_va
     return low_param_piece(l, frame, v, 0, (uint32_t)v->bytes);
 }
 
-static void flatten(struct low *l, uint32_t frame);
-
 static void move_args(struct low *l, const struct weir_ptx_inst *p, uint32_t from, uint32_t callee)
 {
     const struct weir_ptx_function *f = l->frames.items[callee].fn;
@@ -179,14 +181,14 @@ static void move_args(struct low *l, const struct weir_ptx_inst *p, uint32_t fro
         const struct weir_ptx_operand *o = &p->call->args[k];
         if (o->kind == WEIR_PTX_OPERAND_VAR && o->var->space == WEIR_PTX_PARAM)
             continue;
-        push(l, (struct low_inst){.p = p,
-                                  .kind = LOW_MOVE,
-                                  .no_guard = true,
-                                  .type = (uint8_t)f->params[k]->type,
-                                  .frame = from,
-                                  .dst = param_reg(l, callee, f->params[k]),
-                                  .src = o,
-                                  .src_frame = from});
+        low_push(l, (struct low_inst){.p = p,
+                                      .kind = LOW_MOVE,
+                                      .no_guard = true,
+                                      .type = (uint8_t)f->params[k]->type,
+                                      .frame = from,
+                                      .dst = param_reg(l, callee, f->params[k]),
+                                      .src = o,
+                                      .src_frame = from});
     }
 }
 
@@ -197,14 +199,14 @@ static void move_rets(struct low *l, const struct weir_ptx_inst *p, uint32_t fro
         const struct weir_ptx_operand *o = &p->call->rets[k];
         if (o->kind != WEIR_PTX_OPERAND_REG)
             continue;
-        push(l, (struct low_inst){.p = p,
-                                  .kind = LOW_MOVE,
-                                  .no_guard = true,
-                                  .type = (uint8_t)f->rets[k]->type,
-                                  .frame = from,
-                                  .dst = l->frames.items[from].reg_base + o->reg,
-                                  .src_reg = param_reg(l, callee, f->rets[k]),
-                                  .src_frame = callee});
+        low_push(l, (struct low_inst){.p = p,
+                                      .kind = LOW_MOVE,
+                                      .no_guard = true,
+                                      .type = (uint8_t)f->rets[k]->type,
+                                      .frame = from,
+                                      .dst = l->frames.items[from].reg_base + o->reg,
+                                      .src_reg = param_reg(l, callee, f->rets[k]),
+                                      .src_frame = callee});
     }
 }
 
@@ -213,23 +215,23 @@ static void inline_function(struct low *l, const struct weir_ptx_inst *p,
 {
     if (f->is_extern || f->inst_count == 0)
         low_refuse(l, p, f->name);
-    for (uint32_t up = frame;; up = l->frames.items[up].parent) {
-        if (l->frames.items[up].fn == f)
-            low_refuse(l, p, "recursion");
-        if (up == 0)
-            break;
+    if (low_is_recursive(l, f)) {
+        low_call_instance(l, p, f, frame);
+        return;
     }
     if (l->frames.items[frame].depth + 1 > MAX_DEPTH)
         low_refuse(l, p, "calls nested too deep");
-    uint32_t callee = new_frame(l, f, frame, p->call, l->frames.items[frame].depth + 1);
+    uint32_t callee = low_new_frame(l, f, frame, p->call, l->frames.items[frame].depth + 1);
     move_args(l, p, frame, callee);
+    int32_t stack = low_stack_enter(l, f);
     size_t start = l->insts.count;
-    flatten(l, callee);
+    low_flatten(l, callee);
     for (size_t i = start; i < l->insts.count; i++) {
         struct low_inst *j = &l->insts.items[i];
         if (j->kind == LOW_JUMP && j->frame == callee && j->p->opcode == WEIR_PTX_OP_ret)
             j->target = (uint32_t)l->insts.count;
     }
+    low_stack_leave(l, stack);
     move_rets(l, p, frame, callee);
 }
 
@@ -242,17 +244,18 @@ static void inline_indirect(struct low *l, const struct weir_ptx_inst *p, uint32
     if (n == 0)
         low_refuse(l, p, "indirect call of a function that is not in the module");
     for (size_t k = 0; k < n; k++) {
-        int32_t reg = new_reg(l, WEIR_PTX_PRED) - l->frames.items[frame].reg_base;
-        push(l, (struct low_inst){.p = low_indirect_compare(l, p, fns[k], reg), .frame = frame});
+        int32_t reg = low_new_reg(l, WEIR_PTX_PRED) - l->frames.items[frame].reg_base;
+        low_push(l,
+                 (struct low_inst){.p = low_indirect_compare(l, p, fns[k], reg), .frame = frame});
         size_t skip = l->insts.count;
-        push(l, (struct low_inst){
-                    .p = low_indirect_guard(l, p, reg), .kind = LOW_SKIP, .frame = frame});
+        low_push(l, (struct low_inst){
+                        .p = low_indirect_guard(l, p, reg), .kind = LOW_SKIP, .frame = frame});
         inline_function(l, p, fns[k], frame);
         jumps[k] = (uint32_t)l->insts.count;
-        push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame, .no_guard = true});
+        low_push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame, .no_guard = true});
         l->insts.items[skip].target = (uint32_t)l->insts.count;
     }
-    push(l, (struct low_inst){.p = low_indirect_trap(l, p), .frame = frame});
+    low_push(l, (struct low_inst){.p = low_indirect_trap(l, p), .frame = frame});
     for (size_t k = 0; k < n; k++)
         l->insts.items[jumps[k]].target = (uint32_t)l->insts.count;
 }
@@ -263,7 +266,7 @@ static void inline_call(struct low *l, const struct weir_ptx_inst *p, uint32_t f
     if (!f)
         inline_indirect(l, p, frame);
     else if (weir_ptx_is_builtin(f))
-        push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = true});
+        low_push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = true});
     else
         inline_function(l, p, f, frame);
 }
@@ -284,13 +287,16 @@ static bool guard_becomes_branch(const struct weir_ptx_inst *p)
     case WEIR_PTX_OP_activemask:
     case WEIR_PTX_OP_elect:
     case WEIR_PTX_OP_nanosleep:
+    case WEIR_PTX_OP_alloca:
+    case WEIR_PTX_OP_stacksave:
+    case WEIR_PTX_OP_stackrestore:
         return true;
     default:
         return false;
     }
 }
 
-static void flatten(struct low *l, uint32_t frame)
+void low_flatten(struct low *l, uint32_t frame)
 {
     const struct weir_ptx_function *f = l->frames.items[frame].fn;
     for (size_t k = 0; k < f->inst_count; k++) {
@@ -298,17 +304,21 @@ static void flatten(struct low *l, uint32_t frame)
         const char *why = NULL;
         if (!low_check_inst(p, &why))
             low_refuse(l, p, why);
+        if (l->frames.items[frame].instance)
+            p = low_instance_inst(l, p, frame);
         l->frames.items[frame].flat[k] = (uint32_t)l->insts.count;
         bool skip = p->guard >= 0 && guard_becomes_branch(p);
         size_t skip_at = l->insts.count;
         if (skip)
-            push(l, (struct low_inst){.p = p, .kind = LOW_SKIP, .frame = frame});
+            low_push(l, (struct low_inst){.p = p, .kind = LOW_SKIP, .frame = frame});
         if (p->opcode == WEIR_PTX_OP_call)
             inline_call(l, p, frame);
+        else if (low_stack_inst(l, p, frame))
+            ;
         else if (p->opcode == WEIR_PTX_OP_ret && frame != 0)
-            push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame});
+            low_push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame});
         else
-            push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = skip});
+            low_push(l, (struct low_inst){.p = p, .frame = frame, .no_guard = skip});
         if (skip)
             l->insts.items[skip_at].target = (uint32_t)l->insts.count;
     }
@@ -664,9 +674,12 @@ void low_program_build(struct low *l)
 {
     l->shared_total = l->kernel->module->shared_bytes;
     reserve_shared(l);
-    new_frame(l, l->kernel, 0, NULL, 0);
-    flatten(l, 0);
-    push(l, (struct low_inst){.p = &end_of_kernel});
+    low_stack_reserve(l);
+    low_new_frame(l, l->kernel, 0, NULL, 0);
+    low_stack_start(l);
+    low_flatten(l, 0);
+    low_push(l, (struct low_inst){.p = &end_of_kernel});
+    low_instances_build(l);
     for (size_t k = 0; k < l->insts.count; k++) {
         l->inst = &l->insts.items[k];
         low_inst_visit(l, l->inst, count_reg, l);
