@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "core/module.h"
+#include "core/pool.h"
 #include "core/stream.h"
 #include "memory/memory.h"
 
@@ -150,6 +151,8 @@ static void empty(struct weir_context *ctx)
     ctx->legacy->epoch = atomic_load(&ctx->epoch);
     weir_module_unload_context(ctx);
     weir_mem_free_owned(ctx->ordinal, weir_context_owner(ctx));
+    if (ctx->index == ctx->ordinal)
+        weir_pool_reset_device(ctx->ordinal);
 }
 
 enum weir_err weir_context_destroy(struct weir_context *ctx)

@@ -15,6 +15,8 @@
 struct place {
     enum weir_mem_class cls;
     int device; /* -1: pageable */
+    bool pooled;
+    uint64_t access; /* pooled: devices that may use it */
 };
 
 /* Bytes from the first to past the last that the rectangle touches. False on overflow. */
@@ -45,7 +47,7 @@ static enum weir_err locate(const void *p, size_t bytes, struct place *out)
         if ((uintptr_t)p - weir_mem_window_base < weir_mem_window_bytes)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                              "%p is device memory that was freed or never allocated", p);
-        *out = (struct place){WEIR_MEM_PAGEABLE, -1};
+        *out = (struct place){.cls = WEIR_MEM_PAGEABLE, .device = -1};
         return WEIR_OK;
     }
     if (WEIR_UNLIKELY(weir_pool_is_freed(info.base)))
@@ -54,7 +56,7 @@ static enum weir_err locate(const void *p, size_t bytes, struct place *out)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                          "%zu bytes at %p pass the end of an allocation of %zu", bytes, p,
                          info.bytes);
-    *out = (struct place){classes[info.kind], info.device};
+    *out = (struct place){classes[info.kind], info.device, info.block != NULL, info.access};
     return WEIR_OK;
 }
 
@@ -67,6 +69,22 @@ static enum weir_err check_kind(enum weir_copy_kind kind, struct place src, stru
         (kind == WEIR_COPY_D2D && (src_host || dst_host)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                          "pageable host memory where the copy's kind says device memory");
+    return WEIR_OK;
+}
+
+/* A pool's memory is open to other devices by cudaMemPoolSetAccess alone (oracle multi_pool); only
+ * copies that name both devices need not ask. */
+static bool is_closed(struct place p, const struct weir_stream *s)
+{
+    return p.pooled && !(p.access >> s->ctx->ordinal & 1);
+}
+
+static enum weir_err check_access(const struct weir_stream *s, struct place src, struct place dst)
+{
+    if (src.cls == WEIR_MEM_DEVICE && dst.cls == WEIR_MEM_DEVICE && src.device != dst.device &&
+        (is_closed(src, s) || is_closed(dst, s)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a pool's memory that device %d may not access",
+                         s->ctx->ordinal);
     return WEIR_OK;
 }
 
@@ -337,6 +355,8 @@ enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *c)
         err = locate(c->dst, dst_bytes, &dst);
     if (err == WEIR_OK)
         err = check_kind(c->peer ? WEIR_COPY_D2D : c->kind, src, dst);
+    if (err == WEIR_OK && !c->peer)
+        err = check_access(s, src, dst);
     if (err != WEIR_OK)
         return err;
     return run_copy(s, c, src, dst, c->width * c->height * c->depth);
@@ -362,7 +382,7 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of pageable host memory");
     /* Without peer access only the stream's own device (oracle multi_memset). */
     if (dst.cls == WEIR_MEM_DEVICE && dst.device != s->ctx->ordinal &&
-        !(atomic_load(&s->ctx->peers) >> dst.device & 1))
+        (dst.pooled ? is_closed(dst, s) : !(atomic_load(&s->ctx->peers) >> dst.device & 1)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of memory of device %d on device %d",
                          dst.device, s->ctx->ordinal);
     rule = weir_model_memset_rule(dst.cls, f->async);

@@ -20,6 +20,8 @@
 #define EVENT_SLOT  128u
 #define STREAM_MAX  (1u << 20)
 #define EVENT_MAX   (1u << 23)
+#define POOL_SLOT   1024u
+#define POOL_MAX    (1u << 16)
 #define FIRST_STREAM                                                                               \
     42 /* ids of created streams follow the default streams' (oracle stream_create) */
 
@@ -97,6 +99,8 @@ static enum weir_err start_locked(void)
     err = weir_slots_init(&c->streams, STREAM_SLOT, STREAM_MAX);
     if (err == WEIR_OK)
         err = weir_slots_init(&c->events, EVENT_SLOT, EVENT_MAX);
+    if (err == WEIR_OK)
+        err = weir_slots_init(&c->pools, POOL_SLOT, POOL_MAX);
     if (err != WEIR_OK)
         return err;
     weir_model_init(&c->model, WEIR_MAX_CONTEXTS, &memory);

@@ -25,6 +25,7 @@ struct weir_config {
 };
 
 struct op_chunk;
+struct weir_pool;
 
 enum weir_core_state {
     WEIR_CORE_NEW,
@@ -46,7 +47,9 @@ struct weir_core {
     _Atomic int context_count; /* places ever used */
     _Atomic uint64_t next_context_id;
     struct weir_model model;
-    struct weir_slots streams, events;
+    struct weir_slots streams, events, pools;
+    /* of each device: its own pool, made at the first use, and the one in use; under the lock */
+    struct weir_pool *default_pools[WEIR_MAX_DEVICES], *_Atomic current_pools[WEIR_MAX_DEVICES];
     _Atomic uint64_t next_stream_id, next_grid_id;
     uint64_t start_ns;
     _Atomic(struct op_chunk *) op_chunks; /* submit.c: memory of operations, never freed */

@@ -1,5 +1,6 @@
 /* Events. Rules of recording and waiting: model/event.c; time stamps: submit.c.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "core/pool.h"
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
@@ -80,13 +81,17 @@ enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s)
 
 enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s)
 {
+    struct weir_model_point recorded;
     struct weir_model_dep dep;
     struct weir_op *op;
     bool needed;
 
     weir_lock_acquire(&e->lock);
     needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
+    recorded = e->m.recorded ? e->m.point : (struct weir_model_point){0};
     weir_lock_release(&e->lock);
+    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pool_pending, memory_order_relaxed)))
+        weir_pool_follow(s, &recorded);
     atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
     if (!needed && !weir_model_wait_needs_op(&s->m))
         return WEIR_OK;
@@ -119,6 +124,7 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
             e->m.point; /* a later record does not move this wait (oracle event_wait.hostSync...) */
     weir_lock_release(&e->lock);
     weir_wait_points(&point, 1);
+    weir_pool_synced(NULL, &point, NULL);
     weir_printf_flush(e->ctx);
     return weir_context_error(e->ctx);
 }

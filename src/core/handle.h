@@ -34,6 +34,20 @@ struct weir_slots {
 /* Reserves address space for `capacity` slots. Errors: MEMORY_ALLOCATION. */
 enum weir_err weir_slots_init(struct weir_slots *a, size_t slot_bytes,
                               uint32_t capacity) WEIR_MUST_CHECK;
+/* Slots ever handed out, and the one at an index below that. */
+static inline uint32_t weir_slots_used(struct weir_slots *a)
+{
+    uint32_t used;
+
+    weir_lock_acquire(&a->lock);
+    used = a->used;
+    weir_lock_release(&a->lock);
+    return used;
+}
+static inline void *weir_slots_at(const struct weir_slots *a, uint32_t index)
+{
+    return a->base + (size_t)index * a->slot_bytes;
+}
 /* A slot that is not live yet (zeroed at its first use, as its last owner left it later). NULL when
  * full. */
 void *weir_slots_take(struct weir_slots *a);

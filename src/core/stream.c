@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/stream.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 
 _Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
@@ -84,6 +86,9 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->priority = priority;
     s->wait_seq = UINT64_MAX;
     s->retired_next = NULL;
+    weir_lock_init(&s->follows_lock, WEIR_RANK_LEAF);
+    s->follows_next = 0;
+    memset(s->follows, 0, sizeof s->follows);
     atomic_store_explicit(&s->sync_policy, -1, memory_order_relaxed); /* as measured */
     weir_model_stream_init(&weir_core.model, &s->m, ctx->index, cls, priority);
     if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)

@@ -8,6 +8,8 @@
 
 struct weir_op;
 
+#define WEIR_STREAM_FOLLOWS 4
+
 struct weir_stream {
     struct weir_slot slot; /* first: handle */
     struct weir_lock lock; /* rank STREAM: the model's shard, and the fields below */
@@ -25,6 +27,12 @@ struct weir_stream {
     uint64_t wait_seq;     /* the earliest number that a sleeping host thread waits for */
     _Atomic uint32_t wake; /* futex word: changes when wait_seq is reached */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
+
+    /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).
+     */
+    struct weir_lock follows_lock; /* rank LEAF */
+    uint32_t follows_next;
+    struct weir_model_point follows[WEIR_STREAM_FOLLOWS];
 };
 
 static inline struct weir_stream *weir_stream_of(const struct weir_model_stream *m)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/loader.h"
 #include "base/thread.h"
+#include "core/pool.h"
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
@@ -156,6 +157,8 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
         weir_free(points);
     if (in_time)
         *in_time = ok;
+    if (ok)
+        weir_pool_synced(s, NULL, ctx);
     weir_printf_flush(ctx);
     return weir_context_take_error(ctx);
 }
@@ -169,6 +172,7 @@ enum weir_err weir_wait_stream(struct weir_stream *s)
     point =
         (struct weir_model_point){&s->m, atomic_load_explicit(&s->m.last, memory_order_acquire)};
     wait_point(&point, UINT64_MAX);
+    weir_pool_synced(s, NULL, s->ctx);
     weir_printf_flush(s->ctx);
     return weir_context_take_error(s->ctx);
 }

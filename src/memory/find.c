@@ -31,22 +31,27 @@ bool weir_mem_record_read(struct mem_record *r, struct weir_mem_info *info)
     info->bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed);
     info->id = atomic_load_explicit(&r->id, memory_order_relaxed);
     info->owner = (void *)atomic_load_explicit(&r->owner, memory_order_relaxed);
+    info->block = NULL;
     atomic_thread_fence(memory_order_acquire);
     /* Changed meanwhile: it was freed while we read, so "nobody's" was true at some moment of this
      * call. */
     return atomic_load_explicit(&r->seq, memory_order_relaxed) == seq;
 }
 
-struct mem_record *weir_mem_record_at(uintptr_t addr)
+static uintptr_t entry_at(uintptr_t offset)
 {
     struct mem_state *m = &weir_mem_state;
-    uintptr_t offset = addr - weir_mem_window_base, entry;
+    uintptr_t entry = atomic_load_explicit(&m->spans[offset >> SPAN_SHIFT], memory_order_acquire);
 
-    if (offset >= weir_mem_window_bytes)
+    return entry
+               ? entry
+               : atomic_load_explicit(&m->granules[offset >> GRANULE_SHIFT], memory_order_acquire);
+}
+
+static struct mem_record *record_of(uintptr_t entry, uintptr_t offset)
+{
+    if (entry & REGION_TAG)
         return NULL;
-    entry = atomic_load_explicit(&m->spans[offset >> SPAN_SHIFT], memory_order_acquire);
-    if (!entry)
-        entry = atomic_load_explicit(&m->granules[offset >> GRANULE_SHIFT], memory_order_acquire);
     if (entry & CHUNK_TAG) {
         struct mem_chunk *c = (struct mem_chunk *)(entry & ~CHUNK_TAG);
 
@@ -55,13 +60,25 @@ struct mem_record *weir_mem_record_at(uintptr_t addr)
     return (struct mem_record *)entry;
 }
 
+struct mem_record *weir_mem_record_at(uintptr_t addr)
+{
+    uintptr_t offset = addr - weir_mem_window_base;
+
+    return offset < weir_mem_window_bytes ? record_of(entry_at(offset), offset) : NULL;
+}
+
 bool weir_mem_find(const void *ptr, struct weir_mem_info *info)
 {
-    uintptr_t addr = (uintptr_t)ptr;
+    uintptr_t addr = (uintptr_t)ptr, offset = addr - weir_mem_window_base;
 
-    if (addr - weir_mem_window_base < weir_mem_window_bytes) {
-        struct mem_record *r = weir_mem_record_at(addr);
+    if (offset < weir_mem_window_bytes) {
+        uintptr_t entry = entry_at(offset);
+        struct mem_record *r;
 
+        if (entry & REGION_TAG)
+            return weir_mem_region_find((struct weir_mem_region *)(entry & ~REGION_TAG), addr,
+                                        info);
+        r = record_of(entry, offset);
         return r && weir_mem_record_read(r, info) && addr - info->base < info->bytes;
     }
     return weir_mem_registered_find(addr, info);
@@ -76,6 +93,8 @@ bool weir_mem_kernel_may_touch(const void *ptr, size_t bytes, int device)
     if (info.device == device ||
         (info.kind != WEIR_MEM_KIND_DEVICE && info.kind != WEIR_MEM_KIND_INTERNAL))
         return true;
+    if (info.block)
+        return device >= 0 && device < DEVICES_MAX && (info.access >> device & 1);
     return device >= 0 && device < DEVICES_MAX && info.device >= 0 && info.device < DEVICES_MAX &&
            (atomic_load_explicit(&weir_mem_state.peers[device], memory_order_relaxed) >>
                 info.device &

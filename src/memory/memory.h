@@ -27,7 +27,10 @@ struct weir_mem_info {
     uintptr_t base; /* first byte of the allocation */
     size_t bytes;   /* as asked for */
     uint64_t id;    /* unique, never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID) */
-    void *owner;    /* pool, module ... or NULL */
+    void *owner;    /* context, module ... or NULL */
+    /* of a pool's allocations only (region.h) */
+    void *block;     /* the pool's word */
+    uint64_t access; /* devices whose kernels may touch it */
 };
 
 struct weir_mem_config {

@@ -1,10 +1,10 @@
 /* Inside of the memory layer. One window of addresses, cut into granules of 64 KiB. Two flat tables
  * say whose a granule is: `spans` (one entry per 256 MiB, set when one allocation covers all of it)
  * and `granules`. An entry points to a record, or, with its lowest bit set, to a chunk of small
- * allocations. Records and chunks never go back to the heap while the window lives, so a reader
- * without a lock may always follow an entry; the record's sequence number tells it whether what it
- * read belongs together. Writers hold mem.lock, or own the granules exclusively (between range and
- * publish).
+ * allocations, with the second bit set to a region. Records and chunks never go back to the heap
+ * while the window lives, so a reader without a lock may always follow an entry; the record's
+ * sequence number tells it whether what it read belongs together. Writers hold mem.lock, or own the
+ * granules exclusively (between range and publish).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_MEMORY_INT_H
 #define WEIR_MEMORY_INT_H
@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/vec.h"
 #include "memory/memory.h"
+#include "memory/region.h"
 
 #define GRANULE_SHIFT 16
 #define GRANULE_BYTES ((size_t)1 << GRANULE_SHIFT)
@@ -27,6 +28,7 @@
 #define CHUNK_CLASSES  8 /* slots of 256 bytes << class, up to a half granule */
 #define CHUNK_MAX_SLOT ((size_t)256 << (CHUNK_CLASSES - 1))
 #define CHUNK_TAG      ((uintptr_t)1)
+#define REGION_TAG     ((uintptr_t)2)
 #define SLAB_GRANULES  32 /* granules that are mapped at once for chunks */
 
 #define REGISTERED_FIRST_CAP 64
@@ -80,7 +82,7 @@ struct mem_device {
     size_t used, peak, capacity;
 };
 
-struct mem_slab { /* a block of records or a chunk, for weir_mem_finish */
+struct mem_slab { /* a block of records, a chunk or a region, for weir_mem_finish */
     struct mem_slab *next;
 };
 
@@ -103,6 +105,8 @@ struct mem_state {
     _Atomic size_t populated; /* relaxed: bytes of allocations whose pages were asked for at once */
     struct mem_record *free_records;
     struct mem_slab *slabs;
+    struct weir_mem_region *free_regions;
+    _Atomic uint64_t region_ids; /* relaxed */
     struct weir_list chunks[CHUNK_CLASSES];
     size_t slab_next, slab_left; /* mapped granules for further chunks */
     struct mem_device *devices;
@@ -128,8 +132,13 @@ bool weir_mem_range_prepare(void) WEIR_MUST_CHECK;
 void weir_mem_table_set(size_t start, size_t count, uintptr_t entry);
 /* The record's valid fields, or false. Lock-free. */
 bool weir_mem_record_read(struct mem_record *record, struct weir_mem_info *info);
-/* The record that an address may belong to, or NULL. Lock-free. */
+/* The record that an address may belong to, or NULL (in a region, too). Lock-free. */
 struct mem_record *weir_mem_record_at(uintptr_t addr);
+
+/* Regions (region.c). Lock-free. */
+bool weir_mem_region_find(struct weir_mem_region *region, uintptr_t addr,
+                          struct weir_mem_info *info);
+void weir_mem_region_finish(struct weir_mem_region *free_regions);
 
 /* Registered host ranges (host.c). */
 bool weir_mem_registered_find(uintptr_t addr, struct weir_mem_info *info);

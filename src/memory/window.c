@@ -206,6 +206,7 @@ void weir_mem_finish(void)
     weir_mem_window_bytes = 0;
     munmap(m->granules, m->granules_bytes);
     munmap(m->spans, m->spans_bytes);
+    weir_mem_region_finish(m->free_regions);
     while (m->slabs) {
         struct mem_slab *slab = m->slabs;
 

@@ -61,6 +61,8 @@ enum weir_err weir_rt_Free(void *devPtr)
         weir_pool_is_freed(info.base))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of device memory",
                          devPtr);
+    if (info.block) /* a pool's: at once (oracle blocks_vs_*.cudaFree_of_async_memory) */
+        return weir_pool_free_now(&info);
     RT_TRY(wait_before(WEIR_CALL_FREE, info.device));
     return weir_mem_free(info.kind, devPtr);
 }
@@ -278,29 +280,6 @@ enum weir_err weir_rt_GetSymbolSize(size_t *size, const void *symbol_)
     return symbol(symbol_, &address, size);
 }
 
-/* ---- stream-ordered allocation ---- */
-
-enum weir_err weir_rt_MallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
-{
-    struct weir_stream *s;
-
-    RT_REQUIRE(devPtr);
-    RT_TRY(weir_stream_get(hStream, &s));
-    *devPtr = NULL;
-    if (size == 0)
-        return WEIR_OK;
-    return weir_mem_alloc(WEIR_MEM_KIND_DEVICE, s->ctx->ordinal, size, 0,
-                          weir_context_owner(s->ctx), devPtr);
-}
-
-enum weir_err weir_rt_FreeAsync(void *devPtr, cudaStream_t hStream)
-{
-    struct weir_stream *s;
-
-    RT_TRY(weir_stream_get(hStream, &s));
-    return devPtr ? weir_pool_free(s, devPtr) : WEIR_OK;
-}
-
 /* ---- unified addressing ---- */
 
 #define NO_DEVICE (-2) /* what a pageable address gets (oracle pointer_attributes) */
@@ -324,7 +303,9 @@ enum weir_err weir_rt_PointerGetAttributes(struct cudaPointerAttributes *attribu
     case WEIR_MEM_KIND_DEVICE:
         /* Another device's memory has an address here only with peer access. */
         if (info.device != current()->ordinal &&
-            !(atomic_load(&current()->peers) >> info.device & 1))
+            !((info.block ? info.access >> current()->ordinal
+                          : atomic_load(&current()->peers) >> info.device) &
+              1))
             attributes->devicePointer = NULL;
         attributes->type = cudaMemoryTypeDevice;
         attributes->hostPointer = NULL;
