@@ -1,5 +1,5 @@
-/* Blocks of pools (pool_arena.h): best fit from bins by powers of two, growing at the end of what is
- * there, giving back whole steps.
+/* Blocks of pools (pool_arena.h): best fit from bins by powers of two, growing at the end of what
+ * is there, giving back whole steps.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/pool_arena.h"
 
@@ -20,7 +20,7 @@ struct block_batch {
 
 /* Of the process: blocks outlive their pools. */
 static struct {
-    struct weir_lock lock; /* rank LEAF */
+    struct weir_lock lock;   /* rank LEAF */
     struct weir_piece *free; /* by `behind` */
     struct block_batch *batches;
 } store = {.lock = WEIR_LOCK_INIT(LEAF)};
@@ -69,7 +69,8 @@ static unsigned bin_of(size_t bytes)
     return WEIR_MIN(63u - (unsigned)__builtin_clzll(bytes / WEIR_REGION_UNIT), WEIR_POOL_BINS - 1u);
 }
 
-/* A free block that a point bounds is pending while it is in a bin; its point changes outside only. */
+/* A free block that a point bounds is pending while it is in a bin; its point changes outside only.
+ */
 static void count_pending(const struct weir_piece *b, size_t by)
 {
     if (b->point.stream)
@@ -100,8 +101,8 @@ static void bin_remove(struct weir_pool *p, struct weir_piece *b)
 
 /* ---- cutting and joining ---- */
 
-/* Cuts b after `bytes`; the rest becomes a block of the same state and point behind it. False: out of
- * memory. */
+/* Cuts b after `bytes`; the rest becomes a block of the same state and point behind it. False: out
+ * of memory. */
 static bool cut(struct weir_piece *b, size_t bytes)
 {
     struct weir_piece *rest = take_block();
@@ -200,7 +201,8 @@ static struct weir_piece *search(struct weir_pool *p, size_t bytes, const struct
     return best;
 }
 
-/* Joins what s may use as a whole but was freed in several streams; the joint block belongs to s. */
+/* Joins what s may use as a whole but was freed in several streams; the joint block belongs to s.
+ */
 static void join_for(struct weir_pool *p, const struct weir_stream *s, weir_piece_usable usable)
 {
     for (struct weir_arena *a = p->arenas; a; a = a->next) {

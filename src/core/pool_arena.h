@@ -1,7 +1,7 @@
-/* Inside core: the memory of one pool, cut into blocks. An arena is a range of addresses (a region);
- * its blocks, in address order, are live allocations, free stretches, and holes without pages, whose
- * bounds are multiples of a step. Free neighbours are joined when the same streams may use them.
- * Everything here is under the pool's lock.
+/* Inside core: the memory of one pool, cut into blocks. An arena is a range of addresses (a
+ * region); its blocks, in address order, are live allocations, free stretches, and holes without
+ * pages, whose bounds are multiples of a step. Free neighbours are joined when the same streams may
+ * use them. Everything here is under the pool's lock.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_POOL_ARENA_H
 #define WEIR_CORE_POOL_ARENA_H
@@ -14,8 +14,8 @@
 
 enum weir_piece_state { WEIR_PIECE_LIVE, WEIR_PIECE_LEAVING, WEIR_PIECE_FREE, WEIR_PIECE_HOLE };
 
-/* Memory of blocks is never given back to the heap: a late free of a stale pointer may still look at
- * one. */
+/* Memory of blocks is never given back to the heap: a late free of a stale pointer may still look
+ * at one. */
 struct weir_piece {
     struct weir_piece *before, *behind; /* in address order within the arena */
     struct weir_arena *arena;           /* NULL: not in use */
@@ -71,16 +71,16 @@ void weir_arena_free_locked(struct weir_pool *p, struct weir_piece *b,
 void weir_arena_leave_locked(struct weir_pool *p, struct weir_piece *b);
 /* The point of a free block is of no more interest: anyone may use it. */
 void weir_arena_settle_locked(struct weir_pool *p, struct weir_piece *b);
-/* Gives free steps back while more than `keep` bytes are left; `reached`: also those whose point was
- * reached without a synchronisation. */
+/* Gives free steps back while more than `keep` bytes are left; `reached`: also those whose point
+ * was reached without a synchronisation. */
 void weir_arena_release_locked(struct weir_pool *p, size_t keep, bool reached);
 /* Everything goes, live blocks too. */
 void weir_arena_clear_locked(struct weir_pool *p);
 
-/* An arena of an imported pool: `bytes` of the file from `file_offset` on; blocks are published where
- * the exporter has them. */
-enum weir_err weir_arena_import_locked(struct weir_pool *p, uint64_t file_offset, size_t arena_bytes,
-                                       size_t offset, size_t bytes,
+/* An arena of an imported pool: `bytes` of the file from `file_offset` on; blocks are published
+ * where the exporter has them. */
+enum weir_err weir_arena_import_locked(struct weir_pool *p, uint64_t file_offset,
+                                       size_t arena_bytes, size_t offset, size_t bytes,
                                        struct weir_piece **out) WEIR_MUST_CHECK;
 
 static inline void *weir_piece_address(const struct weir_piece *b)

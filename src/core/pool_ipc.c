@@ -1,6 +1,6 @@
-/* Pools between processes: the memory of a pool that may be exported lies in an anonymous file, whose
- * descriptor is the shareable handle. Its first page says whose it is; an exported pointer is a place in
- * the file. The importer maps the same file: what one process writes, the other sees.
+/* Pools between processes: the memory of a pool that may be exported lies in an anonymous file,
+ * whose descriptor is the shareable handle. Its first page says whose it is; an exported pointer is
+ * a place in the file. The importer maps the same file: what one process writes, the other sees.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/pool_ipc.h"
 
@@ -23,7 +23,8 @@ struct pointer_data {
     uint64_t magic, file_offset, arena_bytes, offset, bytes, inode;
 };
 
-_Static_assert(sizeof(struct pointer_data) <= WEIR_POOL_EXPORT_BYTES, "data of an exported pointer");
+_Static_assert(sizeof(struct pointer_data) <= WEIR_POOL_EXPORT_BYTES,
+               "data of an exported pointer");
 
 enum weir_err weir_pool_make_file_locked(struct weir_pool *p)
 {
@@ -95,8 +96,8 @@ enum weir_err weir_pool_export_pointer(void *ptr, void *data)
         const struct weir_piece *b = info.block;
 
         weir_lock_acquire(&p->lock);
-        good = weir_pool_of(&info) == p && b->state == WEIR_PIECE_LIVE && p->fd >= 0 &&
-               !p->imported;
+        good =
+            weir_pool_of(&info) == p && b->state == WEIR_PIECE_LIVE && p->fd >= 0 && !p->imported;
         if (good) {
             out.file_offset = b->arena->file_offset;
             out.arena_bytes = weir_mem_region_bytes(b->arena->region);

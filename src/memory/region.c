@@ -1,7 +1,7 @@
-/* Regions (region.h). Who looks an address up takes no lock and may be a signal handler: for each unit
- * of 512 bytes there is a place for the allocation that begins there, and a bitmap in levels finds the
- * last beginning at or before an address. Tables are address space that is touched only where
- * allocations begin; they stay mapped while the window lives, for readers that come late.
+/* Regions (region.h). Who looks an address up takes no lock and may be a signal handler: for each
+ * unit of 512 bytes there is a place for the allocation that begins there, and a bitmap in levels
+ * finds the last beginning at or before an address. Tables are address space that is touched only
+ * where allocations begin; they stay mapped while the window lives, for readers that come late.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/region.h"
 
@@ -225,9 +225,8 @@ void weir_mem_region_publish(struct weir_mem_region *r, size_t offset, size_t by
     struct unit *u = &r->units[bit];
     uint32_t seq = atomic_load_explicit(&u->seq, memory_order_relaxed);
     /* Never the id of a window's allocation: those count from one. */
-    uint64_t id =
-        ((uint64_t)1 << 62) | atomic_fetch_add_explicit(&weir_mem_state.region_ids, 1,
-                                                        memory_order_relaxed);
+    uint64_t id = ((uint64_t)1 << 62) |
+                  atomic_fetch_add_explicit(&weir_mem_state.region_ids, 1, memory_order_relaxed);
 
     atomic_store_explicit(&u->id, id, memory_order_relaxed);
     atomic_store_explicit(&u->bytes, bytes, memory_order_relaxed);
@@ -253,8 +252,7 @@ void weir_mem_region_retire(struct weir_mem_region *r, size_t offset)
     atomic_thread_fence(memory_order_release); /* pairs with the readers' fence */
     for (int i = 0; i < r->levels; i++, bit /= 64) {
         uint64_t one = (uint64_t)1 << bit % 64;
-        uint64_t old =
-            atomic_fetch_and_explicit(&r->bits[i][bit / 64], ~one, memory_order_release);
+        uint64_t old = atomic_fetch_and_explicit(&r->bits[i][bit / 64], ~one, memory_order_release);
 
         if (old & ~one)
             break;
@@ -266,9 +264,9 @@ static int highest(uint64_t word)
     return 63 - __builtin_clzll(word);
 }
 
-/* The last beginning at or before `bit`; false: none. An allocation that lives during the whole call
- * is found: its bits stand in every level, and nothing else can begin between it and an address
- * inside it. */
+/* The last beginning at or before `bit`; false: none. An allocation that lives during the whole
+ * call is found: its bits stand in every level, and nothing else can begin between it and an
+ * address inside it. */
 static bool beginning_at_or_before(struct weir_mem_region *r, size_t bit, size_t *found)
 {
     bool inclusive = true; /* the bit itself counts on the lowest level only */

@@ -264,10 +264,10 @@ enum weir_err weir_rt_MemPoolExportToShareableHandle(void *shareableHandle, cuda
     return weir_pool_export(p, shareableHandle);
 }
 
-enum weir_err
-weir_rt_MemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
-                                         enum cudaMemAllocationHandleType handleType,
-                                         unsigned int flags)
+enum weir_err weir_rt_MemPoolImportFromShareableHandle(cudaMemPool_t *memPool,
+                                                       void *shareableHandle,
+                                                       enum cudaMemAllocationHandleType handleType,
+                                                       unsigned int flags)
 {
     struct weir_pool *p;
 

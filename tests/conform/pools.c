@@ -1,6 +1,7 @@
-/* Stream-ordered allocation: whose turn it is with freed memory, what is counted, what is given back
- * when. Oracle pool_stats, pool_reuse, pool_errors, multi_pool. The random part checks that no two live
- * allocations overlap and that memory in use keeps its contents, whatever was freed in other streams.
+/* Stream-ordered allocation: whose turn it is with freed memory, what is counted, what is given
+ * back when. Oracle pool_stats, pool_reuse, pool_errors, multi_pool. The random part checks that no
+ * two live allocations overlap and that memory in use keeps its contents, whatever was freed in
+ * other streams.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
@@ -179,14 +180,15 @@ static uint32_t draw(uint32_t below)
     return (seed >> 8) % below;
 }
 
-/* Each allocation is filled in its stream; before the free its ends are read back in the same stream. */
+/* Each allocation is filled in its stream; before the free its ends are read back in the same
+ * stream. */
 static void test_random(cudaStream_t *streams)
 {
     static struct piece live[LIVE];
     cudaMemPool_t p = new_pool(0);
     unsigned char *ends;
 
-    OK(cudaMallocHost((void **)&ends, 2 * LIVE));
+    OK(cudaMallocHost((void **)&ends, 2 * ROUNDS));
     for (int round = 0; round < ROUNDS; round++) {
         int at = (int)draw(LIVE);
         struct piece *x = &live[at];
@@ -194,13 +196,13 @@ static void test_random(cudaStream_t *streams)
 
         if (x->p) {
             s = streams[x->stream];
-            OK(cudaMemcpyAsync(&ends[2 * at], x->p, 1, cudaMemcpyDeviceToHost, s));
-            OK(cudaMemcpyAsync(&ends[2 * at + 1], x->p + x->bytes - 1, 1, cudaMemcpyDeviceToHost,
+            OK(cudaMemcpyAsync(&ends[2 * round], x->p, 1, cudaMemcpyDeviceToHost, s));
+            OK(cudaMemcpyAsync(&ends[2 * round + 1], x->p + x->bytes - 1, 1, cudaMemcpyDeviceToHost,
                                s));
             OK(cudaFreeAsync(x->p, s));
             if (draw(4) == 0) {
                 OK(cudaStreamSynchronize(s));
-                CHECK(ends[2 * at] == x->value && ends[2 * at + 1] == x->value);
+                CHECK(ends[2 * round] == x->value && ends[2 * round + 1] == x->value);
             }
             x->p = NULL;
             continue;
