@@ -24,8 +24,9 @@ int weir_cli_info(int argc, char **argv);
  * PREFIX/lib. False after a message when there is none. */
 bool weir_cli_libdir(char out[PATH_MAX]);
 
-/* Whether there is a device profile of this name. */
-bool weir_cli_has_profile(const char *name);
+/* Why `name` is no device profile, neither one of ours nor a file of one; NULL when it is. Valid
+ * until the thread's next failure. */
+const char *weir_cli_profile_problem(const char *name);
 
 /* One line on stderr: "weir SUBCOMMAND: ..."; returns WEIR_EXIT_USAGE. */
 int weir_cli_usage_error(const char *subcommand, const char *fmt, ...)

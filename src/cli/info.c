@@ -20,17 +20,14 @@ static const char help[] =
     "only\n"
     "the device profiles, the functions of the runtime, or PTX's instructions, one a line.\n";
 
-bool weir_cli_has_profile(const char *name)
+const char *weir_cli_profile_problem(const char *name)
 {
 #if WEIR_HAVE_CORE
     struct weir_profile p;
 
-    if (weir_profile_load(name, &p) == WEIR_OK)
-        return true;
-    fprintf(stderr, "weir: %s\n", weir_err_message());
-    return false;
+    return weir_profile_load(name, &p) == WEIR_OK ? NULL : weir_err_message();
 #else
-    return strcmp(name, "cpu") == 0;
+    return strcmp(name, "cpu") == 0 ? NULL : "this build has the profile cpu only";
 #endif
 }
 

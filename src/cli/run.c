@@ -80,6 +80,7 @@ static const struct option *find_option(const char *name, size_t n)
 static int check_value(const struct option *o, const char *value)
 {
     unsigned long long bytes;
+    const char *problem;
     char *end;
     long n;
 
@@ -92,9 +93,10 @@ static int check_value(const struct option *o, const char *value)
     if (strcmp(o->name, "memory") == 0 && !weir_cli_parse_size(value, &bytes))
         return weir_cli_usage_error("run", "--memory takes a size such as 512M or 8G, not \"%s\"",
                                     value);
-    if (strcmp(o->name, "device") == 0 && !weir_cli_has_profile(value))
+    if (strcmp(o->name, "device") == 0 && (problem = weir_cli_profile_problem(value)) != NULL)
         return weir_cli_usage_error(
-            "run", "--device takes a profile that `weir info` lists, or a file of one");
+            "run", "--device takes a profile that `weir info` lists, or a file of one: %s",
+            problem);
     return 0;
 }
 
