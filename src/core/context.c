@@ -7,6 +7,7 @@
 #include "core/module.h"
 #include "core/pool.h"
 #include "core/stream.h"
+#include "core/trace.h"
 #include "memory/memory.h"
 
 /* Defaults of cudaDeviceGetLimit (oracle device_api.limit_*). */
@@ -48,6 +49,8 @@ static enum weir_err activate_locked(struct weir_context *ctx)
     if (err != WEIR_OK)
         return err;
     ctx->engines = primary->engines;
+    if (weir_trace_enabled())
+        weir_core_trace_context(ctx);
     if (!ctx->legacy) {
         err = weir_stream_create(ctx, WEIR_STREAM_LEGACY, 0, 0, &ctx->legacy);
         if (err != WEIR_OK)

@@ -11,6 +11,7 @@
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/submit.h"
+#include "core/trace.h"
 
 struct place {
     enum weir_mem_class cls;
@@ -262,6 +263,8 @@ static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model
 {
     enum weir_err err;
 
+    if (weir_trace_enabled())
+        weir_trace_sync(WEIR_TRACE_SYNC_OP, s->id, point->seq);
     if (!weir_model_point_holds(point)) {
         uint64_t start = weir_clock_ns();
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "core/trace.h"
 
 _Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
 _Static_assert(sizeof(struct weir_event) <= 128, "slot size of events in core.c");
@@ -93,6 +94,8 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     weir_model_stream_init(&weir_core.model, &s->m, ctx->index, cls, priority);
     if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
+    if (weir_trace_enabled())
+        weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority);
     weir_lock_release(&s->lock);
     weir_lock_release(&ctx->streams_lock);
     *out = s;
@@ -106,6 +109,8 @@ static void retire_locked(struct weir_stream *s)
     weir_lock_acquire(&s->lock);
     weir_model_stream_finish(&s->m);
     weir_lock_release(&s->lock);
+    if (weir_trace_enabled())
+        weir_trace_stream_end(s->id);
     s->retired_next = ctx->retired;
     ctx->retired = s;
     sweep_locked(ctx);

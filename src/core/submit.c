@@ -16,6 +16,7 @@
 #include "core/copy.h"
 #include "core/pool.h"
 #include "core/submit.h"
+#include "core/trace.h"
 
 #define SMALL_BYTES                                                                                \
     WEIR_MAX(sizeof(struct weir_host_op),                                                          \
@@ -340,6 +341,8 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
                  weir_err_message());
         fail(op, status);
     }
+    if (weir_trace_enabled())
+        weir_core_trace_done(op, work, status);
     free_payload(op);
     weir_model_out_init(&out);
     complete(op, &out);
@@ -424,6 +427,8 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
         weir_submit_unlock(s);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of an operation");
     }
+    if (weir_trace_enabled())
+        weir_core_trace_op(op);
     if (point)
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
     if (ready)
@@ -452,6 +457,11 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
         if (op) {
             ((struct weir_record_op *)op)->event = e->flags & WEIR_EVENT_DISABLE_TIMING ? NULL : e;
             ((struct weir_record_op *)op)->generation = e->generation;
+        }
+        if (weir_trace_enabled()) {
+            if (op)
+                weir_core_trace_op(op);
+            weir_trace_event_record(weir_core_trace_event_id(e), s->id, e->m.point.seq, e->flags);
         }
     }
     weir_lock_release(&e->lock);
@@ -511,6 +521,11 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
         weir_op_unref_locked(other, markers[1]);
     } else {
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
+        if (weir_trace_enabled()) {
+            weir_core_trace_op(markers[0]);
+            weir_core_trace_op(op);
+            weir_core_trace_op(markers[1]);
+        }
     }
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)

@@ -28,15 +28,17 @@ enum weir_api_id {
 #undef ID_PTSZ
 #undef ID_PTDS
 
-/* Who watches the calls that return an error code: the log (WEIR_LOG=debug), later the recorder of
- * traces. Both functions run on the calling thread, no lock held. */
+/* Who watches the calls that return an error code: the log (WEIR_LOG=debug), the recorder of
+ * traces. Both functions run on the calling thread, no lock held. site: where the call returns to.
+ */
 struct weir_api_hook {
-    void (*enter)(enum weir_api_id id);
+    void (*enter)(enum weir_api_id id, const void *site);
     void (*leave)(enum weir_api_id id, int err);
 };
 
-/* NULL takes it away. Calls that have entered may still leave through the old one. Thread: any. */
-void weir_api_set_hook(const struct weir_api_hook *hook);
+/* NULL takes it away. Calls that have entered may still leave through the old one, which is
+ * returned: the new one passes calls on to it. Thread: any. */
+const struct weir_api_hook *weir_api_set_hook(const struct weir_api_hook *hook);
 
 struct weir_api_entry {
     const char *name;    /* the exported symbol */

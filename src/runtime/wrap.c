@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/core.h"
 #include "runtime/api.h"
+#include "trace/record.h"
 
 /* ---- guards ---- */
 
@@ -55,17 +56,17 @@ static inline enum weir_err guard_call(void)
 /* Usually NULL: one load and a branch that is not taken. */
 static _Atomic(const struct weir_api_hook *) hook;
 
-void weir_api_set_hook(const struct weir_api_hook *new_hook)
+const struct weir_api_hook *weir_api_set_hook(const struct weir_api_hook *new_hook)
 {
-    atomic_store_explicit(&hook, new_hook, memory_order_release); /* pairs with the loads below */
+    return atomic_exchange(&hook, new_hook); /* pairs with the loads below */
 }
 
-static inline const struct weir_api_hook *hook_enter(enum weir_api_id id)
+static inline const struct weir_api_hook *hook_enter(enum weir_api_id id, const void *site)
 {
     const struct weir_api_hook *h = atomic_load_explicit(&hook, memory_order_acquire);
 
     if (WEIR_UNLIKELY(h))
-        h->enter(id);
+        h->enter(id, site);
     return h;
 }
 
@@ -102,7 +103,7 @@ static cudaError_t not_supported(const char *name)
     WEIR_EXPORT cudaError_t symbol params;                                                         \
     cudaError_t symbol params                                                                      \
     {                                                                                              \
-        const struct weir_api_hook *h = hook_enter(id);                                            \
+        const struct weir_api_hook *h = hook_enter(id, __builtin_return_address(0));               \
         enum weir_err err = GUARD_##guard();                                                       \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             weir_thread.ptds = (per_thread);                                                       \
@@ -161,8 +162,16 @@ static cudaError_t not_supported(const char *name)
     BODY_VOID(weir_api___cuda##name, internal_##name, params, args)
 #define REGISTER_char(name, params, args)                                                          \
     BODY_VALUE(weir_api___cuda##name, char, internal_##name, params, args)
+/* __cudaPushCallConfiguration: the <<< >>> stands where it is called, not where the kernel's stub
+ * launches. */
 #define REGISTER_unsigned(name, params, args)                                                      \
-    BODY_VALUE(weir_api___cuda##name, unsigned, internal_##name, params, args)
+    WEIR_EXPORT unsigned weir_api___cuda##name params;                                             \
+    unsigned weir_api___cuda##name params                                                          \
+    {                                                                                              \
+        if (weir_trace_enabled())                                                                  \
+            weir_trace_launch_site(__builtin_return_address(0));                                   \
+        return weir_rt_internal_##name args;                                                       \
+    }
 #define REGISTER_binary(name, params, args)                                                        \
     BODY_VALUE(weir_api___cuda##name, binary, internal_##name, params, args)
 #define WEIR_API_REGISTER(status, ret, name, params, args) REGISTER_##ret(name, params, args)
