@@ -77,6 +77,10 @@ WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *co
     if (is_ours(base) || (audit.cudart[0] && weir_str_equal(map->l_name, audit.cudart)) ||
         (audit.driver[0] && weir_str_equal(map->l_name, audit.driver)))
         return 0;
+    /* Said when it is there, not when it is looked for: Python packages try all versions. */
+    if (weir_str_begins(base, "libcudart.so.12"))
+        weir_take_say_once(&audit.take, "not supported: ", base,
+                           " (a program or library built with CUDA 12; build it with CUDA 13)");
     if (audit.take.have_weir && audit.take.have_preload) {
         take_pending();
         *cookie = (uintptr_t)weir_take_object(&audit.take, map);
@@ -128,8 +132,5 @@ WEIR_EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned fla
         return audit.driver;
     if (audit.cudart[0] && is_cudart(base))
         return audit.cudart;
-    if (weir_str_begins(base, "libcudart.so.12"))
-        weir_take_say_once(&audit.take, "not supported: ", base,
-                           " (a program or library built with CUDA 12; build it with CUDA 13)");
     return (char *)(uintptr_t)name;
 }

@@ -193,6 +193,93 @@ static const char *take_cudart(struct weir_take *t, const struct weir_object *o,
     return why;
 }
 
+/* ---- nvJitLink ---- */
+
+enum { LINKER_FUNCTIONS = 14, LINKER_JOBS = 64, LINKER_GAP = 16 };
+
+/* Jobs are run in the order of their addresses; one for each. */
+static size_t insert_job(struct job *jobs, size_t count, void *entry, const void *target)
+{
+    size_t at = count;
+
+    if (entry == NULL || target == NULL || count == LINKER_JOBS)
+        return count;
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].patch.entry == entry)
+            return count;
+    }
+    for (; at > 0 && jobs[at - 1].patch.entry > (unsigned char *)entry; at--)
+        jobs[at] = jobs[at - 1];
+    jobs[at] = (struct job){.patch = {.entry = entry, .gap = LINKER_GAP}, .target = target};
+    return count + 1;
+}
+
+/* "__NAME_13_0": what programs that were built with the headers of 13.0 ask for. */
+static void versioned_name(char out[NAME_BYTES], const char *name, unsigned major, unsigned minor)
+{
+    size_t n = weir_str_length(name), at = 0;
+
+    out[at++] = '_';
+    out[at++] = '_';
+    for (size_t i = 0; i < n; i++)
+        out[at++] = name[i];
+    out[at++] = '_';
+    out[at++] = (char)('0' + major / 10);
+    out[at++] = (char)('0' + major % 10);
+    out[at++] = '_';
+    out[at++] = (char)('0' + minor);
+    out[at] = '\0';
+}
+
+/* Its exported functions are each one jump to where the work is done: that stays callable, for
+ * link-time optimisation. NULL when this one is made otherwise. */
+static void *behind_jump(const unsigned char *entry)
+{
+    int32_t distance;
+
+    if (entry == NULL || entry[0] != 0xe9)
+        return NULL;
+    for (size_t i = 0; i < sizeof distance; i++)
+        ((unsigned char *)&distance)[i] = entry[1 + i];
+    return (void *)(uintptr_t)(entry + 5 + distance);
+}
+
+/* The linker of device code: its functions become ours (driver/nvjitlink.c), which get the
+ * originals in a table, in this order. NULL, or why not. */
+static const char *take_linker(const struct weir_take *t, const struct link_map *map,
+                               struct islands **islands)
+{
+    static const char names[LINKER_FUNCTIONS][32] = {
+        "nvJitLinkCreate",          "nvJitLinkDestroy",          "nvJitLinkAddData",
+        "nvJitLinkAddFile",         "nvJitLinkComplete",         "nvJitLinkGetLinkedCubinSize",
+        "nvJitLinkGetLinkedCubin",  "nvJitLinkGetLinkedPtxSize", "nvJitLinkGetLinkedPtx",
+        "nvJitLinkGetErrorLogSize", "nvJitLinkGetErrorLog",      "nvJitLinkGetInfoLogSize",
+        "nvJitLinkGetInfoLog",      "nvJitLinkVersion",
+    };
+    void **originals = weir_dynamic_find(&t->weir, "weir_api_nvJitLink_originals");
+    struct job jobs[LINKER_JOBS];
+    char name[NAME_BYTES];
+    struct weir_dynamic d;
+    size_t count = 0;
+
+    if (!t->have_weir)
+        return "libweir.so is not loaded (start it by `weir run`)";
+    weir_dynamic_init(&d, map);
+    for (size_t i = 0; i < LINKER_FUNCTIONS; i++) {
+        const void *target = find_target(t, names[i]);
+        void *plain = weir_dynamic_find(&d, names[i]);
+
+        if (originals)
+            originals[i] = behind_jump(plain);
+        count = insert_job(jobs, count, plain, target);
+        for (unsigned v = 120; v < 140; v++) {
+            versioned_name(name, names[i], v / 10, v % 10);
+            count = insert_job(jobs, count, weir_dynamic_find(&d, name), target);
+        }
+    }
+    return count ? jobs_run(jobs, count, islands) : "its functions have other names";
+}
+
 void weir_take_release(void *islands)
 {
     if (islands)
@@ -214,6 +301,12 @@ void *weir_take_object(struct weir_take *t, const struct link_map *map)
         if (why)
             WEIR_SAY("cannot take over ", map->l_name, ": ", why);
         return NULL;
+    }
+    if (weir_str_begins(weir_str_basename(map->l_name), "libnvJitLink.so")) {
+        why = take_linker(t, map, &islands);
+        if (why)
+            WEIR_SAY("cannot take over ", map->l_name, ": ", why);
+        return islands;
     }
     weir_dynamic_init(&dynamic, map);
     if (!weir_object_open(&o, object_path(map), weir_dynamic_find(&dynamic, "cudaMalloc") != NULL))
