@@ -1,7 +1,8 @@
 /* The exported functions, made from api/runtime.def: weir_api_cudaNAME for each symbol of
- * libcudart.so.13. What is common to all calls stands here once: may this thread call, is the
- * process started, is the device good, what is the last error. The bodies are in the files named
- * after the documentation's chapters.
+ * libcudart.so.13, weir_api12_cudaNAME for each of libcudart.so.12 that is not the same. What is
+ * common to all calls stands here once: may this thread call, is the process started, is the device
+ * good, what is the last error. The bodies are in the files named after the documentation's
+ * chapters.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/rt.h"
 
@@ -175,5 +176,18 @@ static cudaError_t not_supported(const char *name)
 #define REGISTER_binary(name, params, args)                                                        \
     BODY_VALUE(weir_api___cuda##name, binary, internal_##name, params, args)
 #define WEIR_API_REGISTER(status, ret, name, params, args) REGISTER_##ret(name, params, args)
+
+/* ---- CUDA 12 ---- */
+
+#define ALIAS(symbol, of)     WEIR_EXPORT extern __typeof__(of) symbol __attribute__((alias(#of)));
+#define SAME_NONE(symbol, of) ALIAS(symbol, of)
+#define SAME_PTSZ(symbol, of) ALIAS(symbol, of) ALIAS(symbol##_ptsz, of##_ptsz)
+
+#define WEIR_API_12(chapter, status, guard, variant, name, params, args)                           \
+    ROW_##status(weir_api12_cuda##name, "cuda" #name " of CUDA 12", WEIR_API_ID_12_cuda##name,     \
+                 guard, variant, 12_##name, params, args)
+#define WEIR_API_12_SAME(chapter, variant, name, other)                                            \
+    SAME_##variant(weir_api12_cuda##name, weir_api_cuda##other)
+#define WEIR_API_13(symbol)
 
 #include "runtime.def"

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/take.h"
 
-#include "takeover/cuda12.h"
 #include "takeover/nvrtc.h"
 #include "takeover/object.h"
 #include "takeover/patch.h"
@@ -15,9 +14,9 @@ enum { EXIT_REFUSED = 125, NAME_BYTES = 256 };
 
 void weir_take_say_once(struct weir_take *t, const char *a, const char *b, const char *c)
 {
-    if (!t->said_cuda12)
+    if (!t->said_version)
         WEIR_SAY(a, b, c);
-    t->said_cuda12 = true;
+    t->said_version = true;
 }
 
 /* The executable has no name in its link map. */
@@ -26,19 +25,26 @@ static const char *object_path(const struct link_map *map)
     return map->l_name[0] ? map->l_name : "/proc/self/exe";
 }
 
-static void *find_target(const struct weir_take *t, const char *name)
+static void *find_prefixed(const struct weir_take *t, const char *prefix, const char *name)
 {
-    static const char prefix[] = "weir_api_";
+    size_t p = weir_str_length(prefix), n = weir_str_length(name);
     char full[NAME_BYTES];
-    size_t n = weir_str_length(name);
 
-    if (n + sizeof prefix > sizeof full)
+    if (p + n >= sizeof full)
         return NULL;
-    for (size_t i = 0; i < sizeof prefix - 1; i++)
+    for (size_t i = 0; i < p; i++)
         full[i] = prefix[i];
     for (size_t i = 0; i <= n; i++)
-        full[sizeof prefix - 1 + i] = name[i];
+        full[p + i] = name[i];
     return weir_dynamic_find(&t->weir, full);
+}
+
+/* Weir's function; in an object of CUDA 12 the one with 12's parameters, where they differ. */
+static void *find_target(const struct weir_take *t, bool cuda12, const char *name)
+{
+    void *target = cuda12 ? find_prefixed(t, "weir_api12_", name) : NULL;
+
+    return target ? target : find_prefixed(t, "weir_api_", name);
 }
 
 /* Memory for islands within reach of the code: below the object, where neither the heap of a
@@ -73,11 +79,10 @@ static unsigned char *islands_map(uintptr_t low, uintptr_t high, size_t bytes)
     return NULL;
 }
 
-/* A function to patch: `target` is ours; `refuse` names one that has none. */
+/* A function to patch, and ours. */
 struct job {
     struct weir_patch patch;
     const void *target;
-    const char *refuse;
 };
 
 /* Fills jobs from the object's functions; returns their number. False names (a program's own
@@ -85,8 +90,6 @@ struct job {
 static size_t jobs_make(const struct weir_take *t, const struct weir_object *o, uintptr_t base,
                         struct job *jobs)
 {
-    const void *unknown =
-        t->have_preload ? weir_dynamic_find(&t->preload, "weir_takeover_unknown") : NULL;
     bool cuda12 = weir_object_is_cuda12(o);
     size_t n = 0;
 
@@ -96,8 +99,7 @@ static size_t jobs_make(const struct weir_take *t, const struct weir_object *o, 
 
         if (n > 0 && jobs[n - 1].patch.entry == j.patch.entry) /* an alias */
             continue;
-        j.refuse = cuda12 && unknown ? weir_cuda12_differing(f->name) : NULL;
-        j.target = j.refuse ? unknown : find_target(t, f->name);
+        j.target = find_target(t, cuda12, f->name);
         if (j.target)
             jobs[n++] = j;
     }
@@ -125,7 +127,7 @@ static size_t jobs_patch(struct job *jobs, size_t count, unsigned char *islands)
 
     for (size_t i = 0; i < count; i++) {
         jobs[i].patch.island = islands + i * WEIR_PATCH_ISLAND;
-        weir_patch_island(jobs[i].patch.island, jobs[i].target, jobs[i].refuse);
+        weir_patch_island(jobs[i].patch.island, jobs[i].target);
         weir_patch_entry(&jobs[i].patch);
     }
     for (size_t i = 0; i < count; i++) {
