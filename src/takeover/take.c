@@ -268,7 +268,7 @@ static const char *take_linker(const struct weir_take *t, const struct link_map 
         return "libweir.so is not loaded (start it by `weir run`)";
     weir_dynamic_init(&d, map);
     for (size_t i = 0; i < LINKER_FUNCTIONS; i++) {
-        const void *target = find_target(t, names[i]);
+        const void *target = find_target(t, false, names[i]);
         void *plain = weir_dynamic_find(&d, names[i]);
 
         if (originals)
