@@ -310,6 +310,11 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     enum weir_err err, own = WEIR_OK;
     bool waits;
 
+    /* A source that must be read in the stream's order cannot be captured now; one that must be
+     * read during the call can only be captured when it is pageable (oracle mixed_batch). */
+    if ((c->order == WEIR_ORDER_STREAM && src.cls == WEIR_MEM_PAGEABLE) ||
+        (c->order == WEIR_ORDER_DURING_CALL && src.cls != WEIR_MEM_PAGEABLE))
+        rule.wait = WEIR_HOST_WAIT_COMPLETE;
     if (rule.wait == WEIR_HOST_WAIT_STREAM_STAGED) {
         err = weir_wait_stream(s);
         if (err != WEIR_OK)

@@ -8,7 +8,8 @@
 
 struct weir_op;
 
-#define WEIR_STREAM_FOLLOWS 4
+#define WEIR_STREAM_FOLLOWS      4
+#define WEIR_POLICY_WINDOW_BYTES 32
 
 struct weir_stream {
     struct weir_slot slot; /* first: handle */
@@ -21,6 +22,10 @@ struct weir_stream {
     uint32_t flags; /* cudaStreamNonBlocking */
     int priority;   /* as the program sees it */
     _Atomic int sync_policy;
+    /* hints, kept for who asks: cudaAccessPolicyWindow, memory synchronisation domain; under lock
+     */
+    unsigned char policy_window[WEIR_POLICY_WINDOW_BYTES];
+    uint32_t sync_domain, sync_domain_map;
 
     /* guarded by lock */
     struct weir_op *free_small, *free_large; /* finished operations, for reuse; linked by m.next */
