@@ -73,7 +73,7 @@ enum {
     ORIGINAL_PTX = 8,
     ORIGINAL_LOG_SIZE = 9,
     ORIGINAL_LOG = 10,
-    ORIGINAL_COUNT = 14
+    ORIGINAL_COUNT = 16
 };
 
 WEIR_EXPORT extern union original weir_api_nvJitLink_originals[ORIGINAL_COUNT];
@@ -368,6 +368,19 @@ int weir_api_nvJitLinkGetLinkedPtx(struct jl *l, char *ptx)
         return JL_LTO_NOT_ENABLED;
     memcpy(ptx, lto_unit(l)->text, lto_unit(l)->bytes + 1);
     return JL_SUCCESS;
+}
+
+/* Nor is there code to optimise further. */
+WEIR_EXPORT int weir_api_nvJitLinkGetLinkedLTOIRSize(struct jl *l, size_t *bytes);
+int weir_api_nvJitLinkGetLinkedLTOIRSize(struct jl *l, size_t *bytes)
+{
+    return !is_good(l) ? JL_INVALID_INPUT : !bytes ? JL_NULL_INPUT : JL_LTO_NOT_ENABLED;
+}
+
+WEIR_EXPORT int weir_api_nvJitLinkGetLinkedLTOIR(struct jl *l, void *code);
+int weir_api_nvJitLinkGetLinkedLTOIR(struct jl *l, void *code)
+{
+    return !is_good(l) ? JL_INVALID_INPUT : !code ? JL_NULL_INPUT : JL_LTO_NOT_ENABLED;
 }
 
 /* ---- logs ---- */

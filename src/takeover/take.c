@@ -197,7 +197,7 @@ static const char *take_cudart(struct weir_take *t, const struct weir_object *o,
 
 /* ---- nvJitLink ---- */
 
-enum { LINKER_FUNCTIONS = 14, LINKER_JOBS = 64, LINKER_GAP = 16 };
+enum { LINKER_FUNCTIONS = 16, LINKER_JOBS = LINKER_FUNCTIONS * 21, LINKER_GAP = 16 };
 
 /* Jobs are run in the order of their addresses; one for each. */
 static size_t insert_job(struct job *jobs, size_t count, void *entry, const void *target)
@@ -256,7 +256,8 @@ static const char *take_linker(const struct weir_take *t, const struct link_map 
         "nvJitLinkAddFile",         "nvJitLinkComplete",         "nvJitLinkGetLinkedCubinSize",
         "nvJitLinkGetLinkedCubin",  "nvJitLinkGetLinkedPtxSize", "nvJitLinkGetLinkedPtx",
         "nvJitLinkGetErrorLogSize", "nvJitLinkGetErrorLog",      "nvJitLinkGetInfoLogSize",
-        "nvJitLinkGetInfoLog",      "nvJitLinkVersion",
+        "nvJitLinkGetInfoLog",      "nvJitLinkVersion",          "nvJitLinkGetLinkedLTOIRSize",
+        "nvJitLinkGetLinkedLTOIR",
     };
     void **originals = weir_dynamic_find(&t->weir, "weir_api_nvJitLink_originals");
     struct job jobs[LINKER_JOBS];
