@@ -27,6 +27,8 @@ enum weir_rule {
     WEIR_RULE_RECORD_BEHIND_LEGACY = 26, /* ORD-026 */
     WEIR_RULE_WAIT_ACROSS_DEVICES = 27,  /* ORD-027 */
     WEIR_RULE_TRANSITIVE = 28,           /* ORD-028 */
+    /* graphs */
+    WEIR_RULE_GRAPH_ITSELF = 30, /* ORD-030 */
     /* host waits */
     WEIR_RULE_STREAM_SYNC = 40,       /* ORD-040 */
     WEIR_RULE_LEGACY_SYNC = 41,       /* ORD-041 */
