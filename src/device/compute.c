@@ -422,6 +422,25 @@ static void claimed_run(struct compute *c, struct runner *r, enum claim claim)
         parked_run(c, r);
 }
 
+/* Whoever has submitted before this and saw us attentive is seen here, and so is what we have
+ * drained ourselves beside what runs now (`left`). And when others are believed to be busy for a
+ * short time only, somebody must be there for the case that they are not. */
+static void step_out(struct compute *c, struct runner *r, bool left)
+{
+    bool others = atomic_fetch_sub(&c->attentive, 1) > 1;
+
+    r->away = true;
+    if (others ? atomic_load(&c->sentry) == 0 && atomic_load(&c->sleepers) > 0
+               : !inbox_is_empty(&c->inbox) || left)
+        worker_call(c);
+}
+
+void weir_compute_step_out(struct compute *c, struct runner *r)
+{
+    if (r->is_worker && !r->away)
+        step_out(c, r, atomic_load(&c->best_priority) != PRIORITY_NONE);
+}
+
 static void worker_step(struct compute *c, struct runner *r)
 {
     enum claim claim;
@@ -449,20 +468,13 @@ static void worker_step(struct compute *c, struct runner *r)
     r->woke_as_sentry = false;
     if (more)
         worker_call(c);
-    if (away) {
-        /* Whoever has submitted before this and saw us attentive is seen here, and so is what we
-         * have drained ourselves beside the chunk that runs now. And when others are believed to be
-         * busy for a short time only, somebody must be there for the case that they are not. */
-        bool others = atomic_fetch_sub(&c->attentive, 1) > 1;
-
-        if (others ? atomic_load(&c->sentry) == 0 && atomic_load(&c->sleepers) > 0
-                   : !inbox_is_empty(&c->inbox) || left)
-            worker_call(c);
-    }
+    r->away = false;
+    if (away)
+        step_out(c, r, left);
     if (claim == CLAIM_CHUNK)
         r->streak = r->pause = 0;
     claimed_run(c, r, claim);
-    if (away)
+    if (r->away)
         atomic_fetch_add(&c->attentive, 1);
     if (r->streak > parked)
         worker_pause(c, r);

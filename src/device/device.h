@@ -116,6 +116,18 @@ bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _At
  * the program's thread: an engine that asked could wait for a thread that holds the loader's lock
  * and waits for the engine. */
 void weir_device_prepare_faults(void);
+/* ---- kernels without the queue (inline.c) ----
+ * In a `done` callback of a kernel, on the thread that calls it, no lock held: begin (true: it
+ * may), run any number of kernels, end. A kernel must have code that does not park, and should be
+ * short: all its blocks run here, one after another; `done` is not called. Result: the kernel's
+ * error. needed_elsewhere: other kernels wait, better submit the next one. */
+bool weir_device_inline_begin(struct weir_device *dev);
+enum weir_err weir_device_inline_run(struct weir_device *dev,
+                                     struct weir_kernel_work *kernel) WEIR_MUST_CHECK;
+bool weir_device_inline_is_needed_elsewhere(struct weir_device *dev);
+void weir_device_inline_end(struct weir_device *dev);
+int weir_device_worker_count(const struct weir_device *dev);
+
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
  * first. True when the fault was in a block that this thread was running: the context is rewritten
  * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal

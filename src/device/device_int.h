@@ -85,6 +85,7 @@ struct runner {
     uint32_t completed; /* kernels ended by this thread, not yet taken off compute.live */
     bool parked_next;   /* take a parked block before a fresh one */
     bool is_worker, woke_as_sentry;
+    bool away;       /* not counted as attentive while it runs what it has claimed */
     uint32_t streak; /* parked blocks polled in vain, in a row */
     uint32_t pause;  /* rounds of polling in vain */
 };
@@ -205,6 +206,8 @@ enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev,
 void weir_compute_finish(struct compute *c);
 void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake);
 bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Atomic bool *stop);
+/* A worker that goes on with something long, outside of its loop: no longer attentive. */
+void weir_compute_step_out(struct compute *c, struct runner *r);
 /* `count` blocks of k are over; the last one ends the kernel. */
 void weir_kernel_finish_blocks(struct runner *r, struct weir_kernel_work *k, uint64_t count);
 
@@ -234,6 +237,7 @@ bool weir_serial_help(struct serial *s, struct weir_work *work);
 /* fault.c: the runner that the calling thread is; the previous one. */
 struct runner *weir_runner_enter(struct runner *r);
 void weir_runner_leave(struct runner *previous);
+struct runner *weir_runner_current(void); /* NULL: none */
 /* Gives the calling thread an alternate signal stack if it has none: stack overflows in kernels can
  * then be handled. */
 void weir_fault_prepare_thread(void);

@@ -28,6 +28,11 @@ struct runner *weir_runner_enter(struct runner *r)
     return previous;
 }
 
+struct runner *weir_runner_current(void)
+{
+    return current;
+}
+
 void weir_runner_leave(struct runner *previous)
 {
     current = previous;
