@@ -8,10 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "core/capture.h"
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/submit.h"
-#include "core/trace.h"
 
 struct place {
     enum weir_mem_class cls;
@@ -75,17 +75,18 @@ static enum weir_err check_kind(enum weir_copy_kind kind, struct place src, stru
 
 /* A pool's memory is open to other devices by cudaMemPoolSetAccess alone (oracle multi_pool); only
  * copies that name both devices need not ask. */
-static bool is_closed(struct place p, const struct weir_stream *s)
+static bool is_closed(struct place p, const struct weir_context *ctx)
 {
-    return p.pooled && !(p.access >> s->ctx->ordinal & 1);
+    return p.pooled && !(p.access >> ctx->ordinal & 1);
 }
 
-static enum weir_err check_access(const struct weir_stream *s, struct place src, struct place dst)
+static enum weir_err check_access(const struct weir_context *ctx, struct place src,
+                                  struct place dst)
 {
     if (src.cls == WEIR_MEM_DEVICE && dst.cls == WEIR_MEM_DEVICE && src.device != dst.device &&
-        (is_closed(src, s) || is_closed(dst, s)))
+        (is_closed(src, ctx) || is_closed(dst, ctx)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a pool's memory that device %d may not access",
-                         s->ctx->ordinal);
+                         ctx->ordinal);
     return WEIR_OK;
 }
 
@@ -263,8 +264,6 @@ static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model
 {
     enum weir_err err;
 
-    if (weir_trace_enabled())
-        weir_trace_sync(WEIR_TRACE_SYNC_OP, s->id, point->seq);
     if (!weir_model_point_holds(point)) {
         uint64_t start = weir_clock_ns();
 
@@ -310,11 +309,6 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     enum weir_err err, own = WEIR_OK;
     bool waits;
 
-    /* A source that must be read in the stream's order cannot be captured now; one that must be
-     * read during the call can only be captured when it is pageable (oracle mixed_batch). */
-    if ((c->order == WEIR_ORDER_STREAM && src.cls == WEIR_MEM_PAGEABLE) ||
-        (c->order == WEIR_ORDER_DURING_CALL && src.cls != WEIR_MEM_PAGEABLE))
-        rule.wait = WEIR_HOST_WAIT_COMPLETE;
     if (rule.wait == WEIR_HOST_WAIT_STREAM_STAGED) {
         err = weir_wait_stream(s);
         if (err != WEIR_OK)
@@ -346,28 +340,121 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     return err != WEIR_OK || !waits ? err : wait_counted(s, &point, cause, &own);
 }
 
+static enum weir_err check_copy(const struct weir_context *ctx, const struct weir_copy *c,
+                                struct place *src, struct place *dst)
+{
+    size_t src_bytes, dst_bytes;
+    enum weir_err err;
+
+    if (!extent_bytes(c->width, c->height, c->depth, c->src_pitch, c->src_slice, &src_bytes) ||
+        !extent_bytes(c->width, c->height, c->depth, c->dst_pitch, c->dst_slice, &dst_bytes))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a copy larger than the address space");
+    err = locate(c->src, src_bytes, src);
+    if (err == WEIR_OK)
+        err = locate(c->dst, dst_bytes, dst);
+    if (err == WEIR_OK)
+        err = check_kind(c->peer ? WEIR_COPY_D2D : c->kind, *src, *dst);
+    if (err == WEIR_OK && !c->peer)
+        err = check_access(ctx, *src, *dst);
+    return err;
+}
+
+static void fill_sides(struct weir_copy_sides *out, enum weir_engine engine, struct place src,
+                       struct place dst)
+{
+    *out = (struct weir_copy_sides){.engine = (uint8_t)engine,
+                                    .src_cls = (uint8_t)src.cls,
+                                    .dst_cls = (uint8_t)dst.cls,
+                                    .src_device = src.device,
+                                    .dst_device = dst.device};
+}
+
+enum weir_err weir_copy_check(const struct weir_context *ctx, const struct weir_copy *c,
+                              struct weir_copy_sides *out)
+{
+    struct place src, dst;
+    enum weir_err err = check_copy(ctx, c, &src, &dst);
+
+    if (err == WEIR_OK)
+        fill_sides(out, engine_of(c->kind, src, dst), src, dst);
+    return err;
+}
+
+/* Synchronous copies and those between named devices cannot be captured. */
+static WEIR_NOINLINE enum weir_err capture_copy(struct weir_stream *s, const struct weir_copy *c,
+                                                bool *taken)
+{
+    struct weir_node_params p = {.kind = WEIR_NODE_MEMCPY, .copy = *c};
+
+    *taken = false;
+    if (weir_capture_is(s) && (!c->async || c->peer))
+        return weir_capture_forbid_slow(WEIR_CAPTURE_CALL_REFUSED, s,
+                                        c->peer ? "cudaMemcpyPeerAsync" : "a synchronous copy");
+    return weir_capture_take(s, &p, false, "a copy", taken);
+}
+
 enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *c)
 {
     struct place src, dst;
-    size_t src_bytes, dst_bytes;
     enum weir_err err;
 
     if (c->width == 0 || c->height == 0 || c->depth == 0)
         return WEIR_OK; /* nothing, and orders nothing (oracle sync_vs_*.cudaMemcpy_H2D_zero_bytes)
                          */
-    if (!extent_bytes(c->width, c->height, c->depth, c->src_pitch, c->src_slice, &src_bytes) ||
-        !extent_bytes(c->width, c->height, c->depth, c->dst_pitch, c->dst_slice, &dst_bytes))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a copy larger than the address space");
-    err = locate(c->src, src_bytes, &src);
-    if (err == WEIR_OK)
-        err = locate(c->dst, dst_bytes, &dst);
-    if (err == WEIR_OK)
-        err = check_kind(c->peer ? WEIR_COPY_D2D : c->kind, src, dst);
-    if (err == WEIR_OK && !c->peer)
-        err = check_access(s, src, dst);
+    if (weir_capture_any()) {
+        bool taken;
+
+        err = capture_copy(s, c, &taken);
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    err = check_copy(s->ctx, c, &src, &dst);
     if (err != WEIR_OK)
         return err;
     return run_copy(s, c, src, dst, c->width * c->height * c->depth);
+}
+
+static enum weir_err check_fill(const struct weir_context *ctx, const struct weir_fill *f,
+                                struct place *dst)
+{
+    size_t bytes;
+    enum weir_err err;
+
+    if (!extent_bytes(f->width, f->height, f->depth, f->pitch, f->slice, &bytes))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a memset larger than the address space");
+    err = locate(f->dst, bytes, dst);
+    if (err != WEIR_OK)
+        return err;
+    if (dst->cls == WEIR_MEM_PAGEABLE)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of pageable host memory");
+    /* Without peer access only the stream's own device (oracle multi_memset). */
+    if (dst->cls == WEIR_MEM_DEVICE && dst->device != ctx->ordinal &&
+        (dst->pooled ? is_closed(*dst, ctx) : !(atomic_load(&ctx->peers) >> dst->device & 1)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of memory of device %d on device %d",
+                         dst->device, ctx->ordinal);
+    return WEIR_OK;
+}
+
+enum weir_err weir_fill_check(const struct weir_context *ctx, const struct weir_fill *f,
+                              struct weir_copy_sides *out)
+{
+    struct place dst;
+    enum weir_err err = check_fill(ctx, f, &dst);
+
+    if (err == WEIR_OK)
+        fill_sides(out, WEIR_ENGINE_D2D, dst, dst);
+    return err;
+}
+
+static WEIR_NOINLINE enum weir_err capture_fill(struct weir_stream *s, const struct weir_fill *f,
+                                                bool *taken)
+{
+    struct weir_node_params p = {.kind = WEIR_NODE_MEMSET, .fill = *f};
+
+    *taken = false;
+    if (weir_capture_is(s) && !f->async)
+        return weir_capture_forbid_slow(WEIR_CAPTURE_CALL_REFUSED, s, "a synchronous memset");
+    return weir_capture_take(s, &p, false, "a memset", taken);
 }
 
 enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
@@ -376,23 +463,20 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     struct weir_copy_rule rule;
     struct weir_copy_op *op;
     struct place dst;
-    size_t bytes;
     enum weir_err err, own = WEIR_OK;
 
     if (f->width == 0 || f->height == 0 || f->depth == 0)
         return WEIR_OK;
-    if (!extent_bytes(f->width, f->height, f->depth, f->pitch, f->slice, &bytes))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a memset larger than the address space");
-    err = locate(f->dst, bytes, &dst);
+    if (weir_capture_any()) {
+        bool taken;
+
+        err = capture_fill(s, f, &taken);
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    err = check_fill(s->ctx, f, &dst);
     if (err != WEIR_OK)
         return err;
-    if (dst.cls == WEIR_MEM_PAGEABLE)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of pageable host memory");
-    /* Without peer access only the stream's own device (oracle multi_memset). */
-    if (dst.cls == WEIR_MEM_DEVICE && dst.device != s->ctx->ordinal &&
-        (dst.pooled ? is_closed(dst, s) : !(atomic_load(&s->ctx->peers) >> dst.device & 1)))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of memory of device %d on device %d",
-                         dst.device, s->ctx->ordinal);
     rule = weir_model_memset_rule(dst.cls, f->async);
     op = (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_MEMSET, WEIR_OP_LARGE);
     if (!op)

@@ -16,15 +16,6 @@ enum weir_copy_kind {
     WEIR_COPY_KIND_COUNT
 };
 
-/* When the source may be read, in batches: cudaMemcpySrcAccessOrder's numbers; 0: as the *Async
- * forms do. */
-enum weir_copy_order {
-    WEIR_ORDER_PLAIN,
-    WEIR_ORDER_STREAM,
-    WEIR_ORDER_DURING_CALL,
-    WEIR_ORDER_ANY
-};
-
 /* A rectangle of bytes (device/device.h). */
 struct weir_copy {
     const void *src;
@@ -33,9 +24,17 @@ struct weir_copy {
     size_t src_pitch, dst_pitch, src_slice, dst_slice;
     enum weir_copy_kind kind;
     bool async;
-    enum weir_copy_order order;
     bool peer; /* cudaMemcpyPeer*: pageable memory is refused on both sides */
 };
+
+/* What a copy or memset is about, checked as at its submission; for nodes of graphs. */
+struct weir_copy_sides {
+    uint8_t engine;           /* enum weir_engine */
+    uint8_t src_cls, dst_cls; /* enum weir_mem_class */
+    int src_device, dst_device;
+};
+enum weir_err weir_copy_check(const struct weir_context *ctx, const struct weir_copy *copy,
+                              struct weir_copy_sides *out) WEIR_MUST_CHECK;
 
 /* Errors: INVALID_VALUE for memory that the kind forbids, or that is not all inside one allocation.
  */
@@ -52,6 +51,8 @@ struct weir_fill {
     bool async;
 };
 
+enum weir_err weir_fill_check(const struct weir_context *ctx, const struct weir_fill *fill,
+                              struct weir_copy_sides *out) WEIR_MUST_CHECK;
 enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *fill) WEIR_MUST_CHECK;
 
 #endif

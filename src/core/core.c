@@ -101,6 +101,8 @@ static enum weir_err start_locked(void)
         err = weir_slots_init(&c->events, EVENT_SLOT, EVENT_MAX);
     if (err == WEIR_OK)
         err = weir_slots_init(&c->pools, POOL_SLOT, POOL_MAX);
+    if (err == WEIR_OK)
+        err = weir_graph_state_init(&c->graphs);
     if (err != WEIR_OK)
         return err;
     weir_model_init(&c->model, WEIR_MAX_CONTEXTS, &memory);

@@ -5,6 +5,7 @@
 #define WEIR_CORE_CORE_H
 
 #include "core/context.h"
+#include "core/graph_state.h"
 #include "core/handle.h"
 #include "core/thread.h"
 #include "model/model.h"
@@ -50,6 +51,7 @@ struct weir_core {
     struct weir_slots streams, events, pools;
     /* of each device: its own pool, made at the first use, and the one in use; under the lock */
     struct weir_pool *default_pools[WEIR_MAX_DEVICES], *_Atomic current_pools[WEIR_MAX_DEVICES];
+    struct weir_graph_state graphs;
     _Atomic uint64_t next_stream_id, next_grid_id;
     uint64_t start_ns;
     _Atomic(struct op_chunk *) op_chunks; /* submit.c: memory of operations, never freed */

@@ -1,10 +1,10 @@
 /* Events. Rules of recording and waiting: model/event.c; time stamps: submit.c.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture.h"
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
-#include "core/trace.h"
 
 enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct weir_event **out)
 {
@@ -28,8 +28,6 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct
     e->generation++;
     e->time_ns = 0;
     weir_lock_release(&e->lock);
-    if (weir_trace_enabled())
-        weir_trace_event(weir_core_trace_event_id(e), flags);
     weir_slot_publish(&e->slot);
     *out = e;
     return WEIR_OK;
@@ -52,18 +50,18 @@ enum weir_err weir_event_destroy(struct weir_event *e)
 {
     if (!weir_slot_kill(&e->slot))
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "event destroyed twice");
+    weir_capture_forget(e);
     weir_lock_acquire(&e->lock);
     e->generation++;
     weir_lock_release(&e->lock);
-    if (weir_trace_enabled())
-        weir_trace_event_end(weir_core_trace_event_id(e));
     weir_slots_give(&weir_core.events, e);
     return WEIR_OK;
 }
 
-enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s)
+enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s, bool external)
 {
     struct weir_op *op = NULL;
+    bool taken;
 
     /* Events are bound to their device; a refused record leaves the earlier one as it was (oracle
      * multi_event). */
@@ -71,6 +69,15 @@ enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s)
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE,
                          "event of context %d recorded in a stream of context %d", e->ctx->index,
                          s->ctx->index);
+    if (weir_capture_any()) {
+        enum weir_err err = weir_capture_record(s, e, external, &taken);
+
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    if (external)
+        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventRecordExternal outside a capture");
+    weir_capture_forget(e);
     atomic_fetch_add_explicit(&s->ctx->records, 1, memory_order_relaxed);
     if (e->flags & WEIR_EVENT_DISABLE_TIMING) {
         weir_submit_lock(s);
@@ -84,12 +91,20 @@ enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s)
     return weir_submit_end_record(s, op, e);
 }
 
-enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s)
+enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool external)
 {
     struct weir_model_point recorded;
     struct weir_model_dep dep;
     struct weir_op *op;
-    bool needed;
+    bool needed, taken;
+
+    if (weir_capture_any() || external ||
+        WEIR_UNLIKELY(atomic_load_explicit(&e->captured, memory_order_relaxed) != NULL)) {
+        enum weir_err err = weir_capture_wait(s, e, external, &taken);
+
+        if (err != WEIR_OK || taken)
+            return err;
+    }
 
     weir_lock_acquire(&e->lock);
     needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
@@ -98,8 +113,6 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s)
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pool_pending, memory_order_relaxed)))
         weir_pool_follow(s, &recorded);
     atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
-    if (weir_trace_enabled())
-        weir_core_trace_event_wait(e, s, needed ? &dep : NULL);
     if (!needed && !weir_model_wait_needs_op(&s->m))
         return WEIR_OK;
     op = weir_submit_begin(s, WEIR_OP_WAIT, WEIR_OP_SMALL);
@@ -113,6 +126,8 @@ enum weir_err weir_event_query(struct weir_event *e)
     enum weir_err err = weir_context_error(e->ctx);
     bool complete;
 
+    if (err == WEIR_OK)
+        err = weir_capture_ask(e, true, "cudaEventQuery");
     if (err != WEIR_OK)
         return err;
     weir_lock_acquire(&e->lock);
@@ -124,14 +139,15 @@ enum weir_err weir_event_query(struct weir_event *e)
 enum weir_err weir_event_synchronize(struct weir_event *e)
 {
     struct weir_model_point point = {0};
+    enum weir_err err = weir_capture_ask(e, true, "cudaEventSynchronize");
 
+    if (err != WEIR_OK)
+        return err;
     weir_lock_acquire(&e->lock);
     if (e->m.recorded)
         point =
             e->m.point; /* a later record does not move this wait (oracle event_wait.hostSync...) */
     weir_lock_release(&e->lock);
-    if (weir_trace_enabled() && point.stream)
-        weir_trace_sync(WEIR_TRACE_SYNC_EVENT, weir_stream_of(point.stream)->id, point.seq);
     weir_wait_points(&point, 1);
     weir_pool_synced(NULL, &point, NULL);
     weir_printf_flush(e->ctx);
@@ -159,10 +175,13 @@ enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *en
     struct stamp a, b;
     enum weir_err err;
 
+    err = weir_capture_ask(start, false, "cudaEventElapsedTime");
+    if (err == WEIR_OK)
+        err = weir_capture_ask(end, false, "cudaEventElapsedTime");
+    if (err != WEIR_OK)
+        return err;
     if ((start->flags | end->flags) & WEIR_EVENT_DISABLE_TIMING)
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "an event without timing has no time");
-    if (weir_trace_enabled())
-        weir_trace_elapsed(weir_core_trace_event_id(start), weir_core_trace_event_id(end));
     a = read_stamp(start);
     b = read_stamp(end);
     if (!a.recorded || !b.recorded)

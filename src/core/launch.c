@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "core/capture.h"
 #include "core/services.h"
 #include "core/submit.h"
 #include "memory/memory.h"
@@ -47,9 +48,9 @@ static enum weir_err check_cooperative(const struct weir_context *ctx,
     return WEIR_OK;
 }
 
-static enum weir_err check(const struct weir_function *f, const struct weir_context *ctx,
-                           const struct weir_function_image *image,
-                           const struct weir_launch_config *c, void *const *args)
+static inline enum weir_err check(const struct weir_function *f, const struct weir_context *ctx,
+                                  const struct weir_function_image *image,
+                                  const struct weir_launch_config *c, bool has_args)
 {
     if (WEIR_UNLIKELY(!shape_is_valid(c, image->info.max_threads)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: grid %ux%ux%u, block %ux%ux%u",
@@ -60,7 +61,7 @@ static enum weir_err check(const struct weir_function *f, const struct weir_cont
             (size_t)atomic_load_explicit(&image->max_dynamic_shared, memory_order_relaxed)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: %zu bytes of dynamic shared memory",
                          f->name, c->dynamic_shared_bytes);
-    if (WEIR_UNLIKELY(!args && image->info.param_count))
+    if (WEIR_UNLIKELY(!has_args && image->info.param_count))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: no arguments", f->name);
     if (WEIR_UNLIKELY(image->info.unresolved)) {
         weir_log(WEIR_LOG_ERROR, "kernel %s: undefined symbol %s: no unit of its module defines it",
@@ -74,6 +75,15 @@ static enum weir_err check(const struct weir_function *f, const struct weir_cont
                          image->info.unsupported);
     }
     return WEIR_UNLIKELY(c->cooperative) ? check_cooperative(ctx, image, c) : WEIR_OK;
+}
+
+enum weir_err weir_launch_check(struct weir_function *f, struct weir_context *ctx,
+                                const struct weir_launch_config *config, bool has_args,
+                                struct weir_function_image **image)
+{
+    enum weir_err err = weir_function_image(f, ctx, image);
+
+    return err != WEIR_OK ? err : check(f, ctx, *image, config, has_args);
 }
 
 /* ---- kernels ---- */
@@ -93,8 +103,8 @@ static enum weir_err prepare(struct weir_kernel_work *work)
     return WEIR_OK;
 }
 
-static void fill_launch(struct weir_launch *l, struct weir_stream *s,
-                        const struct weir_launch_config *c)
+void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
+                      const struct weir_launch_config *c)
 {
     memcpy(l->grid, c->grid, sizeof l->grid);
     memcpy(l->block, c->block, sizeof l->block);
@@ -103,10 +113,9 @@ static void fill_launch(struct weir_launch *l, struct weir_stream *s,
     l->module_data = NULL;
     l->window_base = weir_mem_window_base;
     l->window_bytes = weir_mem_window_bytes;
-    l->grid_id = atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
-    l->device = (uint32_t)s->ctx->ordinal;
-    l->sm_count = (uint32_t)s->ctx->sm_count;
-    l->owner = s->ctx;
+    l->device = (uint32_t)ctx->ordinal;
+    l->sm_count = (uint32_t)ctx->sm_count;
+    l->owner = ctx;
 }
 
 static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_engine engine,
@@ -119,14 +128,28 @@ static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_e
     work->ready_ns = work->start_ns = work->end_ns = 0;
 }
 
-/* Memory in which the blocks of a cooperative launch meet; the operation frees it. */
-static enum weir_err make_workspace(const struct weir_context *ctx,
+enum weir_err weir_launch_workspace(const struct weir_context *ctx,
                                     const struct weir_launch_config *c, void **out)
 {
     *out = NULL;
     if (WEIR_LIKELY(!c->cooperative))
         return WEIR_OK;
     return weir_mem_alloc(WEIR_MEM_KIND_INTERNAL, ctx->ordinal, GRID_WORKSPACE_BYTES, 0, NULL, out);
+}
+
+/* *taken: s captures, and has the launch as a node. */
+static WEIR_NOINLINE enum weir_err capture_kernel(struct weir_function *f, struct weir_stream *s,
+                                                  const struct weir_launch_config *config,
+                                                  void *const *args, bool *taken)
+{
+    struct weir_node_params p = {
+        .kind = WEIR_NODE_KERNEL,
+        .kernel = {.function = f, .config = *config, .args = args, .packed = args ? NULL : ""}};
+    enum weir_err err = weir_capture_take(s, &p, config->programmatic, "a kernel launch", taken);
+
+    if (*taken && err == WEIR_ERR_INVALID_VALUE)
+        weir_capture_bad_launch(s);
+    return err;
 }
 
 enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
@@ -136,11 +159,19 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     struct weir_kernel_op *op;
     unsigned char *params, *heap = NULL;
     void *workspace;
-    enum weir_err err = weir_function_image(f, s->ctx, &image);
+    enum weir_err err;
 
+    if (weir_capture_any()) {
+        bool taken;
+
+        err = capture_kernel(f, s, config, args, &taken);
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    err = weir_function_image(f, s->ctx, &image);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         return err;
-    err = check(f, s->ctx, image, config, args);
+    err = check(f, s->ctx, image, config, args != NULL);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         return err;
     if (WEIR_UNLIKELY(image->info.param_bytes > WEIR_INLINE_PARAMS)) {
@@ -148,7 +179,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         if (!heap)
             return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "arguments of %s", f->name);
     }
-    err = make_workspace(s->ctx, config, &workspace);
+    err = weir_launch_workspace(s->ctx, config, &workspace);
     if (WEIR_UNLIKELY(err != WEIR_OK)) {
         weir_free(heap);
         return err;
@@ -166,7 +197,9 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     init_work(&op->work.work, s, WEIR_ENGINE_COMPUTE, &op->op);
     op->work.prepare = prepare;
     op->work.code = NULL;
-    fill_launch(&op->work.launch, s, config);
+    weir_launch_fill(&op->work.launch, s->ctx, config);
+    op->work.launch.grid_id =
+        atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
     op->work.launch.params = params;
     op->work.launch.param_bytes = (uint32_t)image->info.param_bytes;
     op->function = f;
@@ -179,6 +212,14 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
 
 /* ---- host functions ---- */
 
+void weir_host_func_run(struct weir_context *ctx, void (*fn)(void *), void *user)
+{
+    weir_thread.host_func = true; /* calls are refused on this thread (oracle hostfunc_inside) */
+    atomic_fetch_add_explicit(&ctx->host_funcs, 1, memory_order_relaxed);
+    fn(user);
+    weir_thread.host_func = false;
+}
+
 static void run_host_func(struct weir_host_work *work)
 {
     struct weir_host_op *op = work->work.owner;
@@ -187,10 +228,7 @@ static void run_host_func(struct weir_host_work *work)
         void (*fn)(void *);
     } f = {.object = op->fn};
 
-    weir_thread.host_func = true; /* calls are refused on this thread (oracle hostfunc_inside) */
-    atomic_fetch_add_explicit(&op->op.ctx->host_funcs, 1, memory_order_relaxed);
-    f.fn(op->user);
-    weir_thread.host_func = false;
+    weir_host_func_run(op->op.ctx, f.fn, op->user);
 }
 
 static void run_callback(struct weir_host_work *work)
@@ -223,8 +261,17 @@ enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *), v
         void (*fn)(void *);
         void *object;
     } f = {.fn = fn};
-    struct weir_host_op *op = begin_host(s, WEIR_OP_HOST_FUNC, f.object, user, run_host_func);
+    struct weir_host_op *op;
 
+    if (weir_capture_any()) {
+        struct weir_node_params p = {.kind = WEIR_NODE_HOST, .host = {fn, user}};
+        bool taken;
+        enum weir_err err = weir_capture_take(s, &p, false, "cudaLaunchHostFunc", &taken);
+
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    op = begin_host(s, WEIR_OP_HOST_FUNC, f.object, user, run_host_func);
     if (!op)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a host function");
     return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
@@ -233,8 +280,14 @@ enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *), v
 enum weir_err weir_launch_callback(struct weir_stream *s, void *handle,
                                    weir_callback_invoker invoke, void *fn, void *user)
 {
-    struct weir_host_op *op = begin_host(s, WEIR_OP_CALLBACK, fn, user, run_callback);
+    struct weir_host_op *op;
+    enum weir_err err = weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamAddCallback");
 
+    if (err == WEIR_OK)
+        err = weir_capture_forbid(WEIR_CAPTURE_CALL_LEGACY_WORK, s, "cudaStreamAddCallback");
+    if (err != WEIR_OK)
+        return err;
+    op = begin_host(s, WEIR_OP_CALLBACK, fn, user, run_callback);
     if (!op)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a callback");
     op->stream = handle;

@@ -10,6 +10,7 @@ struct weir_launch_config {
     uint32_t grid[3], block[3];
     size_t dynamic_shared_bytes;
     bool cooperative;
+    bool programmatic; /* may start when the kernel before it has triggered */
 };
 
 /* Checks, captures the arguments, appends to s; returns before the kernel runs. The kernel is
@@ -19,6 +20,22 @@ struct weir_launch_config {
 enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
                                  const struct weir_launch_config *config,
                                  void *const *args) WEIR_MUST_CHECK;
+
+/* The checks of a launch alone; *image is f's in ctx. `has_args`: there are arguments. Errors: as
+ * above. */
+enum weir_err weir_launch_check(struct weir_function *f, struct weir_context *ctx,
+                                const struct weir_launch_config *config, bool has_args,
+                                struct weir_function_image **image) WEIR_MUST_CHECK;
+/* Everything of a launch but arguments and grid_id. */
+void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
+                      const struct weir_launch_config *config);
+/* Memory in which the blocks of a cooperative launch meet (weir_mem_free, INTERNAL); NULL for other
+ * launches. */
+enum weir_err weir_launch_workspace(const struct weir_context *ctx,
+                                    const struct weir_launch_config *config,
+                                    void **out) WEIR_MUST_CHECK;
+/* Runs fn(user) where calls are refused. */
+void weir_host_func_run(struct weir_context *ctx, void (*fn)(void *), void *user);
 
 /* cudaLaunchHostFunc: fn(user) on the device's host thread. */
 enum weir_err weir_launch_host_func(struct weir_stream *s, void (*fn)(void *),

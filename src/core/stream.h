@@ -5,11 +5,11 @@
 #define WEIR_CORE_STREAM_H
 
 #include "core/core.h"
+#include "model/capture.h"
 
 struct weir_op;
 
-#define WEIR_STREAM_FOLLOWS      4
-#define WEIR_POLICY_WINDOW_BYTES 32
+#define WEIR_STREAM_FOLLOWS 4
 
 struct weir_stream {
     struct weir_slot slot; /* first: handle */
@@ -22,10 +22,11 @@ struct weir_stream {
     uint32_t flags; /* cudaStreamNonBlocking */
     int priority;   /* as the program sees it */
     _Atomic int sync_policy;
-    /* hints, kept for who asks: cudaAccessPolicyWindow, memory synchronisation domain; under lock
-     */
-    unsigned char policy_window[WEIR_POLICY_WINDOW_BYTES];
-    uint32_t sync_domain, sync_domain_map;
+
+    /* A capture that it takes part in. guarded by the graphs' lock; `captures` is a hint that is
+     * exact for the thread that captures */
+    struct weir_model_member member;
+    _Atomic bool captures;
 
     /* guarded by lock */
     struct weir_op *free_small, *free_large; /* finished operations, for reuse; linked by m.next */
@@ -56,6 +57,9 @@ struct weir_event {
     struct weir_context *ctx; /* device of creation; that of its records */
     uint64_t generation; /* of records and of the slot's owners: an old record's stamp is dropped */
     uint64_t time_ns;    /* of the last record, once it is complete */
+
+    /* of the last record if that was captured: guarded by the graphs' lock, a hint without it */
+    _Atomic(struct weir_model_captured *) captured;
 };
 
 #define WEIR_EVENT_BLOCKING_SYNC  1u
@@ -135,9 +139,13 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags,
                                 struct weir_event **out) WEIR_MUST_CHECK;
 enum weir_err weir_event_get(void *handle, struct weir_event **out) WEIR_MUST_CHECK;
 enum weir_err weir_event_destroy(struct weir_event *e) WEIR_MUST_CHECK;
-enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s) WEIR_MUST_CHECK;
+/* `external`: of captured graphs (cudaEventRecordExternal, cudaEventWaitExternal): a node. Errors:
+ * ILLEGAL_STATE (external, and s does not capture), those of captures. */
+enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s,
+                                bool external) WEIR_MUST_CHECK;
 /* Later work in s waits for e's last record. */
-enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s) WEIR_MUST_CHECK;
+enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s,
+                              bool external) WEIR_MUST_CHECK;
 enum weir_err weir_event_query(struct weir_event *e) WEIR_MUST_CHECK; /* OK, NOT_READY */
 enum weir_err weir_event_synchronize(struct weir_event *e) WEIR_MUST_CHECK;
 enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end,

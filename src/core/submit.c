@@ -14,13 +14,13 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/copy.h"
+#include "core/graph_run.h"
 #include "core/pool.h"
 #include "core/submit.h"
-#include "core/trace.h"
 
 #define SMALL_BYTES                                                                                \
     WEIR_MAX(sizeof(struct weir_host_op),                                                          \
-             WEIR_MAX(sizeof(struct weir_record_op), sizeof(struct weir_free_op)))
+             WEIR_MAX(sizeof(struct weir_record_op), sizeof(struct weir_graph_op)))
 #define LARGE_BYTES WEIR_MAX(sizeof(struct weir_kernel_op), sizeof(struct weir_copy_op))
 #define OP_CHUNK    16 /* operations made at a time */
 
@@ -168,6 +168,8 @@ static void free_payload(struct weir_op *op)
             copy->staging = NULL;
             weir_staging_give(op->ctx, copy->staging_bytes);
         }
+    } else if (op->m.kind == WEIR_OP_GRAPH) {
+        weir_graph_op_free((struct weir_graph_op *)op);
     }
 }
 
@@ -258,6 +260,10 @@ static void start(struct weir_op *op, struct weir_model_out *out)
         complete(op, out);
         return;
     }
+    if (op->m.kind == WEIR_OP_GRAPH) { /* in a failed context as well: its nodes look themselves */
+        ((struct weir_graph_op *)op)->start((struct weir_graph_op *)op);
+        return;
+    }
     /* In a failed context nothing runs, but for callbacks: they get the error (oracle
      * hostfunc_after_error). */
     if (WEIR_UNLIKELY(weir_context_error(op->ctx)) && op->m.kind != WEIR_OP_CALLBACK) {
@@ -333,7 +339,11 @@ static void fail(struct weir_op *op, enum weir_err status)
 
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
-    struct weir_op *op = work->owner;
+    weir_op_end(work->owner, status);
+}
+
+void weir_op_end(struct weir_op *op, enum weir_err status)
+{
     struct weir_model_out out;
 
     if (WEIR_UNLIKELY(status != WEIR_OK)) {
@@ -341,8 +351,6 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
                  weir_err_message());
         fail(op, status);
     }
-    if (weir_trace_enabled())
-        weir_core_trace_done(op, work, status);
     free_payload(op);
     weir_model_out_init(&out);
     complete(op, &out);
@@ -366,13 +374,14 @@ static bool counts_in_queue(enum weir_op_kind kind)
     case WEIR_OP_CALLBACK:
     case WEIR_OP_ALLOC:
     case WEIR_OP_FREE:
+    case WEIR_OP_GRAPH: /* weir_submit_wait_for_room: its caller may hold a lock */
         return false;
     default:
         return true;
     }
 }
 
-static void wait_for_room(struct weir_stream *s)
+void weir_submit_wait_for_room(struct weir_stream *s)
 {
     struct weir_model_point point = {.stream = &s->m};
     uint64_t last = atomic_load_explicit(&s->m.last, memory_order_relaxed), start;
@@ -391,7 +400,7 @@ struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
     struct weir_op *op;
 
     if (counts_in_queue(kind))
-        wait_for_room(s);
+        weir_submit_wait_for_room(s);
     weir_submit_lock(s);
     op = take_locked(s, size);
     if (WEIR_UNLIKELY(!op)) {
@@ -427,8 +436,6 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
         weir_submit_unlock(s);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of an operation");
     }
-    if (weir_trace_enabled())
-        weir_core_trace_op(op);
     if (point)
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
     if (ready)
@@ -458,11 +465,6 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
             ((struct weir_record_op *)op)->event = e->flags & WEIR_EVENT_DISABLE_TIMING ? NULL : e;
             ((struct weir_record_op *)op)->generation = e->generation;
         }
-        if (weir_trace_enabled()) {
-            if (op)
-                weir_core_trace_op(op);
-            weir_trace_event_record(weir_core_trace_event_id(e), s->id, e->m.point.seq, e->flags);
-        }
     }
     weir_lock_release(&e->lock);
     if (WEIR_UNLIKELY(result != WEIR_MODEL_OK)) {
@@ -485,7 +487,7 @@ struct weir_op *weir_submit_begin_peer(struct weir_stream *s, struct weir_stream
 {
     struct weir_op *op;
 
-    wait_for_room(s);
+    weir_submit_wait_for_room(s);
     lock_pair(s->ctx, other->ctx);
     op = take_locked(s, WEIR_OP_LARGE);
     markers[0] = take_locked(other, WEIR_OP_SMALL);
@@ -521,11 +523,6 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
         weir_op_unref_locked(other, markers[1]);
     } else {
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
-        if (weir_trace_enabled()) {
-            weir_core_trace_op(markers[0]);
-            weir_core_trace_op(op);
-            weir_core_trace_op(markers[1]);
-        }
     }
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)

@@ -7,6 +7,10 @@
 
 /* The `done` of every work item that core submits; work->owner is the operation. */
 void weir_op_done(struct weir_work *work, enum weir_err status);
+/* The end of an operation that no engine runs (graphs). */
+void weir_op_end(struct weir_op *op, enum weir_err status);
+/* For graph launches, which weir_submit_begin lets pass: waits as it does for others. */
+void weir_submit_wait_for_room(struct weir_stream *s);
 /* Drops a reference; caller holds s->lock. */
 void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op);
 /* What an engine runs for op, NULL when it runs in place. */

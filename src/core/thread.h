@@ -47,9 +47,11 @@ struct weir_thread_more {
 /* Small, because a library that the loader brings in late gets little of the static thread-local
  * memory that the quick access needs. Owner thread only. */
 struct weir_thread {
-    bool ptds;       /* the call in progress came through a _ptsz or _ptds entry */
-    bool host_func;  /* runs the program's host functions: calls are refused */
-    bool bound;      /* has a current context as the driver API sees it */
+    bool ptds;            /* the call in progress came through a _ptsz or _ptds entry */
+    bool host_func;       /* runs the program's host functions: calls are refused */
+    uint8_t capture_mode; /* enum weir_capture_mode: what other threads' captures forbid to it */
+    uint32_t number;      /* of the thread, once a capture asked */
+    bool bound;           /* has a current context as the driver API sees it */
     int16_t context; /* place of the current context; while none is bound, the one that the runtime
                         will bind */
     int16_t device;  /* the runtime's choice (cudaSetDevice) */

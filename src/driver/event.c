@@ -27,11 +27,9 @@ enum weir_err weir_drv_EventRecordWithFlags(CUevent hEvent, CUstream hStream, un
 
     DRV_TRY(weir_event_get(hEvent, &e));
     DRV_TRY(weir_stream_get(hStream, &s));
-    if (flags == CU_EVENT_RECORD_EXTERNAL)
-        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "CU_EVENT_RECORD_EXTERNAL outside a capture");
-    if (flags)
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    return weir_event_record(e, s);
+    return weir_event_record(e, s, flags == CU_EVENT_RECORD_EXTERNAL);
 }
 
 enum weir_err weir_drv_EventRecord(CUevent hEvent, CUstream hStream)

@@ -69,11 +69,9 @@ enum weir_err weir_drv_StreamWaitEvent(CUstream hStream, CUevent hEvent, unsigne
 
     DRV_TRY(weir_stream_get(hStream, &s));
     DRV_TRY(weir_event_get(hEvent, &e));
-    if (Flags == CU_EVENT_WAIT_EXTERNAL)
-        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "CU_EVENT_WAIT_EXTERNAL outside a capture");
-    if (Flags)
+    if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", Flags);
-    return weir_event_wait(e, s);
+    return weir_event_wait(e, s, Flags == CU_EVENT_WAIT_EXTERNAL);
 }
 
 /* Function pointers pass through core as plain pointers. */

@@ -35,11 +35,9 @@ enum weir_err weir_rt_EventRecordWithFlags(cudaEvent_t event, cudaStream_t strea
 
     RT_TRY(weir_event_get(event, &e));
     RT_TRY(weir_stream_get(stream, &s));
-    if (flags == cudaEventRecordExternal)
-        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventRecordExternal outside a capture");
-    if (flags)
+    if (flags & ~(unsigned)cudaEventRecordExternal)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    return weir_event_record(e, s);
+    return weir_event_record(e, s, flags == cudaEventRecordExternal);
 }
 
 enum weir_err weir_rt_EventRecord(cudaEvent_t event, cudaStream_t stream)

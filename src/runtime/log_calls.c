@@ -5,12 +5,9 @@
 #include "base/thread.h"
 #include "runtime/api.h"
 
-static const struct weir_api_hook *next;
-
-static void enter(enum weir_api_id id, const void *site)
+static void enter(enum weir_api_id id)
 {
-    if (next)
-        next->enter(id, site);
+    (void)id;
 }
 
 static void leave(enum weir_api_id id, int err)
@@ -18,8 +15,6 @@ static void leave(enum weir_api_id id, int err)
     const struct weir_api_entry *table;
     size_t count;
 
-    if (next)
-        next->leave(id, err);
     table = weir_api_table(&count);
     if (err == WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "[%u] %s", weir_thread_id(), table[id].name);
@@ -34,5 +29,5 @@ static const struct weir_api_hook log_hook = {enter, leave};
 WEIR_CONSTRUCTOR static void start_logging(void)
 {
     if (weir_log_level() >= WEIR_LOG_DEBUG)
-        next = weir_api_set_hook(&log_hook);
+        weir_api_set_hook(&log_hook);
 }

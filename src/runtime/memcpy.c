@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "core/copy.h"
 #include "core/module.h"
+#include "runtime/copies.h"
 #include "runtime/rt.h"
 
 #define PITCH_MAX 2147483647u /* cudaDevAttrMaxPitch */
@@ -168,6 +169,20 @@ static enum weir_err box_side(struct cudaPitchedPtr p, struct cudaPos pos, struc
     return WEIR_OK;
 }
 
+static enum weir_err make_3d(struct cudaPitchedPtr dst, struct cudaPos dst_pos,
+                             struct cudaPitchedPtr src, struct cudaPos src_pos, struct cudaExtent e,
+                             struct weir_copy *c)
+{
+    void *from;
+
+    RT_TRY(box_side(dst, dst_pos, e, &c->dst, &c->dst_slice));
+    RT_TRY(box_side(src, src_pos, e, &from, &c->src_slice));
+    c->src = from;
+    c->src_pitch = src.pitch;
+    c->dst_pitch = dst.pitch;
+    return WEIR_OK;
+}
+
 static enum weir_err copy_3d(struct cudaPitchedPtr dst, struct cudaPos dst_pos,
                              struct cudaPitchedPtr src, struct cudaPos src_pos, struct cudaExtent e,
                              enum weir_copy_kind kind, bool peer, cudaStream_t stream, bool async)
@@ -178,15 +193,10 @@ static enum weir_err copy_3d(struct cudaPitchedPtr dst, struct cudaPos dst_pos,
                           .kind = kind,
                           .async = async,
                           .peer = peer};
-    void *from;
 
     if (e.width == 0 || e.height == 0 || e.depth == 0)
         return WEIR_OK;
-    RT_TRY(box_side(dst, dst_pos, e, &c.dst, &c.dst_slice));
-    RT_TRY(box_side(src, src_pos, e, &from, &c.src_slice));
-    c.src = from;
-    c.src_pitch = src.pitch;
-    c.dst_pitch = dst.pitch;
+    RT_TRY(make_3d(dst, dst_pos, src, src_pos, e, &c));
     return copy(&c, stream);
 }
 
@@ -309,6 +319,54 @@ enum weir_err weir_rt_MemcpyFromSymbolAsync(void *dst, const void *symbol, size_
                                             cudaStream_t stream)
 {
     return copy_from_symbol(dst, symbol, count, offset, kind, stream, true);
+}
+
+/* ---- copies as graph nodes (graph_node.c) ---- */
+
+enum weir_err weir_rt_make_linear(void *dst, const void *src, size_t count,
+                                  enum cudaMemcpyKind kind, struct weir_copy *out)
+{
+    *out = linear(dst, src, count, kind, true);
+    return check_kind(kind);
+}
+
+enum weir_err weir_rt_make_box(const struct cudaMemcpy3DParms *p, struct weir_copy *out)
+{
+    *out = (struct weir_copy){.width = p->extent.width,
+                              .height = p->extent.height,
+                              .depth = p->extent.depth,
+                              .kind = (enum weir_copy_kind)p->kind,
+                              .async = true};
+    RT_TRY(check_kind(p->kind));
+    RT_TRY(refuse_arrays(p->srcArray, p->dstArray));
+    return make_3d(p->dstPtr, p->dstPos, p->srcPtr, p->srcPos, p->extent, out);
+}
+
+enum weir_err weir_rt_make_to_symbol(const void *symbol, const void *src, size_t count,
+                                     size_t offset, enum cudaMemcpyKind kind, struct weir_copy *out)
+{
+    char *dst;
+
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
+        return WEIR_FAIL(WEIR_ERR_INVALID_MEMCPY_DIRECTION, "copy kind %d to a symbol", (int)kind);
+    RT_TRY(symbol_range(symbol, count, offset, &dst));
+    *out = linear(dst, src, count, kind, true);
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_make_from_symbol(void *dst, const void *symbol, size_t count, size_t offset,
+                                       enum cudaMemcpyKind kind, struct weir_copy *out)
+{
+    char *src;
+
+    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
+        return WEIR_FAIL(WEIR_ERR_INVALID_MEMCPY_DIRECTION, "copy kind %d from a symbol",
+                         (int)kind);
+    RT_TRY(symbol_range(symbol, count, offset, &src));
+    *out = linear(dst, src, count, kind, true);
+    return WEIR_OK;
 }
 
 /* ---- memset ---- */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/capture.h"
 #include "core/launch.h"
 #include "memory/memory.h"
 #include "runtime/rt.h"
@@ -53,6 +54,7 @@ enum weir_err weir_rt_StreamSynchronize(cudaStream_t stream)
     struct weir_stream *s;
 
     RT_TRY(weir_stream_get(stream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_STREAM_WAIT, s, "cudaStreamSynchronize"));
     return weir_wait_stream(s);
 }
 
@@ -61,6 +63,7 @@ enum weir_err weir_rt_StreamQuery(cudaStream_t stream)
     struct weir_stream *s;
 
     RT_TRY(weir_stream_get(stream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_STREAM_WAIT, s, "cudaStreamQuery"));
     return weir_query_stream(s);
 }
 
@@ -71,11 +74,9 @@ enum weir_err weir_rt_StreamWaitEvent(cudaStream_t stream, cudaEvent_t event, un
 
     RT_TRY(weir_stream_get(stream, &s));
     RT_TRY(weir_event_get(event, &e));
-    if (flags == cudaEventWaitExternal)
-        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventWaitExternal outside a capture");
-    if (flags)
+    if (flags & ~(unsigned)cudaEventWaitExternal)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    return weir_event_wait(e, s);
+    return weir_event_wait(e, s, flags == cudaEventWaitExternal);
 }
 
 /* Function pointers pass through core as plain pointers. */
@@ -112,6 +113,7 @@ enum weir_err weir_rt_StreamGetFlags(cudaStream_t hStream, unsigned int *flags)
 
     RT_REQUIRE(flags);
     RT_TRY(weir_stream_get(hStream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamGetFlags"));
     *flags = s->flags;
     return WEIR_OK;
 }
@@ -132,6 +134,7 @@ enum weir_err weir_rt_StreamGetId(cudaStream_t hStream, unsigned long long *stre
 
     RT_REQUIRE(streamId);
     RT_TRY(weir_stream_get(hStream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamGetId"));
     *streamId = s->id;
     return WEIR_OK;
 }
@@ -142,6 +145,7 @@ enum weir_err weir_rt_StreamGetDevice(cudaStream_t hStream, int *device)
 
     RT_REQUIRE(device);
     RT_TRY(weir_stream_get(hStream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamGetDevice"));
     *device = s->ctx->ordinal;
     return WEIR_OK;
 }
@@ -163,17 +167,9 @@ enum weir_err weir_rt_StreamGetAttribute(cudaStream_t hStream, cudaLaunchAttribu
     case cudaLaunchAttributeSynchronizationPolicy:
         value_out->syncPolicy = (enum cudaSynchronizationPolicy)atomic_load(&s->sync_policy);
         return WEIR_OK;
-    case cudaLaunchAttributeAccessPolicyWindow:
-        weir_lock_acquire(&s->lock);
-        memcpy(&value_out->accessPolicyWindow, s->policy_window, sizeof s->policy_window);
-        weir_lock_release(&s->lock);
-        return WEIR_OK;
+    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches: none is set */
     case cudaLaunchAttributeMemSyncDomain:
-        value_out->memSyncDomain = (cudaLaunchMemSyncDomain)s->sync_domain;
-        return WEIR_OK;
     case cudaLaunchAttributeMemSyncDomainMap:
-        memcpy(&value_out->memSyncDomainMap, &s->sync_domain_map,
-               sizeof value_out->memSyncDomainMap);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
@@ -199,74 +195,31 @@ enum weir_err weir_rt_StreamSetAttribute(cudaStream_t hStream, cudaLaunchAttribu
                                                       value is kept */
         atomic_store(&s->sync_policy, (int)value->syncPolicy);
         return WEIR_OK;
-    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches, kept */
-        weir_lock_acquire(&s->lock);
-        memcpy(s->policy_window, &value->accessPolicyWindow, sizeof s->policy_window);
-        weir_lock_release(&s->lock);
-        return WEIR_OK;
+    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches */
     case cudaLaunchAttributeMemSyncDomain:
-        s->sync_domain = (uint32_t)value->memSyncDomain;
-        return WEIR_OK;
     case cudaLaunchAttributeMemSyncDomainMap:
-        memcpy(&s->sync_domain_map, &value->memSyncDomainMap, sizeof value->memSyncDomainMap);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
     }
 }
 
-_Static_assert(sizeof(struct cudaAccessPolicyWindow) == WEIR_POLICY_WINDOW_BYTES,
-               "kept bytes of an access policy window");
-
 enum weir_err weir_rt_StreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 {
-    unsigned char window[WEIR_POLICY_WINDOW_BYTES];
     struct weir_stream *d, *s;
 
     RT_TRY(weir_stream_get(dst, &d));
     RT_TRY(weir_stream_get(src, &s));
     if (d->ctx != s->ctx)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "streams of two devices");
-    if (d == s)
-        return WEIR_OK;
     d->priority = s->priority;
     atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
-    d->sync_domain = s->sync_domain;
-    d->sync_domain_map = s->sync_domain_map;
-    memcpy(window, s->policy_window, sizeof window);
-    memcpy(d->policy_window, window, sizeof window);
     return WEIR_OK;
 }
 
 enum weir_err weir_rt_CtxResetPersistingL2Cache(void)
 {
     return WEIR_OK; /* nothing persists in the host's caches by request */
-}
-
-/* ---- capture: streams cannot capture yet, so none does ---- */
-
-enum weir_err weir_rt_StreamIsCapturing(cudaStream_t stream,
-                                        enum cudaStreamCaptureStatus *pCaptureStatus)
-{
-    struct weir_stream *s;
-
-    RT_REQUIRE(pCaptureStatus);
-    RT_TRY(weir_stream_get(stream, &s));
-    *pCaptureStatus = cudaStreamCaptureStatusNone;
-    return WEIR_OK;
-}
-
-enum weir_err weir_rt_StreamGetCaptureInfo(cudaStream_t stream,
-                                           enum cudaStreamCaptureStatus *captureStatus_out,
-                                           unsigned long long *id_out, cudaGraph_t *graph_out,
-                                           const cudaGraphNode_t **dependencies_out,
-                                           const cudaGraphEdgeData **edgeData_out,
-                                           size_t *numDependencies_out)
-{
-    /* The others are only written for a stream that captures. */
-    (void)id_out, (void)graph_out, (void)dependencies_out, (void)edgeData_out,
-        (void)numDependencies_out;
-    return weir_rt_StreamIsCapturing(stream, captureStatus_out);
 }
 
 /* ---- managed memory ---- */
@@ -282,11 +235,9 @@ enum weir_err weir_rt_StreamAttachMemAsync(cudaStream_t stream, void *devPtr, si
     RT_TRY(weir_stream_get(stream, &s));
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    if (flags == cudaMemAttachSingle && s->m.cls == WEIR_STREAM_LEGACY)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory of the legacy stream alone");
     if (!weir_mem_find(devPtr, &info) || info.kind != WEIR_MEM_KIND_MANAGED ||
         info.base != (uintptr_t)devPtr || (length && length != info.bytes))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of managed memory",
                          devPtr);
-    return WEIR_OK;
+    return weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamAttachMemAsync");
 }

@@ -1,0 +1,662 @@
+/* Launches of graphs. To its stream a launch is one operation; inside, nodes become ready as those
+ * before them end (graph_run.h). Kernels known to be short do not go through the engine's queue:
+ * the thread that ended one goes on with the next, and hands half of what it has to another worker
+ * when that is worth waking it ("carriers").
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/capture.h"
+#include "core/graph_run.h"
+#include "core/graph_state.h"
+#include "core/services.h"
+
+#define SHORT_NS 5000  /* kernels that are run in place */
+#define SHARE_NS 20000 /* work worth another worker */
+#define LOOK_AT  32    /* kernels between looks at what else waits */
+#define LOOK_NS  100000
+
+/* Nodes that are ready and that one thread deals with: a list, and a range of the run's roots. */
+struct burst {
+    struct weir_run *run;
+    struct weir_item *first, **last;
+    uint32_t root, root_end;
+    uint32_t done;   /* ended, not yet counted in run->remaining */
+    uint32_t listed; /* length of the list */
+    int64_t cost_ns; /* of the list, about */
+};
+
+static void begin(struct burst *b, struct weir_run *run)
+{
+    *b = (struct burst){.run = run};
+    b->last = &b->first;
+}
+
+static void push(struct burst *b, struct weir_item *item)
+{
+    item->next = NULL;
+    *b->last = item;
+    b->last = &item->next;
+    b->listed++;
+    b->cost_ns += item->cost_ns;
+}
+
+static struct weir_item *pop(struct burst *b)
+{
+    struct weir_item *item = b->first;
+
+    if (WEIR_LIKELY(item)) {
+        b->first = item->next;
+        b->listed--;
+        b->cost_ns -= item->cost_ns;
+        if (!b->first) {
+            b->last = &b->first;
+            b->cost_ns = 0;
+        }
+        return item;
+    }
+    return b->root < b->root_end ? &b->run->items[b->run->roots[b->root++]] : NULL;
+}
+
+static void start_run(struct weir_run *run);
+static void end_run(struct weir_run *run);
+static void drain(struct burst *b, bool in_place);
+
+/* ---- one node ---- */
+
+static bool is_short(const struct weir_item *item)
+{
+    return item->kind == WEIR_ITEM_KERNEL && item->may_inline && item->cost_ns &&
+           item->cost_ns < SHORT_NS;
+}
+
+/* item has ended: what is ready now joins the burst. */
+static void finish(struct burst *b, struct weir_item *item)
+{
+    struct weir_item *items = b->run->items;
+
+    b->done++;
+    for (uint32_t i = 0; i < item->succ_count; i++) {
+        struct weir_item *next = &items[item->succ[i]];
+
+        if (next->pred_count > 1) {
+            /* Release: what item did; acquire by the last, so that next sees all of them. */
+            if (atomic_fetch_sub_explicit(&next->pending, 1, memory_order_acq_rel) != 1)
+                continue;
+            atomic_store_explicit(&next->pending, next->pred_count, memory_order_relaxed);
+        }
+        push(b, next);
+    }
+}
+
+static void start_kernel(struct weir_item *item)
+{
+    struct weir_plan *plan = item->run->plan;
+    struct weir_kernel_work *w = &item->kernel.work;
+
+    w->work.priority = (int8_t)(plan->node_priority ? item->kernel.priority : plan->priority);
+    w->work.ready_ns = 0;
+    if (WEIR_UNLIKELY(item->kernel.workspace))
+        memset(item->kernel.workspace, 0, 64);
+    w->launch.grid_id = atomic_fetch_add_explicit(&plan->grid_id, 1, memory_order_relaxed);
+    weir_device_submit(item->ctx->engines, &w->work);
+}
+
+static void start_work(struct weir_item *item, struct weir_work *work)
+{
+    work->priority = (int8_t)item->run->plan->priority;
+    work->ready_ns = 0;
+    weir_device_submit(item->ctx->engines, work);
+}
+
+/* The record node's marker (weir_exec_launch made it) is the oldest operation of its stream. */
+static void fire_record(struct weir_item *item)
+{
+    struct weir_stream *s = item->event.stream;
+    struct weir_graph_op *op;
+
+    weir_lock_acquire(&s->lock);
+    op = (struct weir_graph_op *)s->m.head;
+    weir_lock_release(&s->lock);
+    if (!op)
+        return;
+    weir_lock_acquire(&op->event->lock);
+    if (op->event->generation == op->generation)
+        op->event->time_ns = weir_clock_ns();
+    weir_lock_release(&op->event->lock);
+    weir_op_end(&op->op, WEIR_OK);
+}
+
+static void gate_start(struct weir_graph_op *op)
+{
+    struct weir_item *item = op->item;
+    struct burst b;
+
+    weir_op_end(&op->op, WEIR_OK);
+    begin(&b, item->run);
+    finish(&b, item);
+    drain(&b, false);
+}
+
+/* True: nothing to wait for. */
+static bool wait_node(struct weir_item *item)
+{
+    struct weir_stream *s = item->event.stream;
+    const struct weir_model_dep *dep = &item->run->plan->op->waits[item->event.index];
+    struct weir_graph_op *op;
+
+    if (weir_model_point_holds(&dep->point))
+        return true;
+    op = (struct weir_graph_op *)weir_submit_begin(s, WEIR_OP_GRAPH, WEIR_OP_SMALL);
+    if (!op) {
+        /* The order can be kept without memory: this thread waits. */
+        weir_wait_points(&dep->point, 1);
+        return true;
+    }
+    op->start = gate_start;
+    op->plan = NULL;
+    op->waits = NULL;
+    op->item = item;
+    if (weir_submit_end(s, &op->op, dep, 1, NULL, NULL) == WEIR_OK)
+        return false;
+    weir_wait_points(&dep->point, 1);
+    return true;
+}
+
+/* The body to run now, or NULL. GRA-040 */
+static struct weir_run *chosen_body(const struct weir_item *item)
+{
+    uint32_t value = __atomic_load_n(item->conditional.value, __ATOMIC_ACQUIRE);
+
+    switch (item->conditional.kind) {
+    case WEIR_COND_IF:
+        if (value)
+            return &item->conditional.bodies[0];
+        return item->conditional.count > 1 ? &item->conditional.bodies[1] : NULL;
+    case WEIR_COND_WHILE:
+        return value ? &item->conditional.bodies[0] : NULL;
+    case WEIR_COND_SWITCH:
+        return value < item->conditional.count ? &item->conditional.bodies[value] : NULL;
+    }
+    return NULL;
+}
+
+static bool failed(const struct weir_item *item)
+{
+    return WEIR_UNLIKELY(weir_context_error(item->ctx) != WEIR_OK);
+}
+
+/* Starts what is not a short kernel. True: it has ended already. */
+static bool start_item(struct weir_item *item)
+{
+    struct weir_run *body;
+
+    if (item->kind == WEIR_ITEM_NOTHING)
+        return true;
+    if (item->kind == WEIR_ITEM_RECORD) {
+        fire_record(item);
+        return true;
+    }
+    if (failed(item)) /* nothing runs in a failed context */
+        return true;
+    switch (item->kind) {
+    case WEIR_ITEM_KERNEL:
+        start_kernel(item);
+        return false;
+    case WEIR_ITEM_COPY:
+        start_work(item, &item->copy.work);
+        return false;
+    case WEIR_ITEM_HOST:
+        start_work(item, &item->host.work.work);
+        return false;
+    case WEIR_ITEM_WAIT:
+        return wait_node(item);
+    case WEIR_ITEM_CONDITIONAL:
+        body = chosen_body(item);
+        if (!body)
+            return true;
+        start_run(body);
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* ---- bursts ---- */
+
+/* Gives up to half of the burst, or all of it, to `item`, which some worker will run. */
+static void hand_over(struct burst *b, struct weir_item *item, bool all)
+{
+    uint32_t roots = b->root_end - b->root, keep = all ? 0 : b->listed / 2;
+    struct weir_item **link = &b->first;
+
+    item->rest_begin = all ? b->root : b->root + roots / 2;
+    item->rest_end = b->root_end;
+    b->root_end = item->rest_begin;
+    for (uint32_t i = 0; i < keep; i++)
+        link = &(*link)->next;
+    item->rest = *link;
+    *link = NULL;
+    b->last = link;
+    b->listed = keep;
+    b->cost_ns /= 2;
+    item->carries = true;
+    atomic_fetch_add_explicit(&b->run->carriers, 1, memory_order_relaxed);
+    start_kernel(item);
+}
+
+/* Enough for two? Then another worker gets half. */
+static void share(struct burst *b, const struct weir_item *item)
+{
+    int64_t cost = b->cost_ns + (int64_t)(b->root_end - b->root) * item->cost_ns;
+    struct weir_item *other;
+
+    if (WEIR_LIKELY(cost < SHARE_NS) || b->listed + (b->root_end - b->root) < 3 ||
+        atomic_load_explicit(&b->run->carriers, memory_order_relaxed) >=
+            weir_device_worker_count(item->ctx->engines))
+        return;
+    /* The first of the half that leaves. */
+    other = b->first ? b->first : NULL;
+    if (!other || !is_short(other)) {
+        if (b->root_end - b->root < 2)
+            return;
+        other = &b->run->items[b->run->roots[b->root_end - 1]];
+        if (!is_short(other))
+            return;
+        b->root_end--;
+    } else {
+        other = pop(b);
+    }
+    hand_over(b, other, false);
+}
+
+/* Counts what has ended; the last one ends the run, after which nothing of it may be touched. */
+static void count(struct burst *b)
+{
+    if (b->done &&
+        atomic_fetch_sub_explicit(&b->run->remaining, b->done, memory_order_acq_rel) == b->done)
+        end_run(b->run);
+}
+
+static void note_failure(struct weir_item *item, enum weir_err status)
+{
+    weir_log(WEIR_LOG_INFO, "device %d: a graph's node: %s (%s)", item->ctx->ordinal,
+             weir_err_name(status), weir_err_message());
+    if (status == WEIR_ERR_INVALID_VALUE && item->kind == WEIR_ITEM_COPY)
+        atomic_store(&item->ctx->copy_error, (int)status);
+    else
+        weir_context_fail(item->ctx, status);
+}
+
+/* Runs a short kernel on this thread. */
+static void run_short(struct burst *b, struct weir_item *item)
+{
+    struct weir_kernel_work *w = &item->kernel.work;
+    enum weir_err err = weir_device_inline_run(item->ctx->engines, w);
+
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        note_failure(item, err);
+    finish(b, item);
+}
+
+/* Short kernels from one to the next, as long as nobody else needs the thread. False: the burst was
+ * handed over. */
+static bool run_in_place(struct burst *b, struct weir_item *item)
+{
+    struct weir_device *dev = item->ctx->engines;
+    uint64_t since = weir_clock_ns();
+    uint32_t n = 0;
+
+    while (item) {
+        if (!is_short(item)) {
+            if (start_item(item))
+                finish(b, item);
+        } else if (WEIR_UNLIKELY(item->ctx->engines != dev) || failed(item)) {
+            if (failed(item))
+                finish(b, item);
+            else
+                start_kernel(item);
+        } else if (WEIR_UNLIKELY(++n % LOOK_AT == 0)) {
+            uint64_t now = weir_clock_ns();
+
+            if (now - since > LOOK_NS)
+                item->cost_ns = SHORT_NS; /* some of them are not short: find out again */
+            since = now;
+            if (weir_device_inline_is_needed_elsewhere(dev) || !is_short(item)) {
+                hand_over(b, item, true);
+                return false;
+            }
+            run_short(b, item);
+        } else {
+            share(b, item);
+            run_short(b, item);
+        }
+        item = pop(b);
+    }
+    return true;
+}
+
+/* Deals with all that is ready. in_place: on an engine's thread that has just ended a kernel. */
+static void drain(struct burst *b, bool in_place)
+{
+    struct weir_item *item;
+
+    while ((item = pop(b))) {
+        if (!is_short(item) || failed(item)) {
+            if (start_item(item))
+                finish(b, item);
+            continue;
+        }
+        if (in_place && weir_device_inline_begin(item->ctx->engines)) {
+            struct weir_device *dev = item->ctx->engines;
+
+            (void)run_in_place(b, item);
+            weir_device_inline_end(dev);
+            break; /* all is run, or handed over */
+        }
+        hand_over(b, item, true);
+        break;
+    }
+    count(b);
+}
+
+/* ---- kernels, copies, host functions have ended ---- */
+
+static void learn(struct weir_item *item)
+{
+    const struct weir_kernel_work *w = &item->kernel.work;
+    uint64_t ns = w->work.end_ns - w->work.start_ns;
+
+    item->may_inline = w->code && !w->code->may_park && !w->code->cooperative;
+    item->cost_ns = ns < 1 ? 1 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
+static void take_rest(struct burst *b, struct weir_item *item)
+{
+    b->first = item->rest;
+    for (b->last = &b->first; *b->last; b->last = &(*b->last)->next) {
+        b->listed++;
+        b->cost_ns += (*b->last)->cost_ns;
+    }
+    b->root = item->rest_begin;
+    b->root_end = item->rest_end;
+    item->carries = false;
+    atomic_fetch_sub_explicit(&b->run->carriers, 1, memory_order_relaxed);
+}
+
+void weir_item_work_done(struct weir_work *work, enum weir_err status)
+{
+    struct weir_item *item = work->owner;
+    struct burst b;
+
+    begin(&b, item->run);
+    if (WEIR_UNLIKELY(status != WEIR_OK))
+        note_failure(item, status);
+    if (item->kind == WEIR_ITEM_KERNEL)
+        learn(item);
+    if (item->carries)
+        take_rest(&b, item);
+    finish(&b, item);
+    drain(&b, item->kind == WEIR_ITEM_KERNEL);
+}
+
+enum weir_err weir_item_prepare(struct weir_kernel_work *work)
+{
+    struct weir_item *item = work->work.owner;
+    enum weir_err err =
+        weir_cg_kernel_code(item->kernel.image->kernel, work->launch.block, &work->code);
+
+    if (err != WEIR_OK) {
+        weir_log(WEIR_LOG_ERROR, "kernel %s: %s: %s", item->kernel.function->name,
+                 weir_err_name(err), weir_err_message());
+        return err;
+    }
+    work->launch.module_data = work->code->module_data;
+    return WEIR_OK;
+}
+
+void weir_item_run_host(struct weir_host_work *work)
+{
+    struct weir_item *item = work->work.owner;
+
+    weir_host_func_run(item->ctx, item->host.fn, item->host.user);
+}
+
+/* ---- runs ---- */
+
+static void start_run(struct weir_run *run)
+{
+    struct burst b;
+
+    if (run->count == 0) {
+        end_run(run);
+        return;
+    }
+    atomic_store_explicit(&run->remaining, run->count, memory_order_relaxed);
+    begin(&b, run);
+    b.root_end = run->root_count;
+    drain(&b, false);
+}
+
+static void end_run(struct weir_run *run)
+{
+    struct weir_item *item = run->parent;
+    struct weir_graph_op *op;
+    struct burst b;
+
+    if (!item) {
+        op = run->plan->op;
+        run->plan->op = NULL;
+        weir_op_end(&op->op, WEIR_OK);
+        return;
+    }
+    if (item->conditional.kind == WEIR_COND_WHILE && !failed(item) && chosen_body(item)) {
+        start_run(run);
+        return;
+    }
+    begin(&b, item->run);
+    finish(&b, item);
+    drain(&b, false);
+}
+
+static void launch_start(struct weir_graph_op *op)
+{
+    struct weir_plan *plan = op->plan;
+    const struct weir_graph *g = plan->keep->graph;
+
+    for (size_t i = 0; i < g->values.count; i++)
+        if (g->values.items[i]->at_launch)
+            *g->values.items[i]->value = g->values.items[i]->initial;
+    plan->op = op;
+    plan->priority = weir_stream_of(op->op.m.stream)->priority;
+    atomic_store_explicit(
+        &plan->grid_id,
+        atomic_fetch_add_explicit(&weir_core.next_grid_id, plan->node_count, memory_order_relaxed),
+        memory_order_relaxed);
+    start_run(&plan->main);
+}
+
+void weir_graph_op_free(struct weir_graph_op *op)
+{
+    struct weir_plan *plan = op->plan;
+
+    weir_free(op->waits);
+    op->waits = NULL;
+    op->plan = NULL;
+    if (plan)
+        weir_plan_unref(plan);
+}
+
+/* ---- launching ---- */
+
+static void marker_start(struct weir_graph_op *op)
+{
+    (void)op; /* the record node ends it */
+}
+
+/* The event stands for this launch's record from now on. */
+static enum weir_err submit_marker(struct weir_item *item)
+{
+    struct weir_event *e = item->event.event;
+    struct weir_stream *s = item->event.stream;
+    struct weir_graph_op *op =
+        (struct weir_graph_op *)weir_submit_begin(s, WEIR_OP_GRAPH, WEIR_OP_SMALL);
+    struct weir_model_point point;
+    enum weir_err err;
+
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an event record of a graph");
+    op->start = marker_start;
+    op->plan = NULL;
+    op->waits = NULL;
+    op->event = e;
+    weir_lock_acquire(&e->lock);
+    op->generation = ++e->generation;
+    weir_lock_release(&e->lock);
+    err = weir_submit_end(s, &op->op, NULL, 0, &point, NULL);
+    if (err != WEIR_OK)
+        return err;
+    weir_lock_acquire(&e->lock);
+    e->m.point = point;
+    e->m.recorded = true;
+    e->ctx = s->ctx;
+    weir_lock_release(&e->lock);
+    return WEIR_OK;
+}
+
+typedef enum weir_err (*event_visitor)(struct weir_item *item, struct weir_model_dep *waits);
+
+static enum weir_err visit_events(struct weir_run *run, event_visitor visit,
+                                  struct weir_model_dep *waits)
+{
+    enum weir_err err = WEIR_OK;
+
+    for (uint32_t i = 0; i < run->count && err == WEIR_OK; i++) {
+        struct weir_item *item = &run->items[i];
+
+        if (item->wanted == WEIR_ITEM_RECORD || item->wanted == WEIR_ITEM_WAIT)
+            err = visit(item, waits);
+        for (unsigned k = 0; item->wanted == WEIR_ITEM_CONDITIONAL && k < item->conditional.count;
+             k++)
+            err = err == WEIR_OK ? visit_events(&item->conditional.bodies[k], visit, waits) : err;
+    }
+    return err;
+}
+
+static enum weir_err note_wait(struct weir_item *item, struct weir_model_dep *waits)
+{
+    struct weir_event *e = item->event.event;
+
+    if (item->wanted != WEIR_ITEM_WAIT)
+        return WEIR_OK;
+    weir_lock_acquire(&e->lock);
+    if (!weir_model_event_wait_dep(&e->m, &item->event.stream->m, &waits[item->event.index]))
+        waits[item->event.index].point.stream = NULL;
+    weir_lock_release(&e->lock);
+    return WEIR_OK;
+}
+
+static enum weir_err note_record(struct weir_item *item, struct weir_model_dep *waits)
+{
+    (void)waits;
+    return item->kind == WEIR_ITEM_RECORD ? submit_marker(item) : WEIR_OK;
+}
+
+/* GRA-011: a wait node waits for the record that is the last one at the launch call. */
+static enum weir_err prepare_events(struct weir_plan *p, struct weir_model_dep **waits)
+{
+    enum weir_err err = WEIR_OK;
+
+    *waits = NULL;
+    if (WEIR_LIKELY(!p->wait_count && !p->record_count))
+        return WEIR_OK;
+    *waits = weir_calloc(p->wait_count + 1, sizeof **waits);
+    if (!*waits)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "event waits of a graph");
+    if (p->wait_count)
+        err = visit_events(&p->main, note_wait, *waits);
+    if (err == WEIR_OK && p->record_count)
+        err = visit_events(&p->main, note_record, *waits);
+    return err;
+}
+
+/* On success s is locked (weir_submit_begin). */
+static enum weir_err begin_launch_locked(struct weir_exec *x, struct weir_stream *s,
+                                         struct weir_graph_op **out, struct weir_model_dep *after)
+{
+    struct weir_model_dep *waits;
+    struct weir_graph_op *op;
+    enum weir_err err = weir_graph_memory_launch(x);
+
+    if (err != WEIR_OK)
+        return err;
+    err = prepare_events(x->plan, &waits);
+    op = err == WEIR_OK ? (struct weir_graph_op *)weir_submit_begin(s, WEIR_OP_GRAPH, WEIR_OP_SMALL)
+                        : NULL;
+    if (!op) {
+        weir_free(waits);
+        return err != WEIR_OK ? err : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a graph launch");
+    }
+    op->start = launch_start;
+    op->plan = x->plan;
+    op->item = NULL;
+    op->waits = waits;
+    atomic_fetch_add_explicit(&x->plan->refs, 1, memory_order_relaxed);
+    *after = (struct weir_model_dep){x->last, WEIR_GUARANTEED, WEIR_RULE_GRAPH_ITSELF};
+    /* The number that op will get: s is locked. */
+    x->last = (struct weir_model_point){&s->m,
+                                        atomic_load_explicit(&s->m.last, memory_order_relaxed) + 1};
+    *out = op;
+    return WEIR_OK;
+}
+
+enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
+{
+    struct weir_model_dep after;
+    struct weir_graph_op *op = NULL;
+    enum weir_err err;
+
+    err = weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaGraphLaunch");
+    if (err == WEIR_OK)
+        err = weir_capture_forbid(WEIR_CAPTURE_CALL_LEGACY_WORK, s, "cudaGraphLaunch");
+    if (err != WEIR_OK)
+        return err;
+    weir_submit_wait_for_room(s);
+    weir_lock_acquire(&x->lock);
+    err = begin_launch_locked(x, s, &op, &after);
+    weir_lock_release(&x->lock); /* before anything runs: what ends may want locks of lower rank */
+    if (err != WEIR_OK)
+        return err;
+    return weir_submit_end(s, &op->op, &after, 1, NULL, NULL);
+}
+
+/* Compiles now what the first launch would compile. */
+static enum weir_err prepare_kernels(struct weir_run *run)
+{
+    enum weir_err err = WEIR_OK;
+
+    for (uint32_t i = 0; i < run->count && err == WEIR_OK; i++) {
+        struct weir_item *item = &run->items[i];
+
+        if (item->wanted == WEIR_ITEM_KERNEL && !item->kernel.work.code)
+            err = weir_item_prepare(&item->kernel.work);
+        for (unsigned k = 0; item->wanted == WEIR_ITEM_CONDITIONAL && k < item->conditional.count;
+             k++)
+            err = err == WEIR_OK ? prepare_kernels(&item->conditional.bodies[k]) : err;
+    }
+    return err;
+}
+
+enum weir_err weir_exec_upload(struct weir_exec *x, struct weir_stream *s)
+{
+    enum weir_err err = weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaGraphUpload");
+
+    if (err != WEIR_OK)
+        return err;
+    weir_lock_acquire(&x->lock);
+    if (!weir_plan_is_shared(x->plan))
+        err = prepare_kernels(&x->plan->main);
+    weir_lock_release(&x->lock);
+    return err;
+}

@@ -1,0 +1,116 @@
+/* Inside of core: how an instance's launches run. A plan is an instance's nodes in a prepared
+ * order: flat, child graphs put in place, each with the number of nodes before it and the list of
+ * those behind it. One launch at a time runs in it (ORD-030).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_GRAPH_RUN_H
+#define WEIR_CORE_GRAPH_RUN_H
+
+#include "core/graph_int.h"
+#include "core/submit.h"
+
+enum weir_item_kind {
+    WEIR_ITEM_NOTHING, /* orders only; disabled nodes as well */
+    WEIR_ITEM_KERNEL,
+    WEIR_ITEM_COPY,
+    WEIR_ITEM_HOST,
+    WEIR_ITEM_RECORD,
+    WEIR_ITEM_WAIT,
+    WEIR_ITEM_CONDITIONAL,
+};
+
+struct weir_run;
+
+struct weir_item {
+    /* the run's */
+    _Atomic uint32_t pending; /* nodes before it that have not ended; at rest: pred_count */
+    uint32_t pred_count, succ_count;
+    uint8_t kind, wanted; /* enum weir_item_kind: now, and when enabled */
+    bool may_inline, carries;
+    uint32_t cost_ns;       /* of a kernel, when last measured; 0 unknown */
+    uint32_t *succ;         /* indices in run->items */
+    struct weir_item *next; /* in a burst */
+    struct weir_run *run;
+    /* What the thread that runs this kernel takes over when it is done: the rest of a burst. */
+    struct weir_item *rest;
+    uint32_t rest_begin, rest_end;
+
+    struct weir_context *ctx;
+    union {
+        struct {
+            struct weir_kernel_work work;
+            struct weir_function *function;
+            struct weir_function_image *image;
+            void *workspace; /* owned */
+            void *params;    /* owned */
+            size_t param_room;
+            int priority;
+        } kernel;
+        struct weir_copy_work copy;
+        struct {
+            struct weir_host_work work;
+            void (*fn)(void *);
+            void *user;
+        } host;
+        struct {
+            struct weir_event *event;
+            struct weir_stream *stream; /* owned: its numbers are what the event's points say */
+            uint32_t index;             /* waits: place in the launch's list */
+        } event;
+        struct {
+            struct weir_run *bodies; /* owned */
+            const uint32_t *value;
+            unsigned count;
+            enum weir_conditional_kind kind;
+        } conditional;
+    };
+};
+
+/* Nodes that start and end together: the graph, or a conditional node's body. */
+struct weir_run {
+    struct weir_plan *plan;
+    struct weir_item *items; /* in an order of the graph */
+    uint32_t *succ, *roots;
+    uint32_t count, root_count;
+    struct weir_item *parent; /* conditional */
+    _Atomic uint32_t remaining;
+    _Atomic int32_t carriers; /* threads that go from kernel to kernel */
+};
+
+/* The copy of the graph that an instance and its plans share: arguments' owners, memory, objects.
+ */
+struct weir_graph_keep {
+    _Atomic uint32_t refs;
+    struct weir_graph *graph;
+};
+
+struct weir_graph_op {
+    struct weir_op op;
+    void (*start)(struct weir_graph_op *op);
+    struct weir_plan *plan;       /* launches: a reference */
+    struct weir_item *item;       /* gates of wait nodes */
+    struct weir_model_dep *waits; /* launches: what each wait node waits for; heap */
+    struct weir_event *event;     /* markers of record nodes */
+    uint64_t generation;
+};
+
+struct weir_plan {
+    _Atomic uint32_t refs;
+    struct weir_run main;
+    struct weir_graph_keep *keep;
+    uint32_t node_count, wait_count, record_count;
+    bool node_priority;
+    /* of the launch that runs */
+    struct weir_graph_op *op;
+    int priority;
+    _Atomic uint64_t grid_id;
+};
+
+/* Called by submit.c. */
+void weir_graph_op_free(struct weir_graph_op *op);
+
+/* graph_run.c */
+void weir_item_work_done(struct weir_work *work, enum weir_err status);
+enum weir_err weir_item_prepare(struct weir_kernel_work *work);
+void weir_item_run_host(struct weir_host_work *work);
+
+#endif
