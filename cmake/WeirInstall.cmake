@@ -12,7 +12,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/WeirConfig.cmake.in ${CM
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/gen/WeirConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 
-foreach(t weir cudart cuda_driver weir-jit)
+foreach(t weir cudart cudart12 cuda_driver weir-jit)
   if(TARGET ${t})
     install(TARGETS ${t} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

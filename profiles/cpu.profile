@@ -37,6 +37,7 @@ attribute 29   2048        # MaxTexture2DLayeredLayers
 attribute 30   512         # SurfaceAlignment
 attribute 31   1           # ConcurrentKernels
 attribute 32   0           # EccEnabled
+attribute 33   1           # PciBusId; made up
 attribute 35   0           # TccDriver
 attribute 36   1600000     # MemoryClockRate
 attribute 37   128         # GlobalMemoryBusWidth

@@ -3,6 +3,7 @@
 # allocation units are those of capability 9.0 that the measured occupancy follows from.
 name            NVIDIA H200
 memory          150109880320
+persisting-l2   11796480 # measured: device_api.limit_persistL2
 register-unit   8
 warp-register-unit 256
 shared-unit     128

@@ -3,6 +3,7 @@
 like            h200
 name            NVIDIA GeForce RTX 4090
 memory          25769803776 # data sheet: 24 GB
+persisting-l2   0 # not published
 attribute 13   2520000     # ClockRate; data sheet, boost clock
 attribute 16   128         # MultiProcessorCount; architecture white paper
 attribute 32   0           # EccEnabled; data sheet: no ECC by default

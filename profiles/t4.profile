@@ -3,6 +3,7 @@
 like            h200
 name            Tesla T4
 memory          17179869184 # data sheet: 16 GB
+persisting-l2   0 # begins with capability 8.0
 shared-unit     256
 attribute 13   1590000     # ClockRate; data sheet, boost clock
 attribute 16   40          # MultiProcessorCount; data sheet: 2560 cores, 64 a SM

@@ -15,7 +15,11 @@
 #define __shared__             __attribute__((shared))
 #define __constant__           __attribute__((constant))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#define __grid_constant__      __attribute__((grid_constant))
+#ifdef __CUDA_ARCH__
+#define __grid_constant__ __attribute__((grid_constant))
+#else /* clang knows the word for the device only */
+#define __grid_constant__
+#endif
 /* clang's CUDA mode has no managed variables: weir cc knows them by this section
  * (src/cc/managed.c).
  */

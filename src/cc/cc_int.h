@@ -107,6 +107,9 @@ bool cc_rename_unit(const char *object, const char *seed);
  * weir_alloc. And marks those variables in the PTX text. */
 char *cc_managed_host(const char *text, struct cc_args *names);
 char *cc_managed_ptx(const char *text, const struct cc_args *names);
+/* ptx_text.c: the PTX of a separately compiled unit as a device linker can use it. Takes text from
+ * weir_alloc and gives such; NULL after a message. */
+char *cc_ptx_mend(char *text);
 /* run.c. Runs a[0] with these arguments, prints it when verbose; false unless it exits with 0.
  * cc_run_compiler leaves out of the compiler's messages what speaks of Weir's and clang's own
  * headers (messages.c). */

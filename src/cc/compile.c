@@ -27,6 +27,8 @@ static void add_text(struct cc *cc, struct cc_args *a)
 {
     cc_args_add(a, "-I%s", cc->paths.cc_include);
     cc_args_add(a, "-I%s", cc->paths.cuda_include);
+    cc_args_add(a, "-idirafter"); /* what is not there says so, unless somebody else has it */
+    cc_args_add(a, "%s/after", cc->paths.cc_include);
     cc_args_add(a, "-include");
     cc_args_add(a, "%s/weir_cuda.h", cc->paths.cc_include);
     if (cc->per_thread)
@@ -95,7 +97,9 @@ static void add_pass(struct cc *cc, const struct pass *p, struct cc_args *a)
         cc_args_add(a, "-fgpu-approx-transcendentals");
     if (cc->relocatable) {
         cc_args_add(a, "-fgpu-rdc");
-        cc_args_add(a, "-Xclang"); /* names of static device variables: the same in all passes */
+        /* In the names of static device variables: the same in all passes. */
+        cc_args_add(a, "-cuid=%016llx", (unsigned long long)p->id);
+        cc_args_add(a, "-Xclang"); /* clang's driver tells the device's compiler only */
         cc_args_add(a, "-cuid=%016llx", (unsigned long long)p->id);
     }
     if (p->device) {
@@ -285,6 +289,8 @@ static char *read_ptx(struct cc *cc, const struct cc_input *in, const char *file
         weir_free(text);
         return NULL;
     }
+    if (text && cc->relocatable && (text = cc_ptx_mend(text)))
+        *bytes = strlen(text);
     if (!text || !managed->v.count)
         return text;
     char *marked = cc_managed_ptx(text, managed);

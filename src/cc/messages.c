@@ -13,12 +13,14 @@ static bool begins(const char *line, const char *with)
     return *with && !strncmp(line, with, strlen(with));
 }
 
-/* Our headers (also by the path through a link), clang's resource folder, and what clang makes up.
+/* Our headers (also by the path through a link), clang's, the C++ library's, and what clang makes
+ * up.
  */
 static bool is_internal(const struct cc *cc, const char *line, size_t bytes)
 {
     return begins(line, cc->paths.cc_include) || begins(line, cc->paths.cuda_include) ||
-           begins(line, "<built-in>") || memmem(line, bytes, "/include/__clang_cuda", 21) ||
+           begins(line, "<built-in>") || memmem(line, bytes, "/include/c++/", 13) ||
+           memmem(line, bytes, "/include/__clang_cuda", 21) ||
            memmem(line, bytes, "/include/weir/cc/", 17);
 }
 

@@ -29,11 +29,13 @@ static const char help[] =
     "synchronisations\n"
     "  --fidelity        at the program's end: which instructions were exact, within bounds, or "
     "refused\n"
+    "  --trace FILE      writes down what happens; `weir view`, `summary`, `advise` and `export` "
+    "read it\n"
     "  --help            this text\n"
     "\n"
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
-    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1; an option wins. "
+    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE; an option wins. "
     "WEIR_LOG=error|warn|info|debug\n"
     "says how much Weir tells (default: warn).\n"
     "\n"
@@ -59,7 +61,7 @@ static const struct option {
     {"stats", "WEIR_STATS", false},
     {"fidelity", "WEIR_FIDELITY", false},
     {"clock", NULL, true},
-    {"trace", NULL, true},
+    {"trace", "WEIR_TRACE", true},
     {"schedule", NULL, true},
     {"late-dma", NULL, false},
     {"inject", NULL, true},
@@ -211,6 +213,31 @@ static bool set_loader(const char *dir)
     return false;
 }
 
+/* A trace belongs to this process, which becomes the program; children write FILE.PID. Programs
+ * that mark ranges by NVTX give them to the library that the variable names. */
+static bool set_trace(const char *dir)
+{
+    const char *file = getenv("WEIR_TRACE");
+    char text[PATH_MAX];
+
+    if (file == NULL || *file == '\0')
+        return true;
+    snprintf(text, sizeof text, "%ld", (long)getpid());
+    if (setenv("WEIR_TRACE_PID", text, 1) != 0)
+        return false;
+    if (*file != '/') { /* the program may change its folder before the first call */
+        char *cwd = getcwd(NULL, 0);
+        bool ok = cwd != NULL && snprintf(text, sizeof text, "%s/%s", cwd, file) < PATH_MAX &&
+                  setenv("WEIR_TRACE", text, 1) == 0;
+
+        free(cwd);
+        if (!ok)
+            return false;
+    }
+    return snprintf(text, sizeof text, "%s/libweir.so", dir) < PATH_MAX &&
+           setenv("NVTX_INJECTION64_PATH", text, 0) == 0;
+}
+
 /* The file that execvp will take; false when there is none (execvp tells why). */
 static bool find_program(const char *name, char out[PATH_MAX])
 {
@@ -270,6 +297,10 @@ int weir_cli_run(int argc, char **argv)
         return weir_cli_usage_error("run", "no program given");
     if (!weir_cli_libdir(dir) || is_refused(argv[i]) || !set_loader(dir))
         return WEIR_EXIT_REFUSED;
+    if (!set_trace(dir)) {
+        perror("weir");
+        return WEIR_EXIT_REFUSED;
+    }
     execvp(argv[i], argv + i);
     fprintf(stderr, "weir: cannot run %s: %s\n", argv[i], strerror(errno));
     return errno == ENOENT ? WEIR_EXIT_NOT_FOUND : WEIR_EXIT_CANNOT_RUN;

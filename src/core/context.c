@@ -7,6 +7,7 @@
 #include "core/module.h"
 #include "core/pool.h"
 #include "core/stream.h"
+#include "core/trace.h"
 #include "memory/memory.h"
 
 /* Defaults of cudaDeviceGetLimit (oracle device_api.limit_*). */
@@ -20,6 +21,9 @@ void weir_context_default_limits(struct weir_context *ctx)
 {
     for (int i = 0; i < WEIR_LIMIT_COUNT; i++)
         atomic_store_explicit(&ctx->limits[i], limit_defaults[i], memory_order_relaxed);
+    if (ctx->profile)
+        atomic_store_explicit(&ctx->limits[WEIR_LIMIT_L2_PERSIST],
+                              ctx->profile->persisting_l2_bytes, memory_order_relaxed);
 }
 
 static enum weir_err start_engines_locked(struct weir_context *primary)
@@ -48,6 +52,8 @@ static enum weir_err activate_locked(struct weir_context *ctx)
     if (err != WEIR_OK)
         return err;
     ctx->engines = primary->engines;
+    if (weir_trace_enabled())
+        weir_core_trace_context(ctx);
     if (!ctx->legacy) {
         err = weir_stream_create(ctx, WEIR_STREAM_LEGACY, 0, 0, &ctx->legacy);
         if (err != WEIR_OK)
@@ -244,7 +250,18 @@ enum weir_err weir_context_reset(struct weir_context *ctx)
     }
     atomic_store(&ctx->flags, 0);
     weir_context_default_limits(ctx);
+    atomic_store(&ctx->active, 0); /* until it is used again (oracle multi_context.after_reset_*) */
     return WEIR_OK;
+}
+
+#define PCI_SLOTS 32 /* of a bus */
+
+static int pci(const struct weir_context *ctx, int id)
+{
+    int value = 0;
+
+    weir_profile_attribute(ctx->profile, id, &value);
+    return value;
 }
 
 bool weir_context_attribute(const struct weir_context *ctx, int id, int *value)
@@ -253,15 +270,17 @@ bool weir_context_attribute(const struct weir_context *ctx, int id, int *value)
     case WEIR_ATTR_SM_COUNT:
         *value = ctx->sm_count;
         return true;
-    case WEIR_ATTR_PCI_BUS: /* not a real address: only unique, as programs compare it */
-        if (!weir_profile_attribute(ctx->profile, id, value))
-            *value = 1;
-        *value += ctx->ordinal;
+    case WEIR_ATTR_PCI_BUS: /* no real addresses: only unique, as programs compare them */
+        *value = pci(ctx, id) + (pci(ctx, WEIR_ATTR_PCI_DEVICE) + ctx->ordinal) / PCI_SLOTS;
         return true;
     case WEIR_ATTR_PCI_DEVICE:
+        *value = (pci(ctx, id) + ctx->ordinal) % PCI_SLOTS;
+        return true;
     case WEIR_ATTR_PCI_DOMAIN:
-        if (!weir_profile_attribute(ctx->profile, id, value))
-            *value = 0;
+        *value = pci(ctx, id);
+        return true;
+    case WEIR_ATTR_BOARD_GROUP: /* a board each (oracle multi_device.attributes_that_differ) */
+        *value = ctx->ordinal;
         return true;
     case WEIR_ATTR_MAJOR:
         *value = ctx->profile->major;

@@ -12,6 +12,7 @@
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/submit.h"
+#include "core/trace.h"
 
 struct place {
     enum weir_mem_class cls;
@@ -264,6 +265,8 @@ static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model
 {
     enum weir_err err;
 
+    if (weir_trace_enabled())
+        weir_trace_sync(WEIR_TRACE_SYNC_OP, s->id, point->seq);
     if (!weir_model_point_holds(point)) {
         uint64_t start = weir_clock_ns();
 
@@ -309,6 +312,11 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     enum weir_err err, own = WEIR_OK;
     bool waits;
 
+    /* A source that must be read in the stream's order cannot be captured now; one that must be
+     * read during the call can only be captured when it is pageable (oracle mixed_batch). */
+    if ((c->order == WEIR_ORDER_STREAM && src.cls == WEIR_MEM_PAGEABLE) ||
+        (c->order == WEIR_ORDER_DURING_CALL && src.cls != WEIR_MEM_PAGEABLE))
+        rule.wait = WEIR_HOST_WAIT_COMPLETE;
     if (rule.wait == WEIR_HOST_WAIT_STREAM_STAGED) {
         err = weir_wait_stream(s);
         if (err != WEIR_OK)

@@ -16,6 +16,15 @@ enum weir_copy_kind {
     WEIR_COPY_KIND_COUNT
 };
 
+/* When the source may be read, in batches: cudaMemcpySrcAccessOrder's numbers; 0: as the *Async
+ * forms do. */
+enum weir_copy_order {
+    WEIR_ORDER_PLAIN,
+    WEIR_ORDER_STREAM,
+    WEIR_ORDER_DURING_CALL,
+    WEIR_ORDER_ANY
+};
+
 /* A rectangle of bytes (device/device.h). */
 struct weir_copy {
     const void *src;
@@ -24,6 +33,7 @@ struct weir_copy {
     size_t src_pitch, dst_pitch, src_slice, dst_slice;
     enum weir_copy_kind kind;
     bool async;
+    enum weir_copy_order order;
     bool peer; /* cudaMemcpyPeer*: pageable memory is refused on both sides */
 };
 

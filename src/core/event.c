@@ -5,6 +5,7 @@
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
+#include "core/trace.h"
 
 enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct weir_event **out)
 {
@@ -28,6 +29,8 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct
     e->generation++;
     e->time_ns = 0;
     weir_lock_release(&e->lock);
+    if (weir_trace_enabled())
+        weir_trace_event(weir_core_trace_event_id(e), flags);
     weir_slot_publish(&e->slot);
     *out = e;
     return WEIR_OK;
@@ -54,6 +57,8 @@ enum weir_err weir_event_destroy(struct weir_event *e)
     weir_lock_acquire(&e->lock);
     e->generation++;
     weir_lock_release(&e->lock);
+    if (weir_trace_enabled())
+        weir_trace_event_end(weir_core_trace_event_id(e));
     weir_slots_give(&weir_core.events, e);
     return WEIR_OK;
 }
@@ -113,6 +118,8 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pool_pending, memory_order_relaxed)))
         weir_pool_follow(s, &recorded);
     atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
+    if (weir_trace_enabled())
+        weir_core_trace_event_wait(e, s, needed ? &dep : NULL);
     if (!needed && !weir_model_wait_needs_op(&s->m))
         return WEIR_OK;
     op = weir_submit_begin(s, WEIR_OP_WAIT, WEIR_OP_SMALL);
@@ -148,6 +155,8 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
         point =
             e->m.point; /* a later record does not move this wait (oracle event_wait.hostSync...) */
     weir_lock_release(&e->lock);
+    if (weir_trace_enabled() && point.stream)
+        weir_trace_sync(WEIR_TRACE_SYNC_EVENT, weir_stream_of(point.stream)->id, point.seq);
     weir_wait_points(&point, 1);
     weir_pool_synced(NULL, &point, NULL);
     weir_printf_flush(e->ctx);
@@ -182,6 +191,8 @@ enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *en
         return err;
     if ((start->flags | end->flags) & WEIR_EVENT_DISABLE_TIMING)
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "an event without timing has no time");
+    if (weir_trace_enabled())
+        weir_trace_elapsed(weir_core_trace_event_id(start), weir_core_trace_event_id(end));
     a = read_stamp(start);
     b = read_stamp(end);
     if (!a.recorded || !b.recorded)

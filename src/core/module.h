@@ -34,6 +34,7 @@ struct weir_function {
     const void *stub;            /* host address that stands for it, or NULL (library kernels) */
     struct weir_function *older; /* registered before under the same stub, or NULL */
     char *name;                  /* mangled */
+    _Atomic uint32_t trace_name; /* its number in the trace, 0: none yet */
     /* by context; the array is made at the first use. Released when complete. */
     _Atomic(_Atomic(struct weir_function_image *) *) images;
 };

@@ -83,13 +83,13 @@ static bool set_unit(int *unit, const char *text)
     return true;
 }
 
-static bool set_memory(struct weir_profile *out, const char *text)
+static bool set_bytes(size_t *out, const char *text)
 {
     long long value;
 
     if (!read_number(text, &value) || value < 0)
         return false;
-    out->memory_bytes = (size_t)value;
+    *out = (size_t)value;
     return true;
 }
 
@@ -119,7 +119,9 @@ static enum weir_err read_line(const char *name, int number, char *line, int dep
         good = *value && (size_t)snprintf(out->device_name, sizeof out->device_name, "%s", value) <
                              sizeof out->device_name;
     else if (strcmp(line, "memory") == 0)
-        good = set_memory(out, value);
+        good = set_bytes(&out->memory_bytes, value);
+    else if (strcmp(line, "persisting-l2") == 0)
+        good = set_bytes(&out->persisting_l2_bytes, value);
     else if (strcmp(line, "register-unit") == 0)
         good = set_unit(&out->register_unit, value);
     else if (strcmp(line, "warp-register-unit") == 0)

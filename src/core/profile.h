@@ -13,11 +13,12 @@
 #define WEIR_PROFILE_ATTRIBUTES 160 /* numbers of attributes are below this */
 
 struct weir_profile {
-    char name[64];         /* --device NAME */
-    char device_name[128]; /* cudaDeviceProp.name */
-    int major, minor;      /* compute capability */
-    int sm_count;          /* 0: one per usable CPU */
-    size_t memory_bytes;   /* 0: half of the machine's memory */
+    char name[64];              /* --device NAME */
+    char device_name[128];      /* cudaDeviceProp.name */
+    int major, minor;           /* compute capability */
+    int sm_count;               /* 0: one per usable CPU */
+    size_t memory_bytes;        /* 0: half of the machine's memory */
+    size_t persisting_l2_bytes; /* cudaLimitPersistingL2CacheSize at first */
     /* by number; those computed (SM count when it is 0, PCI ids ...) need not be there */
     int32_t attributes[WEIR_PROFILE_ATTRIBUTES];
     bool has[WEIR_PROFILE_ATTRIBUTES];
@@ -55,6 +56,7 @@ enum weir_attribute_id {
     WEIR_ATTR_PCI_DEVICE = 34,
     WEIR_ATTR_MAX_THREADS_PER_SM = 39,
     WEIR_ATTR_PCI_DOMAIN = 50,
+    WEIR_ATTR_BOARD_GROUP = 85,
     WEIR_ATTR_MAJOR = 75,
     WEIR_ATTR_MINOR = 76,
     WEIR_ATTR_MAX_SHARED_PER_SM = 81,

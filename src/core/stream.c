@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "core/capture.h"
+#include "core/trace.h"
 
 _Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
 _Static_assert(sizeof(struct weir_event) <= 128, "slot size of events in core.c");
@@ -89,6 +90,8 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->retired_next = NULL;
     weir_lock_init(&s->follows_lock, WEIR_RANK_LEAF);
     s->follows_next = 0;
+    memset(s->policy_window, 0, sizeof s->policy_window);
+    s->sync_domain = s->sync_domain_map = 0;
     memset(s->follows, 0, sizeof s->follows);
     memset(&s->member, 0, sizeof s->member);
     atomic_store_explicit(&s->captures, false, memory_order_relaxed);
@@ -96,6 +99,8 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     weir_model_stream_init(&weir_core.model, &s->m, ctx->index, cls, priority);
     if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
+    if (weir_trace_enabled())
+        weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority);
     weir_lock_release(&s->lock);
     weir_lock_release(&ctx->streams_lock);
     *out = s;
@@ -109,6 +114,8 @@ static void retire_locked(struct weir_stream *s)
     weir_lock_acquire(&s->lock);
     weir_model_stream_finish(&s->m);
     weir_lock_release(&s->lock);
+    if (weir_trace_enabled())
+        weir_trace_stream_end(s->id);
     s->retired_next = ctx->retired;
     ctx->retired = s;
     sweep_locked(ctx);

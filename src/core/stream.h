@@ -9,7 +9,8 @@
 
 struct weir_op;
 
-#define WEIR_STREAM_FOLLOWS 4
+#define WEIR_STREAM_FOLLOWS      4
+#define WEIR_POLICY_WINDOW_BYTES 32
 
 struct weir_stream {
     struct weir_slot slot; /* first: handle */
@@ -22,6 +23,10 @@ struct weir_stream {
     uint32_t flags; /* cudaStreamNonBlocking */
     int priority;   /* as the program sees it */
     _Atomic int sync_policy;
+    /* hints, kept for who asks: cudaAccessPolicyWindow, memory synchronisation domain; under lock
+     */
+    unsigned char policy_window[WEIR_POLICY_WINDOW_BYTES];
+    uint32_t sync_domain, sync_domain_map;
 
     /* A capture that it takes part in. guarded by the graphs' lock; `captures` is a hint that is
      * exact for the thread that captures */

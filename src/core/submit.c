@@ -17,6 +17,7 @@
 #include "core/graph_run.h"
 #include "core/pool.h"
 #include "core/submit.h"
+#include "core/trace.h"
 
 #define SMALL_BYTES                                                                                \
     WEIR_MAX(sizeof(struct weir_host_op),                                                          \
@@ -339,6 +340,8 @@ static void fail(struct weir_op *op, enum weir_err status)
 
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
+    if (weir_trace_enabled())
+        weir_core_trace_done(work->owner, work, status);
     weir_op_end(work->owner, status);
 }
 
@@ -436,6 +439,8 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
         weir_submit_unlock(s);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of an operation");
     }
+    if (weir_trace_enabled())
+        weir_core_trace_op(op);
     if (point)
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
     if (ready)
@@ -464,6 +469,11 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
         if (op) {
             ((struct weir_record_op *)op)->event = e->flags & WEIR_EVENT_DISABLE_TIMING ? NULL : e;
             ((struct weir_record_op *)op)->generation = e->generation;
+        }
+        if (weir_trace_enabled()) {
+            if (op)
+                weir_core_trace_op(op);
+            weir_trace_event_record(weir_core_trace_event_id(e), s->id, e->m.point.seq, e->flags);
         }
     }
     weir_lock_release(&e->lock);
@@ -523,6 +533,11 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
         weir_op_unref_locked(other, markers[1]);
     } else {
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
+        if (weir_trace_enabled()) {
+            weir_core_trace_op(markers[0]);
+            weir_core_trace_op(op);
+            weir_core_trace_op(markers[1]);
+        }
     }
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)

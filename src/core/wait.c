@@ -13,6 +13,7 @@
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
+#include "core/trace.h"
 
 #define HELP_DEPTH   16 /* streams followed from one wait */
 #define POINTS_STACK 32
@@ -83,7 +84,7 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
     weir_loader_wait(&s->wake, word, timeout_ns);
 }
 
-static bool wait_point(const struct weir_model_point *p, uint64_t deadline_ns)
+static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_ns)
 {
     uint64_t spin_until = 0;
 
@@ -107,6 +108,19 @@ static bool wait_point(const struct weir_model_point *p, uint64_t deadline_ns)
         sleep_on(p, deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
     }
     return true;
+}
+
+static bool wait_point(const struct weir_model_point *p, uint64_t deadline_ns)
+{
+    uint64_t start;
+    bool in_time;
+
+    if (!weir_trace_enabled() || weir_model_point_holds(p))
+        return wait_point_now(p, deadline_ns);
+    start = weir_clock_ns();
+    in_time = wait_point_now(p, deadline_ns);
+    weir_trace_waited(weir_stream_of(p->stream)->id, p->seq, start, weir_clock_ns());
+    return in_time;
 }
 
 void weir_wait_points(const struct weir_model_point *points, size_t count)
@@ -148,6 +162,9 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
     size_t count;
     bool ok = true;
 
+    if (weir_trace_enabled())
+        weir_trace_sync(s ? WEIR_TRACE_SYNC_STREAM : WEIR_TRACE_SYNC_DEVICE,
+                        s ? s->id : (uint64_t)ctx->index, 0);
     err = collect(ctx, s, stack, &points, &count);
     if (err != WEIR_OK)
         return err;
@@ -169,6 +186,8 @@ enum weir_err weir_wait_stream(struct weir_stream *s)
 
     if (weir_model_needs_all(&s->m))
         return wait_targets(s->ctx, s, UINT64_MAX, NULL);
+    if (weir_trace_enabled())
+        weir_trace_sync(WEIR_TRACE_SYNC_STREAM, s->id, 0);
     point =
         (struct weir_model_point){&s->m, atomic_load_explicit(&s->m.last, memory_order_acquire)};
     wait_point(&point, UINT64_MAX);

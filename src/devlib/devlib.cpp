@@ -2,13 +2,10 @@
  * and number formats (the names __nv_* are theirs). Compiled once at build time to LLVM bitcode,
  * with Debian's libclc (built for NVPTX) linked in for the elementary functions; every name of
  * libclc becomes internal, so that a program's own `clamp` or `mix` can not meet it. What PTX
- * has an instruction for is that instruction. Measured errors: docs/dependencies.md.
+ * has an instruction for is that instruction. Measured errors: docs/ptx-fidelity.md.
  * SPDX-License-Identifier: Apache-2.0 */
 
-#define DEV extern "C"
-typedef unsigned int uint;
-typedef long long ll;
-typedef unsigned long long ull;
+#include "devlib.h"
 
 /* --- Elementary functions from libclc ---------------------------------------------------------- */
 
@@ -28,6 +25,13 @@ typedef unsigned long long ull;
     DEV float clc_##name##f(float, float) __asm__(mangled "ff");                                   \
     DEV float __nv_##name##f(float x, float y) { return clc_##name##f(x, y); }
 
+#define CLC1F(name, mangled)                                                                       \
+    DEV float clc_##name##f(float) __asm__(mangled "f");                                           \
+    DEV float __nv_##name##f(float x) { return clc_##name##f(x); }
+#define CLC2F(name, mangled)                                                                       \
+    DEV float clc_##name##f(float, float) __asm__(mangled "ff");                                   \
+    DEV float __nv_##name##f(float x, float y) { return clc_##name##f(x, y); }
+
 CLC1(acos, "_Z4acos")
 CLC1(acosh, "_Z5acosh")
 CLC1(asin, "_Z4asin")
@@ -36,46 +40,30 @@ CLC1(atan, "_Z4atan")
 CLC1(atanh, "_Z5atanh")
 CLC1(cbrt, "_Z4cbrt")
 CLC1(cos, "_Z3cos")
-CLC1(cospi, "_Z5cospi")
+CLC1D(cospi, "_Z5cospi")
 CLC1(erf, "_Z3erf")
 CLC1D(erfc, "_Z4erfc")
-CLC1D(exp, "_Z3exp")
 CLC1(exp10, "_Z5exp10")
 CLC1D(exp2, "_Z4exp2")
-CLC1(expm1, "_Z5expm1")
-CLC1(log, "_Z3log")
+CLC1F(expm1, "_Z5expm1")
 CLC1(log10, "_Z5log10")
 CLC1(log1p, "_Z5log1p")
 CLC1(log2, "_Z4log2")
 CLC1(logb, "_Z4logb")
 CLC1(sin, "_Z3sin")
-CLC1(sinpi, "_Z5sinpi")
+CLC1D(sinpi, "_Z5sinpi")
 CLC1(tan, "_Z3tan")
 CLC1(tanh, "_Z4tanh")
 CLC2(atan2, "_Z5atan2")
 CLC2(fdim, "_Z4fdim")
 CLC2D(fmod, "_Z4fmod")
-CLC2(hypot, "_Z5hypot")
+CLC2F(hypot, "_Z5hypot")
 CLC2(nextafter, "_Z9nextafter")
 CLC2(pow, "_Z3pow")
 CLC2D(remainder, "_Z9remainder")
 
-/* libclc looks cosh and sinh of double up in a table by the integer part, which for a NaN is out of it. */
-#define CLC1_NAN(name, mangled)                                                                    \
-    DEV float clc_##name##f(float) __asm__(mangled "f");                                           \
-    DEV double clc_##name(double) __asm__(mangled "d");                                            \
-    DEV float __nv_##name##f(float x) { return clc_##name##f(x); }                                 \
-    DEV double __nv_##name(double x)                                                               \
-    {                                                                                              \
-        const double r = clc_##name(x != x ? 0.0 : x);                                             \
-        return x != x ? x : r;                                                                     \
-    }
-CLC1_NAN(cosh, "_Z4cosh")
-CLC1_NAN(sinh, "_Z4sinh")
-
 DEV float clc_erfcf(float) __asm__("_Z4erfcf");
 DEV double clc_lgamma(double) __asm__("_Z6lgammad");
-DEV double clc_tgamma(double) __asm__("_Z6tgammad");
 DEV int clc_ilogbf(float) __asm__("_Z5ilogbf");
 DEV int clc_ilogb(double) __asm__("_Z5ilogbd");
 DEV float clc_ldexpf(float, int) __asm__("_Z5ldexpfi");
@@ -100,7 +88,7 @@ DEV double __nv_remquo(double x, double y, int *q) { return clc_remquo(x, y, q);
 
 DEV void __nv_sincosf(float x, float *s, float *c) { *s = clc_sinf(x), *c = clc_cosf(x); }
 DEV void __nv_sincos(double x, double *s, double *c) { *s = clc_sin(x), *c = clc_cos(x); }
-DEV void __nv_sincospif(float x, float *s, float *c) { *s = clc_sinpif(x), *c = clc_cospif(x); }
+DEV void __nv_sincospif(float x, float *s, float *c) { *s = (float)clc_sinpi((double)x), *c = (float)clc_cospi((double)x); }
 DEV void __nv_sincospi(double x, double *s, double *c) { *s = clc_sinpi(x), *c = clc_cospi(x); }
 
 /* libclc's float forms flush denormal results here. The remainders are exact, so double gives the same bits. */
@@ -154,26 +142,6 @@ DEV float __nv_exp2f(float x)
 DEV double __nv_lgamma(double x) { return __builtin_isinf(x) ? __builtin_inf() : clc_lgamma(x); }
 DEV float __nv_lgammaf(float x) { return (float)__nv_lgamma((double)x); }
 
-/* The ends that libclc leaves open: near zero the value is 1 / x; below -170 its way leads over an overflow, so that we
- * come from the right by x * gamma(x) = gamma(x + 1); far below, the value is a zero with the sign of its strip. */
-DEV double __nv_tgamma(double x)
-{
-    if (__builtin_fabs(x) < 1e-300)
-        return 1.0 / x;
-    if (x >= -170.0 || !(x < 0.0))
-        return clc_tgamma(x);
-    const double below = __builtin_floor(x);
-    if (below == x)
-        return __builtin_nan("");
-    if (x < -190.0)
-        return below != 2.0 * __builtin_floor(0.5 * below) ? -0.0 : 0.0;
-    double value = clc_tgamma(x + 20.0);
-    for (int i = 19; i >= 0; i--)
-        value /= x + i;
-    return value;
-}
-DEV float __nv_tgammaf(float x) { return (float)__nv_tgamma((double)x); }
-
 /* --- One instruction, or nearly ---------------------------------------------------------------- */
 
 #define BUILTIN1(name)                                                                             \
@@ -197,7 +165,6 @@ BUILTIN2(fmin)
 DEV float __nv_sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
 DEV double __nv_sqrt(double x) { return __nvvm_sqrt_rn_d(x); }
 DEV float __nv_rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
-DEV double __nv_rsqrt(double x) { return 1.0 / __nvvm_sqrt_rn_d(x); }
 DEV float __nv_fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 DEV double __nv_fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 DEV float __nv_saturatef(float x) { return __nvvm_saturate_f(x); }
@@ -381,24 +348,7 @@ DEV float __nv_fast_powf(float x, float y) { return __nvvm_ex2_approx_f(y * __nv
 
 /* --- Composed ---------------------------------------------------------------------------------- */
 
-DEV float __nv_rcbrtf(float x) { return (float)(1.0 / clc_cbrt((double)x)); }
-DEV double __nv_rcbrt(double x) { return 1.0 / clc_cbrt(x); }
-DEV double __nv_rhypot(double x, double y) { return 1.0 / clc_hypot(x, y); }
-DEV double __nv_norm3d(double x, double y, double z) { return clc_hypot(clc_hypot(x, y), z); }
-DEV double __nv_norm4d(double x, double y, double z, double w)
-{
-    return clc_hypot(clc_hypot(x, y), clc_hypot(z, w));
-}
-DEV double __nv_rnorm3d(double x, double y, double z) { return 1.0 / __nv_norm3d(x, y, z); }
-DEV double __nv_rnorm4d(double x, double y, double z, double w) { return 1.0 / __nv_norm4d(x, y, z, w); }
-DEV double __nv_norm(int n, const double *v)
-{
-    double r = 0.0;
-    for (int i = 0; i < n; i++)
-        r = clc_hypot(r, v[i]);
-    return r;
-}
-DEV double __nv_rnorm(int n, const double *v) { return 1.0 / __nv_norm(n, v); }
+#include "elementary.inc"
 
 /* The float forms have room in double: neither overflow nor a second rounding that shows. An infinite component makes
  * the norm infinite, whatever the others are. */
@@ -441,7 +391,7 @@ DEV double __nv_erfcx(double x)
         return one_by_sqrt_pi / x * series;
     }
     const double hi = x * x, lo = __builtin_fma(x, x, -hi);
-    const double e = clc_exp(hi);
+    const double e = __nv_exp(hi);
     return __builtin_isinf(e) ? e : __builtin_fma(e, lo, e) * clc_erfc(x);
 }
 DEV float __nv_erfcxf(float x) { return (float)__nv_erfcx((double)x); }
@@ -452,7 +402,7 @@ static inline double erfinv_middle(double a)
     double x = 0.88622692545275801365 * a * (1.0 + 0.26179938779914943654 * a * a);
     for (int i = 0; i < 3; i++) {
         const double error = clc_erf(x) - a;
-        const double slope = 1.12837916709551257390 * clc_exp(-x * x);
+        const double slope = 1.12837916709551257390 * __nv_exp(-x * x);
         x -= error / (slope + x * error);
     }
     return x;
@@ -466,22 +416,22 @@ DEV double __nv_erfcinv(double y)
     if (y >= 0.5 && y <= 1.5)
         return __builtin_copysign(erfinv_middle(__builtin_fabs(1.0 - y)), 1.0 - y);
     const double tail = y > 1.0 ? 2.0 - y : y;
-    const double t = __nvvm_sqrt_rn_d(1.38629436111989061883 - 2.0 * clc_log(tail));
+    const double t = __nvvm_sqrt_rn_d(1.38629436111989061883 - 2.0 * __nv_log(tail));
     double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
                        (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
     x *= 0.70710678118654752440;
     if (tail < 1e-10) {
         /* Newton on the logarithm: erfc itself runs out of exponents. */
-        const double wanted = clc_log(tail);
+        const double wanted = __nv_log(tail);
         for (int i = 0; i < 3; i++) {
             const double e = __nv_erfcx(x);
-            x += (clc_log(e) - x * x - wanted) * 0.88622692545275801365 * e;
+            x += (__nv_log(e) - x * x - wanted) * 0.88622692545275801365 * e;
         }
         return y > 1.0 ? -x : x;
     }
     for (int i = 0; i < 3; i++) {
         const double error = clc_erfc(x) - tail;
-        const double slope = 1.12837916709551257390 * clc_exp(-x * x);
+        const double slope = 1.12837916709551257390 * __nv_exp(-x * x);
         x += error / (slope - x * error);
     }
     return y > 1.0 ? -x : x;
@@ -509,3 +459,11 @@ DEV double __nv_normcdf(double x)
 DEV float __nv_normcdff(float x) { return (float)__nv_normcdf((double)x); }
 DEV double __nv_normcdfinv(double p) { return -1.41421356237309504880 * __nv_erfcinv(2.0 * p); }
 DEV float __nv_normcdfinvf(float p) { return (float)__nv_normcdfinv((double)p); }
+
+#include "bessel.inc"
+#include "simd.inc"
+
+/* --- What vtables name for functions that are not there ---------------------------------------- */
+
+DEV void __cxa_pure_virtual() { __builtin_trap(); }
+DEV void __cxa_deleted_virtual() { __builtin_trap(); }

@@ -1,27 +1,17 @@
 /* The linker (cuLink*): collects PTX, checks each unit as it comes, links at the end, and gives a
  * container of our own (core/linked.h), which cuModuleLoadData takes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "base/vec.h"
-#include "core/linked.h"
 #include "core/module.h"
+#include "driver/link.h"
 #include "driver/module.h"
-
-struct link_unit {
-    char *text, *name;
-    size_t bytes;
-};
 
 /* One thread's at a time, as documented. */
 struct link {
     struct drv_jit jit; /* the program keeps the options' values as long as the link */
-    uint32_t sm;
-    WEIR_VEC(struct link_unit) units;
-    unsigned char *result;
+    struct drv_link units;
 };
 
 /* The live ones, so that a dead handle is an error and not a crash. */
@@ -55,7 +45,7 @@ enum weir_err weir_drv_LinkCreate(unsigned int numOptions, CUjit_option *options
     l = weir_calloc(1, sizeof *l);
     if (!l)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a link");
-    l->sm = (uint32_t)(profile->major * 10 + profile->minor);
+    l->units.sm = (uint32_t)(profile->major * 10 + profile->minor);
     err = weir_drv_jit_begin(&l->jit, numOptions, options, optionValues);
     if (err == WEIR_OK) {
         weir_lock_acquire(&live.lock);
@@ -80,65 +70,12 @@ enum weir_err weir_drv_LinkDestroy(CUlinkState state)
     weir_lock_acquire(&live.lock);
     weir_map_remove(&live.links, (uintptr_t)l);
     weir_lock_release(&live.lock);
-    for (size_t i = 0; i < l->units.count; i++) {
-        weir_free(l->units.items[i].text);
-        weir_free(l->units.items[i].name);
-    }
-    weir_vec_finish(&l->units);
-    weir_free(l->result);
+    weir_drv_link_finish(&l->units);
     weir_free(l);
     return WEIR_OK;
 }
 
 /* ---- input ---- */
-
-/* Takes over text. A unit that cannot be parsed is refused here, where its line can be told. */
-static enum weir_err add_unit(struct link *l, char *text, size_t bytes, const char *name)
-{
-    struct link_unit u = {text, weir_strdup(name && *name ? name : "input"), bytes};
-    struct weir_cg_unit check = {text, bytes, u.name};
-    struct weir_cg_module *parsed = NULL;
-    enum weir_err err;
-
-    if (!u.name)
-        err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a unit to link");
-    else
-        err = weir_cg_module_link(&check, 1, &parsed);
-    if (err == WEIR_OK)
-        weir_cg_module_destroy(parsed);
-    if (err == WEIR_OK && !weir_vec_push(&l->units, u))
-        err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a unit to link");
-    if (err != WEIR_OK) {
-        weir_free(u.text);
-        weir_free(u.name);
-    }
-    return err;
-}
-
-static enum weir_err add_ptx(struct link *l, const char *data, size_t size, const char *name)
-{
-    size_t n = strnlen(data, size);
-    char *text = weir_alloc(n + 1);
-
-    if (!text)
-        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a unit to link");
-    memcpy(text, data, n);
-    text[n] = 0;
-    return add_unit(l, text, n, name);
-}
-
-static enum weir_err add_fatbin(struct link *l, const void *data, size_t size, const char *name)
-{
-    struct weir_fatbin_entry entry;
-    struct weir_fatbin fatbin;
-    size_t bytes;
-    char *text;
-
-    DRV_TRY(weir_fatbin_open(data, size, &fatbin));
-    DRV_TRY(weir_fatbin_select(&fatbin, l->sm, &entry));
-    DRV_TRY(weir_fatbin_unpack(&entry, &text, &bytes));
-    return add_unit(l, text, bytes, name);
-}
 
 static enum weir_err add(struct link *l, CUjitInputType type, const void *data, size_t size,
                          const char *name)
@@ -151,9 +88,9 @@ static enum weir_err add(struct link *l, CUjitInputType type, const void *data, 
     };
 
     if (type == CU_JIT_INPUT_PTX)
-        return add_ptx(l, data, size, name);
+        return weir_drv_link_ptx(&l->units, data, size, name);
     if (type == CU_JIT_INPUT_FATBINARY)
-        return add_fatbin(l, data, size, name);
+        return weir_drv_link_fatbin(&l->units, data, size, name);
     if ((unsigned)type >= CU_JIT_NUM_INPUT_TYPES)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "input of type %d", (int)type);
     weir_log_unsupported(refused[type], "cuLinkAddData: only PTX can be linked");
@@ -165,7 +102,8 @@ static enum weir_err add(struct link *l, CUjitInputType type, const void *data, 
 static enum weir_err find_open(CUlinkState state, struct link **l)
 {
     DRV_TRY(find(state, l));
-    return (*l)->result ? WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a link that is complete") : WEIR_OK;
+    return (*l)->units.result ? WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a link that is complete")
+                              : WEIR_OK;
 }
 
 enum weir_err weir_drv_LinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
@@ -202,61 +140,18 @@ enum weir_err weir_drv_LinkAddFile(CUlinkState state, CUjitInputType type, const
     return weir_drv_jit_end(&l->jit, err);
 }
 
-/* ---- linking ---- */
-
-/* A symbol that nothing defines is an error of the link, not only of the kernels that reach it. */
-static enum weir_err check_symbols(struct weir_cg_module *m)
-{
-    const char *name;
-
-    for (size_t i = 0; (name = weir_cg_kernel_at(m, i)) != NULL; i++) {
-        struct weir_cg_kernel_info info;
-
-        weir_cg_kernel_info(weir_cg_kernel_find(m, name), &info);
-        if (info.unresolved)
-            return WEIR_FAIL(WEIR_ERR_INVALID_PTX, "undefined reference to %s in kernel %s",
-                             info.unresolved, name);
-    }
-    return WEIR_OK;
-}
-
-static enum weir_err complete(struct link *l, size_t *bytes)
-{
-    struct weir_cg_unit *units = weir_calloc(l->units.count + 1, sizeof *units);
-    struct weir_cg_module *linked = NULL;
-    enum weir_err err;
-
-    if (!units)
-        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "%zu units to link", l->units.count);
-    for (size_t i = 0; i < l->units.count; i++)
-        units[i] = (struct weir_cg_unit){l->units.items[i].text, l->units.items[i].bytes,
-                                         l->units.items[i].name};
-    err = weir_cg_module_link(units, l->units.count, &linked);
-    if (err == WEIR_OK) {
-        err = check_symbols(linked);
-        weir_cg_module_destroy(linked);
-    }
-    if (err == WEIR_OK)
-        err = weir_linked_build(units, l->units.count, &l->result, bytes);
-    weir_free(units);
-    return err;
-}
-
 enum weir_err weir_drv_LinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
 {
     struct link *l;
-    size_t bytes;
     enum weir_err err;
 
     DRV_TRY(find_open(state, &l));
     DRV_REQUIRE(cubinOut);
-    if (l->units.count == 0)
-        return weir_drv_jit_end(&l->jit, WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "nothing to link"));
-    err = complete(l, &bytes);
+    err = weir_drv_link_complete(&l->units);
     if (err == WEIR_OK) {
-        *cubinOut = l->result;
+        *cubinOut = l->units.result;
         if (sizeOut)
-            *sizeOut = bytes;
+            *sizeOut = l->units.result_bytes;
     }
     return weir_drv_jit_end(&l->jit, err);
 }

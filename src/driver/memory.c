@@ -100,6 +100,8 @@ enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
         (info.kind != WEIR_MEM_KIND_DEVICE && info.kind != WEIR_MEM_KIND_MANAGED) ||
         weir_pool_is_freed(info.base))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of device memory", p);
+    if (info.block) /* a pool's: at once, as in the runtime */
+        return weir_pool_free_now(&info);
     DRV_TRY(wait_before(WEIR_CALL_FREE, info.device));
     return weir_mem_free(info.kind, p);
 }
@@ -274,29 +276,4 @@ enum weir_err weir_drv_MemAdviseV1(CUdeviceptr devPtr, size_t count, CUmem_advis
                                    CUdevice device)
 {
     return weir_drv_MemAdvise(devPtr, count, advice, location_of(device));
-}
-
-/* ---- stream-ordered allocation ---- */
-
-enum weir_err weir_drv_MemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
-{
-    struct weir_stream *s;
-    void *p;
-
-    DRV_REQUIRE(dptr);
-    DRV_TRY(weir_stream_get(hStream, &s));
-    if (bytesize == 0)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "an allocation of 0 bytes");
-    DRV_TRY(weir_mem_alloc(WEIR_MEM_KIND_DEVICE, s->ctx->ordinal, bytesize, 0,
-                           weir_context_owner(s->ctx), &p));
-    *dptr = (uintptr_t)p;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_MemFreeAsync(CUdeviceptr dptr, CUstream hStream)
-{
-    struct weir_stream *s;
-
-    DRV_TRY(weir_stream_get(hStream, &s));
-    return dptr ? weir_pool_free(s, weir_drv_pointer(dptr)) : WEIR_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace/record.h"
 
 #define RECORDS_PER_SLAB 64
 #define NO_SLOT          UINT32_MAX
@@ -360,6 +361,8 @@ enum weir_err weir_mem_alloc(enum weir_mem_kind kind, int device, size_t bytes, 
     if (err != WEIR_OK)
         return WEIR_FAIL(err, "alloc of %zu bytes on device %d: out of memory", bytes, device);
     *out = (void *)atomic_load_explicit(&q.record->base, memory_order_relaxed);
+    if (weir_trace_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
+        weir_trace_alloc((int)kind, device, *out, bytes);
     return WEIR_OK;
 }
 
@@ -405,6 +408,8 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
     weir_lock_release(&m->lock);
     if (!r)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "free of %p: not an allocation of that kind", ptr);
+    if (weir_trace_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
+        weir_trace_free(ptr);
     unmap_pages(m, r, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_lock_acquire(&m->lock);
     discharge_locked(m, kind, atomic_load_explicit(&r->device, memory_order_relaxed), r->charged);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "trace/record.h"
 
 struct registered {
     _Atomic uintptr_t base;
@@ -222,6 +223,8 @@ enum weir_err weir_mem_register(void *ptr, size_t bytes, int device, uint32_t fl
     weir_lock_acquire(&m->lock);
     err = insert_locked(base, bytes, device, flags);
     weir_lock_release(&m->lock);
+    if (weir_trace_enabled() && err == WEIR_OK)
+        weir_trace_alloc(WEIR_MEM_KIND_REGISTERED, device, ptr, bytes);
     return err == WEIR_OK ? err : WEIR_FAIL(err, "register %p, %zu bytes", ptr, bytes);
 }
 
@@ -233,6 +236,8 @@ enum weir_err weir_mem_unregister(void *ptr)
     weir_lock_acquire(&m->lock);
     err = remove_locked((uintptr_t)ptr);
     weir_lock_release(&m->lock);
+    if (weir_trace_enabled() && err == WEIR_OK)
+        weir_trace_free(ptr);
     return err == WEIR_OK ? err : WEIR_FAIL(err, "unregister %p", ptr);
 }
 

@@ -22,30 +22,53 @@ enum weir_api_id {
 #undef WEIR_API_VALUE
 #undef WEIR_API_INTERNAL
 #undef WEIR_API_REGISTER
+    WEIR_API_ID_13_COUNT,
+    WEIR_API_ID_13_LAST = WEIR_API_ID_13_COUNT - 1,
+/* What libcudart.so.12 has otherwise. */
+#define WEIR_API(...)
+#define WEIR_API_VALUE(...)
+#define WEIR_API_INTERNAL(...)
+#define WEIR_API_REGISTER(...)
+#define WEIR_API_12(chapter, status, guard, variant, name, params, args) ID_##variant(12_cuda##name)
+#define WEIR_API_12_SAME(chapter, variant, name, other)                  ID_##variant(12_cuda##name)
+#define WEIR_API_13(symbol)
+#include "runtime.def"
+#undef WEIR_API
+#undef WEIR_API_VALUE
+#undef WEIR_API_INTERNAL
+#undef WEIR_API_REGISTER
+#undef WEIR_API_12
+#undef WEIR_API_12_SAME
+#undef WEIR_API_13
     WEIR_API_ID_COUNT
 };
 #undef ID_NONE
 #undef ID_PTSZ
 #undef ID_PTDS
 
-/* Who watches the calls that return an error code: the log (WEIR_LOG=debug), later the recorder of
- * traces. Both functions run on the calling thread, no lock held. */
+/* Who watches the calls that return an error code: the log (WEIR_LOG=debug), the recorder of
+ * traces. Both functions run on the calling thread, no lock held. site: where the call returns to.
+ */
 struct weir_api_hook {
-    void (*enter)(enum weir_api_id id);
+    void (*enter)(enum weir_api_id id, const void *site);
     void (*leave)(enum weir_api_id id, int err);
 };
 
-/* NULL takes it away. Calls that have entered may still leave through the old one. Thread: any. */
-void weir_api_set_hook(const struct weir_api_hook *hook);
+/* NULL takes it away. Calls that have entered may still leave through the old one, which is
+ * returned: the new one passes calls on to it. Thread: any. */
+const struct weir_api_hook *weir_api_set_hook(const struct weir_api_hook *hook);
 
 struct weir_api_entry {
     const char *name;    /* the exported symbol */
     const char *chapter; /* of the runtime API's documentation, in capitals */
+    const char *same;    /* CUDA 12's name for this symbol of 13 (`done` is that one's), or NULL */
     bool done;
     bool variant; /* a _ptsz or _ptds form */
 };
 
-/* All symbols of libcudart.so.13, in the table's order. */
+/* All symbols of libcudart.so.13, in the table's order, by enum weir_api_id. */
 WEIR_EXPORT const struct weir_api_entry *weir_api_table(size_t *count);
+/* Those of libcudart.so.12 that are not as in 13; the next numbers. */
+WEIR_EXPORT const struct weir_api_entry *weir_api_table_12(size_t *count);
 
 #endif

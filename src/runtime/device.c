@@ -43,6 +43,17 @@ enum weir_err weir_rt_GetDevice(int *device)
     return WEIR_OK;
 }
 
+#define SCHEDULE_MASK 7u
+
+static enum weir_err check_flags(unsigned flags)
+{
+    unsigned schedule = flags & SCHEDULE_MASK;
+
+    if (flags & ~(unsigned)cudaDeviceMask || (schedule & (schedule - 1)))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device flags %#x", flags);
+    return WEIR_OK;
+}
+
 /* Creates the device's context (oracle multi_device: cudaSetDevice creates it, cudaInitDevice does
  * not make it current). Succeeds for a failed device. */
 enum weir_err weir_rt_SetDevice(int device)
@@ -65,6 +76,8 @@ enum weir_err weir_rt_InitDevice(int device, unsigned int deviceFlags, unsigned 
     struct weir_context *ctx;
 
     RT_TRY(check_device(device));
+    if (flags & cudaInitDeviceFlagsAreValid)
+        RT_TRY(check_flags(deviceFlags));
     RT_TRY(weir_context_get(device, &ctx));
     if (flags & cudaInitDeviceFlagsAreValid)
         atomic_store(&ctx->flags, deviceFlags);
@@ -77,7 +90,11 @@ enum weir_err weir_rt_SetValidDevices(int *device_arr, int len)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "list of %d devices", len);
     for (int i = 0; i < len; i++)
         RT_TRY(check_device(device_arr[i]));
-    return WEIR_OK; /* the choice among them is the first anyway */
+    if (len && !weir_thread.bound) { /* the first one is this thread's, until it chooses itself */
+        weir_thread.device = (int16_t)device_arr[0];
+        weir_thread.context = (int16_t)device_arr[0];
+    }
+    return WEIR_OK;
 }
 
 enum weir_err weir_rt_ChooseDevice(int *device, const struct cudaDeviceProp *prop)
@@ -90,8 +107,6 @@ enum weir_err weir_rt_ChooseDevice(int *device, const struct cudaDeviceProp *pro
 
 /* ---- flags ---- */
 
-#define SCHEDULE_MASK 7u
-
 enum weir_err weir_rt_GetDeviceFlags(unsigned int *flags)
 {
     RT_REQUIRE(flags);
@@ -101,11 +116,14 @@ enum weir_err weir_rt_GetDeviceFlags(unsigned int *flags)
 
 enum weir_err weir_rt_SetDeviceFlags(unsigned int flags)
 {
-    unsigned schedule = flags & SCHEDULE_MASK;
+    struct weir_context *ctx;
+    enum weir_err err;
 
-    if (flags & ~(unsigned)cudaDeviceMask || (schedule & (schedule - 1)))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device flags %#x", flags);
-    atomic_store(&current()->flags, flags);
+    RT_TRY(check_flags(flags));
+    err = weir_context_current(&ctx); /* makes it (oracle multi_context.after_setFlags_on_0) */
+    if (err != WEIR_OK && weir_context_error(ctx) == WEIR_OK)
+        return err;
+    atomic_store(&ctx->flags, flags);
     return WEIR_OK;
 }
 
@@ -168,6 +186,9 @@ enum weir_err weir_rt_DeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr a
         *value = 1;
         return WEIR_OK;
     case cudaDevP2PAttrCudaArrayAccessSupported:
+        *value = 1;
+        return WEIR_OK;
+    case cudaDevP2PAttrOnlyPartialNativeAtomicSupported: /* all of them are native */
         *value = 0;
         return WEIR_OK;
     default:

@@ -46,18 +46,33 @@ enum weir_err weir_rt_LaunchCooperativeKernel(const void *func, dim3 gridDim, di
     return launch(func, gridDim, blockDim, args, sharedMem, stream, true);
 }
 
+/* What the attributes of a launch ask for beside the configuration. */
+struct launch_events {
+    cudaEvent_t programmatic, completion;
+};
+
+static enum weir_err check_event(cudaEvent_t handle, int flags, cudaEvent_t *out)
+{
+    struct weir_event *e;
+
+    RT_TRY(weir_event_get(handle, &e));
+    if (flags == cudaEventRecordExternal)
+        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventRecordExternal outside a capture");
+    if (flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x of a launch's event", (unsigned)flags);
+    if (!(e->flags & WEIR_EVENT_DISABLE_TIMING) || (e->flags & WEIR_EVENT_INTERPROCESS))
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,
+                         "an event with timing, or of several processes, as a launch's");
+    *out = handle;
+    return WEIR_OK;
+}
+
 /* Attributes that only hint are ignored; those that change what the launch means are refused by
  * name. */
 static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
-                                     struct weir_launch_config *config)
+                                     struct weir_launch_config *config,
+                                     struct launch_events *events)
 {
-    static const char *const refused[] = {
-        [cudaLaunchAttributeProgrammaticEvent] = "cudaLaunchAttributeProgrammaticEvent",
-        [cudaLaunchAttributeLaunchCompletionEvent] = "cudaLaunchAttributeLaunchCompletionEvent",
-        [cudaLaunchAttributeDeviceUpdatableKernelNode] =
-            "cudaLaunchAttributeDeviceUpdatableKernelNode",
-    };
-
     switch (a->id) {
     case cudaLaunchAttributeCooperative:
         config->cooperative = a->val.cooperative != 0;
@@ -74,28 +89,57 @@ static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
         return WEIR_OK;
     case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributeAccessPolicyWindow:
-    case cudaLaunchAttributeSynchronizationPolicy:
     case cudaLaunchAttributeClusterSchedulingPolicyPreference:
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributeMemSyncDomainMap:
-    case cudaLaunchAttributeMemSyncDomain:
     case cudaLaunchAttributePreferredClusterDimension:
     case cudaLaunchAttributePreferredSharedMemoryCarveout:
     case cudaLaunchAttributeNvlinkUtilCentricScheduling:
         return WEIR_OK;
+    case cudaLaunchAttributeMemSyncDomain:
+        if (a->val.memSyncDomain != cudaLaunchMemSyncDomainDefault &&
+            a->val.memSyncDomain != cudaLaunchMemSyncDomainRemote)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory synchronisation domain %d",
+                             (int)a->val.memSyncDomain);
+        return WEIR_OK;
     case cudaLaunchAttributeProgrammaticEvent:
+        return check_event(a->val.programmaticEvent.event, a->val.programmaticEvent.flags,
+                           &events->programmatic);
     case cudaLaunchAttributeLaunchCompletionEvent:
+        return check_event(a->val.launchCompletionEvent.event, a->val.launchCompletionEvent.flags,
+                           &events->completion);
     case cudaLaunchAttributeDeviceUpdatableKernelNode:
-        weir_log_unsupported(refused[a->id], "launch attribute");
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "launch attribute %s", refused[a->id]);
+        weir_log_unsupported("cudaLaunchAttributeDeviceUpdatableKernelNode", "launch attribute");
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "a kernel node that a device may update");
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch attribute %d", (int)a->id);
     }
 }
 
+/* A launch completion event says that the kernel has begun, and promises nothing about memory: it
+ * stands before the kernel. A programmatic one is complete when the kernel is, outside of captures,
+ * whatever the kernel triggers (oracle pdl_event_attr). */
+static enum weir_err launch_with_events(struct weir_function *f, struct weir_stream *s,
+                                        const struct weir_launch_config *c, void **args,
+                                        const struct launch_events *events)
+{
+    struct weir_event *e;
+
+    if (events->completion) {
+        RT_TRY(weir_event_get(events->completion, &e));
+        RT_TRY(weir_event_record(e, s, false));
+    }
+    RT_TRY(weir_launch_kernel(f, s, c, args));
+    if (!events->programmatic)
+        return WEIR_OK;
+    RT_TRY(weir_event_get(events->programmatic, &e));
+    return weir_event_record(e, s, false);
+}
+
 enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
                                       void **args)
 {
+    struct launch_events events = {0};
     struct weir_launch_config c;
     struct weir_function *f;
     struct weir_stream *s;
@@ -105,10 +149,10 @@ enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const vo
     if (config->numAttrs && !config->attrs)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u launch attributes at NULL", config->numAttrs);
     for (unsigned i = 0; i < config->numAttrs; i++)
-        RT_TRY(apply_attribute(&config->attrs[i], &c));
+        RT_TRY(apply_attribute(&config->attrs[i], &c, &events));
     RT_TRY(weir_function_find(func, &f));
     RT_TRY(weir_stream_get(config->stream, &s));
-    return weir_launch_kernel(f, s, &c, args);
+    return launch_with_events(f, s, &c, args, &events);
 }
 
 enum weir_err weir_rt_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)

@@ -5,9 +5,12 @@
 #include "base/thread.h"
 #include "runtime/api.h"
 
-static void enter(enum weir_api_id id)
+static const struct weir_api_hook *next;
+
+static void enter(enum weir_api_id id, const void *site)
 {
-    (void)id;
+    if (next)
+        next->enter(id, site);
 }
 
 static void leave(enum weir_api_id id, int err)
@@ -15,6 +18,8 @@ static void leave(enum weir_api_id id, int err)
     const struct weir_api_entry *table;
     size_t count;
 
+    if (next)
+        next->leave(id, err);
     table = weir_api_table(&count);
     if (err == WEIR_OK)
         weir_log(WEIR_LOG_DEBUG, "[%u] %s", weir_thread_id(), table[id].name);
@@ -29,5 +34,5 @@ static const struct weir_api_hook log_hook = {enter, leave};
 WEIR_CONSTRUCTOR static void start_logging(void)
 {
     if (weir_log_level() >= WEIR_LOG_DEBUG)
-        weir_api_set_hook(&log_hook);
+        next = weir_api_set_hook(&log_hook);
 }

@@ -3,6 +3,7 @@
 #include "memory/memory.h"
 
 #include "base/clock.h"
+#include "core/managed.h"
 #include "core/module.h"
 #include "core/graph.h"
 #include "core/pool.h"
@@ -10,8 +11,9 @@
 
 /* What cudaHostGetFlags says: mapping is always on, portability too (oracle
  * host_memory.hostAlloc_*). */
-#define HOST_FLAGS_PLAIN (cudaHostAllocPortable | cudaHostAllocMapped)
-#define HOST_FLAGS_WC    (cudaHostAllocWriteCombined | cudaHostAllocMapped)
+#define HOST_FLAGS_PLAIN        (cudaHostAllocPortable | cudaHostAllocMapped)
+#define HOST_FLAGS_OTHER(flags) (cudaHostAllocMapped | ((flags)&cudaHostAllocPortable))
+#define HOST_FLAGS_WC           (cudaHostAllocWriteCombined | cudaHostAllocMapped)
 
 /* The waits that freeing makes: of the device that allocated, for any busy stream (ORD rules of
  * weir_model_call_rule). */
@@ -70,6 +72,8 @@ enum weir_err weir_rt_Free(void *devPtr)
     if (info.block) /* a pool's: at once (oracle blocks_vs_*.cudaFree_of_async_memory) */
         return weir_pool_free_now(&info);
     RT_TRY(wait_before(WEIR_CALL_FREE, info.device));
+    if (info.kind == WEIR_MEM_KIND_MANAGED)
+        weir_managed_forget(info.id);
     return weir_mem_free(info.kind, devPtr);
 }
 
@@ -126,8 +130,13 @@ enum weir_err weir_rt_HostAlloc(void **pHost, size_t size, unsigned int flags)
     if (flags &
         ~(unsigned)(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    return alloc(WEIR_MEM_KIND_PINNED, pHost, size,
-                 flags & cudaHostAllocWriteCombined ? HOST_FLAGS_WC : HOST_FLAGS_PLAIN);
+    if (flags & cudaHostAllocWriteCombined)
+        flags = HOST_FLAGS_WC;
+    else if (current()->ordinal == 0) /* as measured (oracle multi_pointers.current*.pinned_*) */
+        flags = HOST_FLAGS_PLAIN;
+    else
+        flags = HOST_FLAGS_OTHER(flags);
+    return alloc(WEIR_MEM_KIND_PINNED, pHost, size, flags);
 }
 
 enum weir_err weir_rt_MallocHost(void **ptr, size_t size)
@@ -206,58 +215,6 @@ enum weir_err weir_rt_HostGetFlags(unsigned int *pFlags, void *pHost)
     RT_TRY(find_host(pHost, &info));
     *pFlags = info.flags;
     return WEIR_OK;
-}
-
-/* ---- managed memory: one address for all, advice has nothing to move ---- */
-
-static enum weir_err check_location(struct cudaMemLocation location)
-{
-    switch (location.type) {
-    case cudaMemLocationTypeDevice:
-        if (location.id >= 0 && location.id < weir_core.device_count)
-            return WEIR_OK;
-        return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE, "location on device %d", location.id);
-    case cudaMemLocationTypeHost:
-    case cudaMemLocationTypeHostNuma:
-    case cudaMemLocationTypeHostNumaCurrent:
-        return WEIR_OK;
-    default:
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "location of type %d", (int)location.type);
-    }
-}
-
-static enum weir_err check_managed(const void *ptr, size_t count)
-{
-    struct weir_mem_info info;
-
-    if (!count || !weir_mem_find(ptr, &info) || info.kind != WEIR_MEM_KIND_MANAGED ||
-        count > info.base + info.bytes - (uintptr_t)ptr)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%zu bytes at %p are not managed memory", count,
-                         ptr);
-    return WEIR_OK;
-}
-
-enum weir_err weir_rt_MemPrefetchAsync(const void *devPtr, size_t count,
-                                       struct cudaMemLocation location, unsigned int flags,
-                                       cudaStream_t stream)
-{
-    struct weir_stream *s;
-
-    RT_TRY(weir_stream_get(stream, &s));
-    if (flags)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    RT_TRY(check_location(location));
-    return check_managed(devPtr, count);
-}
-
-enum weir_err weir_rt_MemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
-                                struct cudaMemLocation location)
-{
-    if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "advice %d", (int)advice);
-    if (advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy)
-        RT_TRY(check_location(location));
-    return check_managed(devPtr, count);
 }
 
 /* ---- symbols ---- */

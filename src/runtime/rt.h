@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "core/core.h"
 #include "core/stream.h"
+#include "runtime/cuda12.h"
 
 typedef void **binary; /* what __cudaRegisterFatBinary returns */
 
@@ -26,7 +27,14 @@ typedef void **binary; /* what __cudaRegisterFatBinary returns */
     PROTO_##status(enum weir_err, internal_##name, params)
 #define WEIR_API_REGISTER(status, ret, name, params, args)                                         \
     PROTO_##status(ret, internal_##name, params)
+#define WEIR_API_12(chapter, status, guard, variant, name, params, args)                           \
+    PROTO_##status(enum weir_err, 12_##name, params)
+#define WEIR_API_12_SAME(chapter, variant, name, other)
+#define WEIR_API_13(symbol)
 #include "runtime.def"
+#undef WEIR_API_12
+#undef WEIR_API_12_SAME
+#undef WEIR_API_13
 #undef WEIR_API
 #undef WEIR_API_VALUE
 #undef WEIR_API_INTERNAL

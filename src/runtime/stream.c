@@ -167,9 +167,17 @@ enum weir_err weir_rt_StreamGetAttribute(cudaStream_t hStream, cudaLaunchAttribu
     case cudaLaunchAttributeSynchronizationPolicy:
         value_out->syncPolicy = (enum cudaSynchronizationPolicy)atomic_load(&s->sync_policy);
         return WEIR_OK;
-    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches: none is set */
+    case cudaLaunchAttributeAccessPolicyWindow:
+        weir_lock_acquire(&s->lock);
+        memcpy(&value_out->accessPolicyWindow, s->policy_window, sizeof s->policy_window);
+        weir_lock_release(&s->lock);
+        return WEIR_OK;
     case cudaLaunchAttributeMemSyncDomain:
+        value_out->memSyncDomain = (cudaLaunchMemSyncDomain)s->sync_domain;
+        return WEIR_OK;
     case cudaLaunchAttributeMemSyncDomainMap:
+        memcpy(&value_out->memSyncDomainMap, &s->sync_domain_map,
+               sizeof value_out->memSyncDomainMap);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
@@ -195,25 +203,42 @@ enum weir_err weir_rt_StreamSetAttribute(cudaStream_t hStream, cudaLaunchAttribu
                                                       value is kept */
         atomic_store(&s->sync_policy, (int)value->syncPolicy);
         return WEIR_OK;
-    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches */
+    case cudaLaunchAttributeAccessPolicyWindow: /* hints about caches, kept */
+        weir_lock_acquire(&s->lock);
+        memcpy(s->policy_window, &value->accessPolicyWindow, sizeof s->policy_window);
+        weir_lock_release(&s->lock);
+        return WEIR_OK;
     case cudaLaunchAttributeMemSyncDomain:
+        s->sync_domain = (uint32_t)value->memSyncDomain;
+        return WEIR_OK;
     case cudaLaunchAttributeMemSyncDomainMap:
+        memcpy(&s->sync_domain_map, &value->memSyncDomainMap, sizeof value->memSyncDomainMap);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
     }
 }
 
+_Static_assert(sizeof(struct cudaAccessPolicyWindow) == WEIR_POLICY_WINDOW_BYTES,
+               "kept bytes of an access policy window");
+
 enum weir_err weir_rt_StreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
 {
+    unsigned char window[WEIR_POLICY_WINDOW_BYTES];
     struct weir_stream *d, *s;
 
     RT_TRY(weir_stream_get(dst, &d));
     RT_TRY(weir_stream_get(src, &s));
     if (d->ctx != s->ctx)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "streams of two devices");
+    if (d == s)
+        return WEIR_OK;
     d->priority = s->priority;
     atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
+    d->sync_domain = s->sync_domain;
+    d->sync_domain_map = s->sync_domain_map;
+    memcpy(window, s->policy_window, sizeof window);
+    memcpy(d->policy_window, window, sizeof window);
     return WEIR_OK;
 }
 
@@ -235,6 +260,8 @@ enum weir_err weir_rt_StreamAttachMemAsync(cudaStream_t stream, void *devPtr, si
     RT_TRY(weir_stream_get(stream, &s));
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    if (flags == cudaMemAttachSingle && s->m.cls == WEIR_STREAM_LEGACY)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory of the legacy stream alone");
     if (!weir_mem_find(devPtr, &info) || info.kind != WEIR_MEM_KIND_MANAGED ||
         info.base != (uintptr_t)devPtr || (length && length != info.bytes))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of managed memory",

@@ -4,11 +4,14 @@
 #define STATUS_DONE true
 #define STATUS_TODO false
 
-#define ROWS_NONE(chapter, status, name) {name, chapter, status, false},
+#define ROWS_NONE(chapter, status, name) {name, chapter, NULL, status, false},
 #define ROWS_PTSZ(chapter, status, name)                                                           \
-    {name, chapter, status, false}, {name "_ptsz", chapter, status, true},
+    {name, chapter, NULL, status, false}, {name "_ptsz", chapter, NULL, status, true},
 #define ROWS_PTDS(chapter, status, name)                                                           \
-    {name, chapter, status, false}, {name "_ptds", chapter, status, true},
+    {name, chapter, NULL, status, false}, {name "_ptds", chapter, NULL, status, true},
+#define SAME_NONE(chapter, name, other) {name, chapter, other, false, false},
+#define SAME_PTSZ(chapter, name, other)                                                            \
+    {name, chapter, other, false, false}, {name "_ptsz", chapter, other "_ptsz", false, true},
 
 static const struct weir_api_entry entries[] = {
 #define WEIR_API(chapter, status, guard, variant, name, params, args)                              \
@@ -20,12 +23,32 @@ static const struct weir_api_entry entries[] = {
 #define WEIR_API_REGISTER(status, ret, name, params, args)                                         \
     ROWS_NONE("REGISTRATION", STATUS_##status, "__cuda" #name)
 #include "runtime.def"
+#undef WEIR_API
+#undef WEIR_API_VALUE
+#undef WEIR_API_INTERNAL
+#undef WEIR_API_REGISTER
+#define WEIR_API(...)
+#define WEIR_API_VALUE(...)
+#define WEIR_API_INTERNAL(...)
+#define WEIR_API_REGISTER(...)
+#define WEIR_API_12(chapter, status, guard, variant, name, params, args)                           \
+    ROWS_##variant(#chapter, STATUS_##status, "cuda" #name)
+#define WEIR_API_12_SAME(chapter, variant, name, other)                                            \
+    SAME_##variant(#chapter, "cuda" #name, "cuda" #other)
+#define WEIR_API_13(symbol)
+#include "runtime.def"
 };
 
 _Static_assert(WEIR_ARRAY_SIZE(entries) == WEIR_API_ID_COUNT, "rows and numbers");
 
 const struct weir_api_entry *weir_api_table(size_t *count)
 {
-    *count = WEIR_ARRAY_SIZE(entries);
+    *count = WEIR_API_ID_13_COUNT;
     return entries;
+}
+
+const struct weir_api_entry *weir_api_table_12(size_t *count)
+{
+    *count = WEIR_API_ID_COUNT - WEIR_API_ID_13_COUNT;
+    return entries + WEIR_API_ID_13_COUNT;
 }

@@ -1,7 +1,8 @@
 /* The exported functions, made from api/runtime.def: weir_api_cudaNAME for each symbol of
- * libcudart.so.13. What is common to all calls stands here once: may this thread call, is the
- * process started, is the device good, what is the last error. The bodies are in the files named
- * after the documentation's chapters.
+ * libcudart.so.13, weir_api12_cudaNAME for each of libcudart.so.12 that is not the same. What is
+ * common to all calls stands here once: may this thread call, is the process started, is the device
+ * good, what is the last error. The bodies are in the files named after the documentation's
+ * chapters.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/rt.h"
 
@@ -9,6 +10,7 @@
 #include "core/capture.h"
 #include "core/core.h"
 #include "runtime/api.h"
+#include "trace/record.h"
 
 /* ---- guards ---- */
 
@@ -65,17 +67,17 @@ static inline enum weir_err guard_unsafe(const char *name)
 /* Usually NULL: one load and a branch that is not taken. */
 static _Atomic(const struct weir_api_hook *) hook;
 
-void weir_api_set_hook(const struct weir_api_hook *new_hook)
+const struct weir_api_hook *weir_api_set_hook(const struct weir_api_hook *new_hook)
 {
-    atomic_store_explicit(&hook, new_hook, memory_order_release); /* pairs with the loads below */
+    return atomic_exchange(&hook, new_hook); /* pairs with the loads below */
 }
 
-static inline const struct weir_api_hook *hook_enter(enum weir_api_id id)
+static inline const struct weir_api_hook *hook_enter(enum weir_api_id id, const void *site)
 {
     const struct weir_api_hook *h = atomic_load_explicit(&hook, memory_order_acquire);
 
     if (WEIR_UNLIKELY(h))
-        h->enter(id);
+        h->enter(id, site);
     return h;
 }
 
@@ -112,7 +114,7 @@ static cudaError_t not_supported(const char *name)
     WEIR_EXPORT cudaError_t symbol params;                                                         \
     cudaError_t symbol params                                                                      \
     {                                                                                              \
-        const struct weir_api_hook *h = hook_enter(id);                                            \
+        const struct weir_api_hook *h = hook_enter(id, __builtin_return_address(0));               \
         enum weir_err err = GUARD_##guard("cuda" #name);                                           \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             weir_thread.ptds = (per_thread);                                                       \
@@ -171,10 +173,31 @@ static cudaError_t not_supported(const char *name)
     BODY_VOID(weir_api___cuda##name, internal_##name, params, args)
 #define REGISTER_char(name, params, args)                                                          \
     BODY_VALUE(weir_api___cuda##name, char, internal_##name, params, args)
+/* __cudaPushCallConfiguration: the <<< >>> stands where it is called, not where the kernel's stub
+ * launches. */
 #define REGISTER_unsigned(name, params, args)                                                      \
-    BODY_VALUE(weir_api___cuda##name, unsigned, internal_##name, params, args)
+    WEIR_EXPORT unsigned weir_api___cuda##name params;                                             \
+    unsigned weir_api___cuda##name params                                                          \
+    {                                                                                              \
+        if (weir_trace_enabled())                                                                  \
+            weir_trace_launch_site(__builtin_return_address(0));                                   \
+        return weir_rt_internal_##name args;                                                       \
+    }
 #define REGISTER_binary(name, params, args)                                                        \
     BODY_VALUE(weir_api___cuda##name, binary, internal_##name, params, args)
 #define WEIR_API_REGISTER(status, ret, name, params, args) REGISTER_##ret(name, params, args)
+
+/* ---- CUDA 12 ---- */
+
+#define ALIAS(symbol, of)     WEIR_EXPORT extern __typeof__(of) symbol __attribute__((alias(#of)));
+#define SAME_NONE(symbol, of) ALIAS(symbol, of)
+#define SAME_PTSZ(symbol, of) ALIAS(symbol, of) ALIAS(symbol##_ptsz, of##_ptsz)
+
+#define WEIR_API_12(chapter, status, guard, variant, name, params, args)                           \
+    ROW_##status(weir_api12_cuda##name, "cuda" #name " of CUDA 12", WEIR_API_ID_12_cuda##name,     \
+                 guard, variant, 12_##name, params, args)
+#define WEIR_API_12_SAME(chapter, variant, name, other)                                            \
+    SAME_##variant(weir_api12_cuda##name, weir_api_cuda##other)
+#define WEIR_API_13(symbol)
 
 #include "runtime.def"

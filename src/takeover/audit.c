@@ -17,8 +17,8 @@ static struct {
     struct weir_take take;
     struct link_map *pending[PENDING_MAX]; /* objects opened before libweir.so was */
     size_t pending_count;
-    /* our libcudart.so.13 and libcuda.so.1, "" while libweir.so is unknown */
-    char cudart[PATH_BYTES], driver[PATH_BYTES];
+    /* our libcudart.so.12 and .13, and libcuda.so.1; "" while libweir.so is unknown */
+    char cudart[2][PATH_BYTES], driver[PATH_BYTES];
 } audit;
 
 WEIR_EXPORT unsigned la_version(unsigned version)
@@ -53,13 +53,44 @@ static void found_weir(struct link_map *map)
 
     weir_dynamic_init(&audit.take.weir, map);
     audit.take.have_weir = true;
-    path_make(audit.cudart, map->l_name, dir, "libcudart.so.13");
+    path_make(audit.cudart[0], map->l_name, dir, "libcudart.so.12");
+    path_make(audit.cudart[1], map->l_name, dir, "libcudart.so.13");
     path_make(audit.driver, map->l_name, dir, "libcuda.so.1");
 }
 
-static bool is_ours(const char *base)
+static bool is_ours(const char *path, const char *base)
 {
-    return weir_str_begins(base, "libweir.so") || weir_str_begins(base, "libweir-");
+    if (weir_str_begins(base, "libweir.so") || weir_str_begins(base, "libweir-"))
+        return true;
+    return audit.take.have_weir &&
+           (weir_str_equal(path, audit.cudart[0]) || weir_str_equal(path, audit.cudart[1]) ||
+            weir_str_equal(path, audit.driver));
+}
+
+/* The version of the CUDA runtime that the name asks for: "libcudart.so" (13, as our own),
+ * "libcudart.so.12", "libcudart.so.12.9.79"; also "libcudart-0123abcd.so.12", which packaging tools
+ * make of it. 0: no CUDA runtime; 1: one of another version. */
+static int cudart_major(const char *base)
+{
+    if (!weir_str_begins(base, "libcudart"))
+        return 0;
+    base += sizeof "libcudart" - 1;
+    if (*base == '-') {
+        while (*base && *base != '.')
+            base++;
+    }
+    if (!weir_str_begins(base, ".so"))
+        return 0;
+    base += sizeof ".so" - 1;
+    if (*base == '\0')
+        return 13;
+    for (int major = 12; major <= 13; major++) {
+        const char number[] = {'.', '1', (char)('0' + major % 10), '\0'};
+
+        if (weir_str_begins(base, number) && (base[3] == '\0' || base[3] == '.'))
+            return major;
+    }
+    return 1;
 }
 
 WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
@@ -69,15 +100,13 @@ WEIR_EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *co
     *cookie = 0; /* ours to use: the object's islands */
     if (lmid == LM_ID_BASE && !audit.take.have_weir && weir_str_begins(base, "libweir.so"))
         found_weir(map);
-    if (lmid == LM_ID_BASE && !audit.take.have_preload &&
-        weir_str_begins(base, "libweir-preload.so")) {
-        weir_dynamic_init(&audit.take.preload, map);
-        audit.take.have_preload = true;
-    }
-    if (is_ours(base) || (audit.cudart[0] && weir_str_equal(map->l_name, audit.cudart)) ||
-        (audit.driver[0] && weir_str_equal(map->l_name, audit.driver)))
+    if (is_ours(map->l_name, base))
         return 0;
-    if (audit.take.have_weir && audit.take.have_preload) {
+    /* Said when it is there, not when it is looked for: Python packages try all versions. */
+    if (cudart_major(base) == 1)
+        weir_take_say_once(&audit.take, "not supported: ", base,
+                           " (a program or library of another CUDA than 12 and 13)");
+    if (audit.take.have_weir) {
         take_pending();
         *cookie = (uintptr_t)weir_take_object(&audit.take, map);
     } else if (audit.pending_count < PENDING_MAX) {
@@ -102,15 +131,6 @@ WEIR_EXPORT void la_activity(uintptr_t *cookie, unsigned flag)
         take_pending();
 }
 
-/* "libcudart.so", "libcudart.so.13", "libcudart.so.13.0.48", behind any path. */
-static bool is_cudart(const char *base)
-{
-    if (!weir_str_begins(base, "libcudart.so"))
-        return false;
-    base += sizeof "libcudart.so" - 1;
-    return *base == '\0' || weir_str_equal(base, ".13") || weir_str_begins(base, ".13.");
-}
-
 /* "libcuda.so", "libcuda.so.1", behind any path: a real driver needs a GPU. */
 static bool is_driver(const char *base)
 {
@@ -120,16 +140,14 @@ static bool is_driver(const char *base)
 WEIR_EXPORT char *la_objsearch(const char *name, uintptr_t *cookie, unsigned flag)
 {
     const char *base = weir_str_basename(name);
+    int major = cudart_major(base);
 
     (void)cookie;
     if (flag != LA_SER_ORIG)
         return (char *)(uintptr_t)name;
     if (audit.driver[0] && is_driver(base))
         return audit.driver;
-    if (audit.cudart[0] && is_cudart(base))
-        return audit.cudart;
-    if (weir_str_begins(base, "libcudart.so.12"))
-        weir_take_say_once(&audit.take, "not supported: ", base,
-                           " (a program or library built with CUDA 12; build it with CUDA 13)");
+    if (major > 1 && audit.cudart[major - 12][0])
+        return audit.cudart[major - 12];
     return (char *)(uintptr_t)name;
 }

@@ -67,7 +67,8 @@ void *weir_dynamic_find(const struct weir_dynamic *d, const char *name)
         const Elf64_Sym *s = &d->symbols[n];
 
         if ((chain[n - first] | 1) == (h | 1) && s->st_shndx != SHN_UNDEF &&
-            ELF64_ST_TYPE(s->st_info) == STT_FUNC && weir_str_equal(d->strings + s->st_name, name))
+            (ELF64_ST_TYPE(s->st_info) == STT_FUNC || ELF64_ST_TYPE(s->st_info) == STT_OBJECT) &&
+            weir_str_equal(d->strings + s->st_name, name))
             return (void *)(d->base + s->st_value);
         if (chain[n - first] & 1)
             return NULL;

@@ -16,7 +16,7 @@ struct weir_dynamic {
 };
 
 void weir_dynamic_init(struct weir_dynamic *d, const struct link_map *map);
-/* The address of a defined function, NULL when there is none. */
+/* The address of a defined function or variable, NULL when there is none. */
 void *weir_dynamic_find(const struct weir_dynamic *d, const char *name);
 
 #endif

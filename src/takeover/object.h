@@ -40,7 +40,7 @@ void weir_object_close(struct weir_object *o);
 
 /* True when the functions found are a CUDA runtime (and not merely names that look alike). */
 bool weir_object_has_cudart(const struct weir_object *o);
-/* True when they are that of CUDA 12, whose functions of equal names differ. */
+/* True when they are that of CUDA 12, some of whose functions differ from 13's of that name. */
 bool weir_object_is_cuda12(const struct weir_object *o);
 
 #endif

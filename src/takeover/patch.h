@@ -23,9 +23,8 @@ struct weir_patch {
     size_t used; /* out: bytes of the gap that the patch took; the rest is dead code now */
 };
 
-/* Makes an island that jumps to `target`, with `first_argument` as its first integer argument when
- * that is not NULL. */
-void weir_patch_island(unsigned char *island, const void *target, const char *first_argument);
+/* Makes an island that jumps to `target`. */
+void weir_patch_island(unsigned char *island, const void *target);
 
 /* Makes entry jump to its island; false when the gap is too short for that. The code is writable
  * and nobody runs it. */

@@ -36,17 +36,12 @@ static bool put_jump(unsigned char *at, const unsigned char *to)
     return true;
 }
 
-void weir_patch_island(unsigned char *island, const void *target, const char *first_argument)
+void weir_patch_island(unsigned char *island, const void *target)
 {
-    static const unsigned char movabs_rdi[2] = {0x48, 0xbf};
     static const unsigned char jmp_rip[6] = {0xff, 0x25, 0,
                                              0,    0,    0}; /* jmp *0(%rip): the address follows */
     unsigned char *at = put(island, endbr64, sizeof endbr64);
 
-    if (first_argument) {
-        at = put(at, movabs_rdi, sizeof movabs_rdi);
-        at = put(at, &first_argument, sizeof first_argument);
-    }
     at = put(at, jmp_rip, sizeof jmp_rip);
     at = put(at, &target, sizeof target);
     while (at < island + WEIR_PATCH_ISLAND)

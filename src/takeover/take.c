@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "takeover/take.h"
 
-#include "takeover/cuda12.h"
 #include "takeover/nvrtc.h"
 #include "takeover/object.h"
 #include "takeover/patch.h"
@@ -15,9 +14,9 @@ enum { EXIT_REFUSED = 125, NAME_BYTES = 256 };
 
 void weir_take_say_once(struct weir_take *t, const char *a, const char *b, const char *c)
 {
-    if (!t->said_cuda12)
+    if (!t->said_version)
         WEIR_SAY(a, b, c);
-    t->said_cuda12 = true;
+    t->said_version = true;
 }
 
 /* The executable has no name in its link map. */
@@ -26,19 +25,26 @@ static const char *object_path(const struct link_map *map)
     return map->l_name[0] ? map->l_name : "/proc/self/exe";
 }
 
-static void *find_target(const struct weir_take *t, const char *name)
+static void *find_prefixed(const struct weir_take *t, const char *prefix, const char *name)
 {
-    static const char prefix[] = "weir_api_";
+    size_t p = weir_str_length(prefix), n = weir_str_length(name);
     char full[NAME_BYTES];
-    size_t n = weir_str_length(name);
 
-    if (n + sizeof prefix > sizeof full)
+    if (p + n >= sizeof full)
         return NULL;
-    for (size_t i = 0; i < sizeof prefix - 1; i++)
+    for (size_t i = 0; i < p; i++)
         full[i] = prefix[i];
     for (size_t i = 0; i <= n; i++)
-        full[sizeof prefix - 1 + i] = name[i];
+        full[p + i] = name[i];
     return weir_dynamic_find(&t->weir, full);
+}
+
+/* Weir's function; in an object of CUDA 12 the one with 12's parameters, where they differ. */
+static void *find_target(const struct weir_take *t, bool cuda12, const char *name)
+{
+    void *target = cuda12 ? find_prefixed(t, "weir_api12_", name) : NULL;
+
+    return target ? target : find_prefixed(t, "weir_api_", name);
 }
 
 /* Memory for islands within reach of the code: below the object, where neither the heap of a
@@ -73,11 +79,10 @@ static unsigned char *islands_map(uintptr_t low, uintptr_t high, size_t bytes)
     return NULL;
 }
 
-/* A function to patch: `target` is ours; `refuse` names one that has none. */
+/* A function to patch, and ours. */
 struct job {
     struct weir_patch patch;
     const void *target;
-    const char *refuse;
 };
 
 /* Fills jobs from the object's functions; returns their number. False names (a program's own
@@ -85,8 +90,6 @@ struct job {
 static size_t jobs_make(const struct weir_take *t, const struct weir_object *o, uintptr_t base,
                         struct job *jobs)
 {
-    const void *unknown =
-        t->have_preload ? weir_dynamic_find(&t->preload, "weir_takeover_unknown") : NULL;
     bool cuda12 = weir_object_is_cuda12(o);
     size_t n = 0;
 
@@ -96,8 +99,7 @@ static size_t jobs_make(const struct weir_take *t, const struct weir_object *o, 
 
         if (n > 0 && jobs[n - 1].patch.entry == j.patch.entry) /* an alias */
             continue;
-        j.refuse = cuda12 && unknown ? weir_cuda12_differing(f->name) : NULL;
-        j.target = j.refuse ? unknown : find_target(t, f->name);
+        j.target = find_target(t, cuda12, f->name);
         if (j.target)
             jobs[n++] = j;
     }
@@ -125,7 +127,7 @@ static size_t jobs_patch(struct job *jobs, size_t count, unsigned char *islands)
 
     for (size_t i = 0; i < count; i++) {
         jobs[i].patch.island = islands + i * WEIR_PATCH_ISLAND;
-        weir_patch_island(jobs[i].patch.island, jobs[i].target, jobs[i].refuse);
+        weir_patch_island(jobs[i].patch.island, jobs[i].target);
         weir_patch_entry(&jobs[i].patch);
     }
     for (size_t i = 0; i < count; i++) {
@@ -193,6 +195,94 @@ static const char *take_cudart(struct weir_take *t, const struct weir_object *o,
     return why;
 }
 
+/* ---- nvJitLink ---- */
+
+enum { LINKER_FUNCTIONS = 16, LINKER_JOBS = LINKER_FUNCTIONS * 21, LINKER_GAP = 16 };
+
+/* Jobs are run in the order of their addresses; one for each. */
+static size_t insert_job(struct job *jobs, size_t count, void *entry, const void *target)
+{
+    size_t at = count;
+
+    if (entry == NULL || target == NULL || count == LINKER_JOBS)
+        return count;
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].patch.entry == entry)
+            return count;
+    }
+    for (; at > 0 && jobs[at - 1].patch.entry > (unsigned char *)entry; at--)
+        jobs[at] = jobs[at - 1];
+    jobs[at] = (struct job){.patch = {.entry = entry, .gap = LINKER_GAP}, .target = target};
+    return count + 1;
+}
+
+/* "__NAME_13_0": what programs that were built with the headers of 13.0 ask for. */
+static void versioned_name(char out[NAME_BYTES], const char *name, unsigned major, unsigned minor)
+{
+    size_t n = weir_str_length(name), at = 0;
+
+    out[at++] = '_';
+    out[at++] = '_';
+    for (size_t i = 0; i < n; i++)
+        out[at++] = name[i];
+    out[at++] = '_';
+    out[at++] = (char)('0' + major / 10);
+    out[at++] = (char)('0' + major % 10);
+    out[at++] = '_';
+    out[at++] = (char)('0' + minor);
+    out[at] = '\0';
+}
+
+/* Its exported functions are each one jump to where the work is done: that stays callable, for
+ * link-time optimisation. NULL when this one is made otherwise. */
+static void *behind_jump(const unsigned char *entry)
+{
+    int32_t distance;
+
+    if (entry == NULL || entry[0] != 0xe9)
+        return NULL;
+    for (size_t i = 0; i < sizeof distance; i++)
+        ((unsigned char *)&distance)[i] = entry[1 + i];
+    return (void *)(uintptr_t)(entry + 5 + distance);
+}
+
+/* The linker of device code: its functions become ours (driver/nvjitlink.c), which get the
+ * originals in a table, in this order. NULL, or why not. */
+static const char *take_linker(const struct weir_take *t, const struct link_map *map,
+                               struct islands **islands)
+{
+    static const char names[LINKER_FUNCTIONS][32] = {
+        "nvJitLinkCreate",          "nvJitLinkDestroy",          "nvJitLinkAddData",
+        "nvJitLinkAddFile",         "nvJitLinkComplete",         "nvJitLinkGetLinkedCubinSize",
+        "nvJitLinkGetLinkedCubin",  "nvJitLinkGetLinkedPtxSize", "nvJitLinkGetLinkedPtx",
+        "nvJitLinkGetErrorLogSize", "nvJitLinkGetErrorLog",      "nvJitLinkGetInfoLogSize",
+        "nvJitLinkGetInfoLog",      "nvJitLinkVersion",          "nvJitLinkGetLinkedLTOIRSize",
+        "nvJitLinkGetLinkedLTOIR",
+    };
+    void **originals = weir_dynamic_find(&t->weir, "weir_api_nvJitLink_originals");
+    struct job jobs[LINKER_JOBS];
+    char name[NAME_BYTES];
+    struct weir_dynamic d;
+    size_t count = 0;
+
+    if (!t->have_weir)
+        return "libweir.so is not loaded (start it by `weir run`)";
+    weir_dynamic_init(&d, map);
+    for (size_t i = 0; i < LINKER_FUNCTIONS; i++) {
+        const void *target = find_target(t, false, names[i]);
+        void *plain = weir_dynamic_find(&d, names[i]);
+
+        if (originals)
+            originals[i] = behind_jump(plain);
+        count = insert_job(jobs, count, plain, target);
+        for (unsigned v = 120; v < 140; v++) {
+            versioned_name(name, names[i], v / 10, v % 10);
+            count = insert_job(jobs, count, weir_dynamic_find(&d, name), target);
+        }
+    }
+    return count ? jobs_run(jobs, count, islands) : "its functions have other names";
+}
+
 void weir_take_release(void *islands)
 {
     if (islands)
@@ -214,6 +304,12 @@ void *weir_take_object(struct weir_take *t, const struct link_map *map)
         if (why)
             WEIR_SAY("cannot take over ", map->l_name, ": ", why);
         return NULL;
+    }
+    if (weir_str_begins(weir_str_basename(map->l_name), "libnvJitLink.so")) {
+        why = take_linker(t, map, &islands);
+        if (why)
+            WEIR_SAY("cannot take over ", map->l_name, ": ", why);
+        return islands;
     }
     weir_dynamic_init(&dynamic, map);
     if (!weir_object_open(&o, object_path(map), weir_dynamic_find(&dynamic, "cudaMalloc") != NULL))

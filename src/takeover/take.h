@@ -10,10 +10,9 @@
 #include "takeover/dynamic.h"
 
 struct weir_take {
-    struct weir_dynamic weir;    /* libweir.so: weir_api_NAME for each NAME */
-    struct weir_dynamic preload; /* libweir-preload.so: weir_takeover_unknown */
-    bool have_weir, have_preload;
-    bool said_stripped, said_cuda12; /* once each */
+    struct weir_dynamic weir; /* libweir.so: weir_api_NAME for each NAME, weir_api12_NAME */
+    bool have_weir;
+    bool said_stripped, said_version; /* once each */
 };
 
 /* Called when the object is mapped, before its constructors. An object without a CUDA runtime costs

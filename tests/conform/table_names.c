@@ -6,6 +6,27 @@
 
 #include "runtime/api.h"
 
+static void print_status_12(void)
+{
+    const struct weir_api_entry *t;
+    size_t n, own = 0, done = 0;
+
+    t = weir_api_table_12(&n);
+    for (size_t i = 0; i < n; i++) {
+        own += !t[i].same;
+        done += t[i].done;
+    }
+    printf("\nPrograms of CUDA 12 get the same functions from `libcudart.so.12`; %zu of the %zu "
+           "symbols that differ there\n(older parameters or structs, or gone in 13) are "
+           "carried out. Not yet:\n",
+           done, own);
+    for (size_t i = 0; i < n; i++) {
+        if (!t[i].done && !t[i].same && !t[i].variant)
+            printf("\n`%s`", t[i].name);
+    }
+    puts("");
+}
+
 /* docs/api-status.md */
 static int print_status(const struct weir_api_entry *t, size_t n)
 {
@@ -20,6 +41,7 @@ static int print_status(const struct weir_api_entry *t, size_t n)
            "`libcudart.so.13`\nare carried out; the others return `cudaErrorNotSupported` and name "
            "themselves once on stderr.\n",
            done, n);
+    print_status_12();
     for (size_t i = 0; i < n; i++) {
         if (strcmp(chapter, t[i].chapter) != 0) {
             chapter = t[i].chapter;
@@ -33,6 +55,47 @@ static int print_status(const struct weir_api_entry *t, size_t n)
     return 0;
 }
 
+static bool is_in(const char *name, const struct weir_api_entry *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(t[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of libcudart.so.12: those of 13 that are in 12 as well, and what is 12's own. */
+static int print_12(const struct weir_api_entry *t, size_t n)
+{
+    static const struct weir_api_entry only_13[] = {
+#define WEIR_API(...)
+#define WEIR_API_VALUE(...)
+#define WEIR_API_INTERNAL(...)
+#define WEIR_API_REGISTER(...)
+#define WEIR_API_12(...)
+#define WEIR_API_12_SAME(...)
+#define WEIR_API_13(symbol) {.name = #symbol},
+#include "runtime.def"
+    };
+    size_t n12;
+    const struct weir_api_entry *t12 = weir_api_table_12(&n12);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!is_in(t[i].name, only_13, WEIR_ARRAY_SIZE(only_13)) && !is_in(t[i].name, t12, n12))
+            puts(t[i].name);
+    }
+    for (size_t i = 0; i < n12; i++) {
+        if (is_in(t12[i].name, t12, i) || (t12[i].same && !is_in(t12[i].same, t, n)))
+            return 1;
+        puts(t12[i].name);
+    }
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(only_13); i++) {
+        if (!is_in(only_13[i].name, t, n))
+            return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     size_t n;
@@ -40,6 +103,8 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "--status") == 0)
         return print_status(t, n);
+    if (argc > 1 && strcmp(argv[1], "--12") == 0)
+        return print_12(t, n);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (strcmp(t[i].name, t[k].name) == 0) {

@@ -82,11 +82,41 @@ static void check_created(void)
     RT(cudaMalloc(&p, 64));
 }
 
+/* The runtime gives the driver's functions. */
+static void check_entries(void)
+{
+    enum cudaDriverEntryPointQueryResult status;
+    CUresult (*count)(int *);
+    void *legacy, *per_thread, *p;
+    int n = 0;
+
+    RT(cudaGetDriverEntryPoint("cuDeviceGetCount", &p, cudaEnableDefault, &status));
+    CHECK(p && status == cudaDriverEntryPointSuccess);
+    *(void **)&count = p;
+    OK(count(&n));
+    CHECK(n == 1);
+    RT(cudaGetDriverEntryPointByVersion("cuStreamSynchronize", &legacy, 12000,
+                                        cudaEnableLegacyStream, NULL));
+    RT(cudaGetDriverEntryPointByVersion("cuStreamSynchronize", &per_thread, 12000,
+                                        cudaEnablePerThreadDefaultStream, &status));
+    CHECK(legacy && per_thread && legacy != per_thread);
+    RT(cudaGetDriverEntryPointByVersion("cuNothing", &p, 12000, cudaEnableDefault, &status));
+    CHECK(!p && status == cudaDriverEntryPointSymbolNotFound);
+    RT(cudaGetDriverEntryPointByVersion("cuLibraryLoadData", &p, 11000, cudaEnableDefault,
+                                        &status));
+    CHECK(!p && status == cudaDriverEntryPointVersionNotSufficent);
+    CHECK(cudaGetDriverEntryPointByVersion("cuInit", &p, 99000, cudaEnableDefault, &status) ==
+          cudaErrorInvalidValue);
+    CHECK(cudaGetDriverEntryPointByVersion("cuInit", &p, 12000, 7, &status) ==
+          cudaErrorInvalidValue);
+}
+
 int main(void)
 {
     OK(cuInit(0));
     check_primary();
     check_streams();
     check_created();
+    check_entries();
     return DRIVER_END();
 }

@@ -213,6 +213,47 @@ static void check_async(void)
     OK(cuStreamDestroy(s));
 }
 
+static void check_pools(void)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+    CUmemAccess_flags flags;
+    CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    CUmemoryPool own, current, mine;
+    cuuint64_t used = 0, keep = 1 << 20;
+    CUdeviceptr p;
+    CUstream s;
+    int follow = -1;
+
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuDeviceGetDefaultMemPool(&own, 0));
+    OK(cuDeviceGetMemPool(&current, 0));
+    CHECK(own == current);
+    EXPECT(cuDeviceGetMemPool(&current, 3), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT(cuMemPoolDestroy(own), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolCreate(&mine, &props));
+    props.location.type = CU_MEM_LOCATION_TYPE_INVALID;
+    EXPECT(cuMemPoolCreate(&mine, &props), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolGetAttribute(mine, CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, &follow));
+    CHECK(follow == 1);
+    OK(cuMemPoolSetAttribute(mine, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    OK(cuMemAllocFromPoolAsync(&p, 1000, mine, s));
+    OK(cuMemPoolGetAttribute(mine, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    CHECK(used >= 1000);
+    OK(cuMemPoolGetAccess(&flags, mine, &here));
+    CHECK(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    OK(cuMemsetD8Async(p, 1, 1000, s));
+    OK(cuMemFreeAsync(p, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemPoolTrimTo(mine, 0));
+    OK(cuDeviceSetMemPool(0, mine));
+    OK(cuMemAllocAsync(&p, 64, s));
+    OK(cuMemFree(p));
+    OK(cuMemPoolDestroy(mine));
+    EXPECT(cuMemPoolDestroy(mine), CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamDestroy(s));
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -225,6 +266,7 @@ int main(void)
     check_boxes();
     check_pointers();
     check_async();
+    check_pools();
     OK(cuDevicePrimaryCtxRelease(0));
     return DRIVER_END();
 }

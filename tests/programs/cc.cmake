@@ -3,6 +3,7 @@
 set(dir ${CMAKE_CURRENT_LIST_DIR}/cc)
 weir_program_test(programs_cc_driver ${dir}/driver.sh TIMEOUT 120 LABELS cc)
 weir_program_test(programs_cc_rdc ${dir}/rdc.sh TIMEOUT 120 LABELS cc ENV CXX=c++)
-foreach(p math device grid managed)
+weir_program_test(programs_cc_language "${dir}/run.sh;${dir}/language.cu;-std=c++17;--expt-relaxed-constexpr" TIMEOUT 120 LABELS cc)
+foreach(p math device grid half managed simd)
   weir_program_test(programs_cc_${p} "${dir}/run.sh;${dir}/${p}.cu" TIMEOUT 120 LABELS cc)
 endforeach()

@@ -44,12 +44,16 @@
 /* clang's headers ask which toolkit they adapt. */
 #pragma push_macro("CUDA_VERSION")
 #undef CUDA_VERSION
-#define CUDA_VERSION 12030
 typedef unsigned int cuuint32_t;
 
 #include <__clang_cuda_builtin_vars.h>
+/* With this version they call the device library for SIMD in a word too, instead of PTX's video
+ * instructions. */
+#define CUDA_VERSION 9010
 #include <__clang_cuda_libdevice_declares.h>
 #include <__clang_cuda_device_functions.h>
+#undef CUDA_VERSION
+#define CUDA_VERSION 12030
 #include <__clang_cuda_math.h>
 
 extern "C" {

@@ -151,7 +151,8 @@ LLVMValueRef low_pure_value(struct low *l, const struct low_inst *i, bool vector
     }
     if (p->opcode == WEIR_PTX_OP_mov && p->operands[0].kind == WEIR_PTX_OPERAND_VECTOR)
         return unpack(l, i, x.a[0], dest);
-    return evaluate(l, &x);
+    LLVMValueRef v = low_outline_pure(l, &x, evaluate);
+    return v ? v : evaluate(l, &x);
 }
 
 /* ---- destinations ---- */

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "codegen/lower/lower.h"
+#include "codegen/lower/access.h"
 
 /* ---- aliasing ---- */
 
@@ -287,15 +287,6 @@ void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, u
 
 /* ---- loads ---- */
 
-struct access {
-    const struct low_inst *i;
-    const struct weir_ptx_inst *p;
-    struct low_address a;
-    LLVMTypeRef elem;
-    uint32_t size, comps;
-    struct low_val v[8]; /* per component */
-};
-
 static LLVMValueRef repeat_mask(struct low *l, LLVMValueRef m, uint32_t times)
 {
     LLVMValueRef idx[128];
@@ -307,7 +298,7 @@ static LLVMValueRef repeat_mask(struct low *l, LLVMValueRef m, uint32_t times)
                                   LLVMConstVector(idx, l->width * times), "");
 }
 
-static LLVMValueRef masked_load(struct low *l, struct access *x, LLVMValueRef p, LLVMTypeRef vt,
+static LLVMValueRef masked_load(struct low *l, struct low_access *x, LLVMValueRef p, LLVMTypeRef vt,
                                 LLVMValueRef mask)
 {
     LLVMValueRef r;
@@ -334,7 +325,7 @@ static LLVMValueRef component(struct low *l, LLVMValueRef wide, uint32_t c, uint
                                   LLVMConstVector(idx, l->width), "");
 }
 
-static void load_contiguous(struct low *l, struct access *x)
+static void load_contiguous(struct low *l, struct low_access *x)
 {
     LLVMTypeRef vt = LLVMVectorType(x->elem, l->width * x->comps);
     for (unsigned g = 0; g < l->groups; g++) {
@@ -345,7 +336,7 @@ static void load_contiguous(struct low *l, struct access *x)
     }
 }
 
-static void load_scalar(struct low *l, struct access *x, unsigned g, LLVMValueRef *out)
+static void load_scalar(struct low *l, struct low_access *x, unsigned g, LLVMValueRef *out)
 {
     for (unsigned c = 0; c < x->comps; c++) {
         LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
@@ -363,7 +354,7 @@ static void load_scalar(struct low *l, struct access *x, unsigned g, LLVMValueRe
 
 /* Group-uniform: one scalar load a group, not made where the group has no active lane (its address
  * may be anything). */
-static void load_group_uniform(struct low *l, struct access *x)
+static void load_group_uniform(struct low *l, struct low_access *x)
 {
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef s[8];
@@ -396,7 +387,7 @@ static void load_group_uniform(struct low *l, struct access *x)
     }
 }
 
-static LLVMValueRef gather(struct low *l, struct access *x, LLVMTypeRef elem, LLVMValueRef ptrs,
+static LLVMValueRef gather(struct low *l, struct low_access *x, LLVMTypeRef elem, LLVMValueRef ptrs,
                            uint32_t g)
 {
     LLVMTypeRef vt = low_vec_type(l, elem);
@@ -409,7 +400,7 @@ static LLVMValueRef gather(struct low *l, struct access *x, LLVMTypeRef elem, LL
 }
 
 /* 8 and 16 bits: there is no such gather; the aligned word around it lies on the same page. */
-static LLVMValueRef gather_small(struct low *l, struct access *x, uint32_t g, uint32_t c)
+static LLVMValueRef gather_small(struct low *l, struct low_access *x, uint32_t g, uint32_t c)
 {
     LLVMValueRef addr = absolute(l, &x->a, low_vector(l, &x->a.base, g));
     if (c)
@@ -424,7 +415,7 @@ static LLVMValueRef gather_small(struct low *l, struct access *x, uint32_t g, ui
                        x->elem);
 }
 
-static void load_gather(struct low *l, struct access *x)
+static void load_gather(struct low *l, struct low_access *x)
 {
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef base = x->size >= 4 ? pointers(l, &x->a, g) : NULL;
@@ -440,7 +431,7 @@ static void load_gather(struct low *l, struct access *x)
     }
 }
 
-static LLVMValueRef scratch_data(struct low *l, struct access *x, uint32_t c, uint32_t g)
+static LLVMValueRef scratch_data(struct low *l, struct low_access *x, uint32_t c, uint32_t g)
 {
     LLVMValueRef at =
         LLVMConstInt(l->t.i64, 256 + (uint64_t)(c * LOW_LANES + g * l->width) * x->size, 0);
@@ -460,7 +451,7 @@ static void merge(struct low *l, struct low_val *a, const struct low_val *b,
     }
 }
 
-static LLVMValueRef spec_condition(struct low *l, struct access *x)
+static LLVMValueRef spec_condition(struct low *l, struct low_access *x)
 {
     LLVMValueRef ok = x->a.ok;
     uint64_t span = (uint64_t)x->a.base.stride * (l->width - 1) + x->size * x->comps;
@@ -469,8 +460,7 @@ static LLVMValueRef spec_condition(struct low *l, struct access *x)
     return ok;
 }
 
-/* The same address without speculation, for the slow path. */
-static void exact_address(struct low *l, struct access *x, struct low_address *a)
+void low_access_exact(struct low *l, const struct low_access *x, struct low_address *a)
 {
     *a = x->a;
     a->spec = false;
@@ -480,11 +470,11 @@ static void exact_address(struct low *l, struct access *x, struct low_address *a
 
 /* Addresses of the slow path into the scratch area: as a form, or (form NULL) one by one. Returns
  * the code's flags. */
-static uint32_t slow_addresses(struct low *l, struct access *x, const struct low_form *form)
+static uint32_t slow_addresses(struct low *l, struct low_access *x, const struct low_form *form)
 {
     struct low_address exact;
     if (!form) {
-        exact_address(l, x, &exact);
+        low_access_exact(l, x, &exact);
         scratch_addresses(l, &exact);
         return 0;
     }
@@ -508,7 +498,7 @@ static uint32_t slow_addresses(struct low *l, struct access *x, const struct low
     return LOW_SLOW_INDEXED | (f.sign ? LOW_SLOW_SIGNED : 0);
 }
 
-static void load_by_shape(struct low *l, struct access *x)
+static void load_by_shape(struct low *l, struct low_access *x)
 {
     struct low_val *b = &x->a.base;
     bool contiguous = b->shape == LOW_AFFINE && b->stride == (int64_t)(x->size * x->comps);
@@ -530,19 +520,24 @@ static void load_by_shape(struct low *l, struct access *x)
     }
 }
 
+void low_access_load(struct low *l, struct low_access *x)
+{
+    check(l, &x->a, x->size, x->comps, 0);
+    load_by_shape(l, x);
+}
+
 /* The vectors of a load whose lanes are not where they were guessed. At a border this is usual: a
  * gather where that is cheap, unless the address is of a form that takes less code; in loops the
  * call, which takes no registers. */
-static void load_not_as_guessed(struct low *l, struct access *x, struct low_val *data)
+static void load_not_as_guessed(struct low *l, struct low_access *x, struct low_val *data)
 {
     struct low_form f;
     bool form = low_address_form(l, &x->a, &f);
     bool in_loop = l->blocks.items[l->block].loop >= 0;
     if (!form && !in_loop && l->avx512 && x->size == 4 && x->comps == 1) {
-        struct access y = *x;
-        exact_address(l, x, &y.a);
-        check(l, &y.a, y.size, y.comps, 0);
-        load_by_shape(l, &y);
+        struct low_access y = *x;
+        low_access_exact(l, x, &y.a);
+        low_access_load(l, &y);
         data[0] = y.v[0];
         return;
     }
@@ -554,7 +549,7 @@ static void load_not_as_guessed(struct low *l, struct access *x, struct low_val 
                 LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
 }
 
-static void load_speculative(struct low *l, struct access *x)
+static void load_speculative(struct low *l, struct low_access *x)
 {
     LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"),
                       f_end, s_end;
@@ -598,7 +593,7 @@ static LLVMAtomicOrdering ordering(const struct weir_ptx_inst *p)
     }
 }
 
-static LLVMValueRef ordered_load(struct low *l, struct access *x, LLVMValueRef p)
+static LLVMValueRef ordered_load(struct low *l, struct low_access *x, LLVMValueRef p)
 {
     LLVMTypeRef t = low_int(l, x->size * 8);
     LLVMValueRef v = LLVMBuildLoad2(l->b, t, p, "");
@@ -608,7 +603,7 @@ static LLVMValueRef ordered_load(struct low *l, struct access *x, LLVMValueRef p
     return low_bitcast(l, v, x->elem);
 }
 
-static void load_ordered(struct low *l, struct access *x)
+static void load_ordered(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 0);
     if (x->a.base.shape == LOW_UNIFORM) {
@@ -641,7 +636,7 @@ static void load_ordered(struct low *l, struct access *x)
     }
 }
 
-static void store_ordered(struct low *l, struct access *x)
+static void store_ordered(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 1);
     struct low_lane_loop loop;
@@ -675,7 +670,7 @@ static const struct weir_ptx_operand *find_address(struct low *l, const struct w
     low_refuse(l, p, "no address");
 }
 
-static void begin_access(struct low *l, const struct low_inst *i, struct access *x)
+static void begin_access(struct low *l, const struct low_inst *i, struct low_access *x)
 {
     memset(x, 0, sizeof *x);
     x->i = i;
@@ -688,7 +683,7 @@ static void begin_access(struct low *l, const struct low_inst *i, struct access 
     x->comps = i->p->vec ? i->p->vec : 1;
 }
 
-static void write_loaded(struct low *l, struct access *x, unsigned c, int32_t reg)
+static void write_loaded(struct low *l, struct low_access *x, unsigned c, int32_t reg)
 {
     const struct low_reg *r = &l->regs.items[reg];
     struct low_val v = x->v[c];
@@ -708,7 +703,7 @@ static bool param_piece(struct low *l, const struct low_inst *i, const struct we
 
 void low_emit_load(struct low *l, const struct low_inst *i)
 {
-    struct access x;
+    struct low_access x;
     const struct weir_ptx_operand *o = find_address(l, i->p), *d = &i->p->operands[0];
     begin_access(l, i, &x);
     if (param_piece(l, i, o)) {
@@ -720,13 +715,14 @@ void low_emit_load(struct low *l, const struct low_inst *i)
         low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
         if (ordered(i->p, x.a.space)) {
             if (x.a.spec)
-                exact_address(l, &x, &x.a);
+                low_access_exact(l, &x, &x.a);
             load_ordered(l, &x);
+        } else if (low_outline_access(l, &x, false)) {
+            ; /* done */
         } else if (x.a.spec) {
             load_speculative(l, &x);
         } else {
-            check(l, &x.a, x.size, x.comps, 0);
-            load_by_shape(l, &x);
+            low_access_load(l, &x);
         }
     }
     if (d->kind == WEIR_PTX_OPERAND_VECTOR) {
@@ -740,7 +736,7 @@ void low_emit_load(struct low *l, const struct low_inst *i)
 
 /* ---- stores ---- */
 
-static void store_contiguous(struct low *l, struct access *x)
+static void store_contiguous(struct low *l, struct low_access *x)
 {
     LLVMTypeRef vt = LLVMVectorType(x->elem, l->width * x->comps);
     for (unsigned g = 0; g < l->groups; g++) {
@@ -777,7 +773,7 @@ static void store_contiguous(struct low *l, struct access *x)
 }
 
 /* Lane by lane, in order. */
-static void store_lanes(struct low *l, struct access *x)
+static void store_lanes(struct low *l, struct low_access *x)
 {
     struct low_lane_loop loop;
     scratch_addresses(l, &x->a);
@@ -798,7 +794,7 @@ static void store_lanes(struct low *l, struct access *x)
     low_lane_loop_end(l, &loop);
 }
 
-static void store_scatter(struct low *l, struct access *x)
+static void store_scatter(struct low *l, struct low_access *x)
 {
     if (x->size < 4 || !l->avx512) {
         store_lanes(l, x);
@@ -818,7 +814,7 @@ static void store_scatter(struct low *l, struct access *x)
 }
 
 /* One address for all lanes: the last active lane's value stays. */
-static void store_uniform(struct low *l, struct access *x)
+static void store_uniform(struct low *l, struct low_access *x)
 {
     for (unsigned c = 0; c < x->comps; c++) {
         LLVMValueRef v = x->v[c].v[0], at = LLVMConstInt(l->t.i64, c * x->size, 0);
@@ -839,7 +835,7 @@ static void store_uniform(struct low *l, struct access *x)
     }
 }
 
-static void store_by_shape(struct low *l, struct access *x)
+static void store_by_shape(struct low *l, struct low_access *x)
 {
     struct low_val *b = &x->a.base;
     if (b->shape == LOW_UNIFORM)
@@ -850,7 +846,13 @@ static void store_by_shape(struct low *l, struct access *x)
         store_scatter(l, x);
 }
 
-static void store_speculative(struct low *l, struct access *x)
+void low_access_store(struct low *l, struct low_access *x)
+{
+    check(l, &x->a, x->size, x->comps, 1);
+    store_by_shape(l, x);
+}
+
+static void store_speculative(struct low *l, struct low_access *x)
 {
     LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next");
     LLVMValueRef ok = spec_condition(l, x);
@@ -873,7 +875,7 @@ static void store_speculative(struct low *l, struct access *x)
     LLVMPositionBuilderAtEnd(l->b, next);
 }
 
-static void read_stored(struct low *l, struct access *x)
+static void read_stored(struct low *l, struct low_access *x)
 {
     const struct weir_ptx_operand *s = &x->p->operands[x->p->operand_count - 1];
     for (unsigned c = 0; c < x->comps; c++) {
@@ -884,7 +886,7 @@ static void read_stored(struct low *l, struct access *x)
 
 void low_emit_store(struct low *l, const struct low_inst *i)
 {
-    struct access x;
+    struct low_access x;
     const struct weir_ptx_operand *o = find_address(l, i->p);
     begin_access(l, i, &x);
     read_stored(l, &x);
@@ -899,13 +901,14 @@ void low_emit_store(struct low *l, const struct low_inst *i)
     low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
     if (ordered(i->p, x.a.space)) {
         if (x.a.spec)
-            exact_address(l, &x, &x.a);
+            low_access_exact(l, &x, &x.a);
         store_ordered(l, &x);
+    } else if (low_outline_access(l, &x, true)) {
+        ; /* done */
     } else if (x.a.spec) {
         store_speculative(l, &x);
     } else {
-        check(l, &x.a, x.size, x.comps, 1);
-        store_by_shape(l, &x);
+        low_access_store(l, &x);
     }
 }
 
@@ -939,7 +942,8 @@ static LLVMValueRef keep_bytes(struct low *l, LLVMValueRef v, LLVMValueRef fille
 }
 
 /* Loads where bytes are wanted, the rest is zero. */
-static void load_filled(struct low *l, struct access *x, const struct low_inst *i, uint32_t bytes)
+static void load_filled(struct low *l, struct low_access *x, const struct low_inst *i,
+                        uint32_t bytes)
 {
     const struct weir_ptx_operand *o = &i->p->operands[3];
     bool ignore =
@@ -949,7 +953,7 @@ static void load_filled(struct low *l, struct access *x, const struct low_inst *
     bool was_full = l->mask_full;
     memcpy(saved, l->mask, sizeof saved);
     if (x->a.spec)
-        exact_address(l, x, &x->a);
+        low_access_exact(l, x, &x->a);
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef f = low_vector(l, &n, g), max = low_const(l, low_vec_type(l, l->t.i32), bytes);
         filled[g] = ignore ? LLVMBuildSelect(l->b, f, LLVMConstNull(LLVMTypeOf(max)), max, "")
@@ -965,8 +969,7 @@ static void load_filled(struct low *l, struct access *x, const struct low_inst *
         x->a.base = (struct low_val){.shape = LOW_VARYING};
         memcpy(x->a.base.v, all, sizeof all);
     }
-    check(l, &x->a, x->size, x->comps, 0);
-    load_by_shape(l, x);
+    low_access_load(l, x);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
             x->v[c].v[g] = keep_bytes(l, x->v[c].v[g], filled[g], 4 * (int64_t)c);
@@ -982,25 +985,26 @@ void low_emit_copy(struct low *l, const struct low_inst *i)
     uint32_t bytes = (uint32_t)p->operands[2].imm;
     if (bytes != 4 && bytes != 8 && bytes != 16)
         low_refuse(l, p, "size");
-    struct access from = {.i = i, .p = p, .elem = l->t.i32, .size = 4, .comps = bytes / 4},
-                  to = from;
+    struct low_access from = {.i = i, .p = p, .elem = l->t.i32, .size = 4, .comps = bytes / 4},
+                      to = from;
     low_address(l, i, &p->operands[1], WEIR_PTX_GLOBAL, bytes, &from.a);
     const struct weir_ptx_operand *fill =
         p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
     if (fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes)) {
         load_filled(l, &from, i, bytes);
+    } else if (low_outline_access(l, &from, false)) {
+        ; /* done */
     } else if (from.a.spec) {
         load_speculative(l, &from);
     } else {
-        check(l, &from.a, 4, from.comps, 0);
-        load_by_shape(l, &from);
+        low_access_load(l, &from);
     }
     memcpy(to.v, from.v, sizeof to.v);
     low_address(l, i, &p->operands[0], WEIR_PTX_SHARED, bytes, &to.a);
-    if (to.a.spec) {
+    if (low_outline_access(l, &to, true))
+        return;
+    if (to.a.spec)
         store_speculative(l, &to);
-    } else {
-        check(l, &to.a, 4, to.comps, 1);
-        store_by_shape(l, &to);
-    }
+    else
+        low_access_store(l, &to);
 }

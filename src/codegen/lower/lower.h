@@ -239,6 +239,9 @@ struct low {
     uint32_t block;              /* being emitted */
     uint32_t region;
     LLVMValueRef slow_fn;
+    LLVMValueRef slow_line;       /* while a function of outline.c is made: the access's line */
+    struct low_outline *outlines; /* made so far */
+    struct low_pure_outline *pure_outlines;
     LLVMTypeRef slow_asm_type;
     unsigned md_scope, md_noalias, md_invariant, md_prof, md_range;
     LLVMValueRef md_state, md_not_state, md_shared, md_not_shared, md_global, md_not_global,
@@ -419,6 +422,10 @@ struct low_args {
     bool vector;
     uint32_t g;
 };
+/* outline.c: in the quick tier, a long instruction as a call of a function of the object whose body
+ * `evaluate` made once; NULL: it is to be made in place. */
+LLVMValueRef low_outline_pure(struct low *l, const struct low_args *x,
+                              LLVMValueRef (*evaluate)(struct low *, struct low_args *));
 LLVMValueRef low_arith(struct low *l, struct low_args *x);
 LLVMValueRef low_carry_out(struct low *l, struct low_args *x);
 LLVMValueRef low_float(struct low *l, struct low_args *x);

@@ -505,8 +505,6 @@ static void mark_leaders(struct low *l, uint64_t *leader)
     low_bit_set(leader, 0);
     for (size_t n = 0; n < l->insts.count; n++) {
         const struct low_inst *i = &l->insts.items[n];
-        if (l->general && i->kind == LOW_PTX && low_general_is_sync(i->p))
-            low_bit_set(leader, (uint32_t)n);
         if (!ends_block(i))
             continue;
         if (n + 1 < l->insts.count)
@@ -522,6 +520,21 @@ static void mark_leaders(struct low *l, uint64_t *leader)
             for (size_t k = 0; k < t->count; k++)
                 low_bit_set(leader, label_target(l, i, t->labels[k]));
         }
+    }
+}
+
+/* General mode: lanes meet where a `.sync` instruction begins a block. Those that follow without a
+ * branch in between are reached by the same lanes, together. */
+static void mark_meetings(struct low *l, uint64_t *leader)
+{
+    bool met = false;
+    for (size_t n = 0; n < l->insts.count && l->general; n++) {
+        const struct low_inst *i = &l->insts.items[n];
+        met &= !low_bit(leader, (uint32_t)n);
+        if (met || i->kind != LOW_PTX || !low_general_is_sync(i->p))
+            continue;
+        low_bit_set(leader, (uint32_t)n);
+        met = true;
     }
 }
 
@@ -606,6 +619,7 @@ static void make_blocks(struct low *l)
     uint64_t *leader = low_alloc(l, (n / 64 + 1) * sizeof *leader);
     uint32_t *block_of = low_alloc(l, (n + 1) * sizeof *block_of);
     mark_leaders(l, leader);
+    mark_meetings(l, leader);
     for (size_t k = 0; k < n; k++) {
         if (low_bit(leader, (uint32_t)k)) {
             struct low_block b = {.first = (uint32_t)k, .loop = -1};

@@ -273,7 +273,8 @@ void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, ui
     LLVMValueRef as = LLVMGetInlineAsm(ft, call, sizeof call - 1, constraints,
                                        sizeof constraints - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
     LLVMValueRef args[5] = {l->block_ptr, l->scratch, bits, LLVMConstInt(l->t.i32, code, 0),
-                            LLVMConstInt(l->t.i32, (unsigned)line, 0)};
+                            l->slow_line ? l->slow_line
+                                         : LLVMConstInt(l->t.i32, (unsigned)line, 0)};
     LLVMValueRef c = LLVMBuildCall2(l->b, ft, as, args, 5, "");
     /* memory(argmem: readwrite, inaccessiblemem: readwrite), and "other" read by loads, written by
      * stores */

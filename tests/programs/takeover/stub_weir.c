@@ -17,3 +17,10 @@ ANSWER(cudaGetDevice, 104)
 ANSWER(cudaDeviceSynchronize, 105)
 ANSWER(cudaFree, 106)
 ANSWER(cudaMemAdvise, 107)
+
+/* For objects of CUDA 12, whose function has other parameters. */
+__attribute__((visibility("default"))) int weir_api12_cudaMemAdvise(void);
+int weir_api12_cudaMemAdvise(void)
+{
+    return 112;
+}

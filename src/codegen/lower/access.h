@@ -1,0 +1,29 @@
+/* A load or store while it is made: between emit_memory.c and outline.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CODEGEN_LOWER_ACCESS_H
+#define WEIR_CODEGEN_LOWER_ACCESS_H
+
+#include "codegen/lower/lower.h"
+
+#define LOW_MAX_COMPS 8
+
+struct low_access {
+    const struct low_inst *i;
+    const struct weir_ptx_inst *p;
+    struct low_address a;
+    LLVMTypeRef elem;
+    uint32_t size, comps;
+    struct low_val v[LOW_MAX_COMPS]; /* per component: what is stored, or was loaded */
+};
+
+/* The address without speculation. */
+void low_access_exact(struct low *l, const struct low_access *x, struct low_address *a);
+/* Checks the whole access, then makes it, in the form that the address's shape allows. */
+void low_access_load(struct low *l, struct low_access *x);
+void low_access_store(struct low *l, struct low_access *x);
+
+/* outline.c: in the quick tier, makes the access by calling a function of the object. False: it is
+ * to be made in place. */
+bool low_outline_access(struct low *l, struct low_access *x, bool store);
+
+#endif

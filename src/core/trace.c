@@ -1,0 +1,160 @@
+/* From core's structs to the recorder's records. Nothing here runs while no trace is written.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/trace.h"
+
+#include <string.h>
+
+#include "base/thread.h"
+#include "core/copy.h"
+#include "core/module.h"
+#include "memory/memory.h"
+
+#define EDGES_MAX    8
+#define POINTERS_MAX 16
+
+static struct weir_trace_id id_of(const struct weir_op *op, struct weir_trace_edge *edges)
+{
+    struct weir_trace_id id = {.stream = weir_stream_of(op->m.stream)->id, .seq = op->m.seq};
+
+    for (size_t i = 0; i < op->m.dep_count && i < EDGES_MAX; i++) {
+        const struct weir_model_dep *d = &op->m.deps[i];
+
+        edges[id.edge_count++] =
+            (struct weir_trace_edge){.stream = weir_stream_of(d->point.stream)->id,
+                                     .seq = d->point.seq,
+                                     .rule = d->rule,
+                                     .strength = d->strength};
+    }
+    id.edges = edges;
+    return id;
+}
+
+/* Arguments of eight bytes that are addresses of memory that Weir knows. */
+static size_t pointers_of(const struct weir_kernel_op *op, uint64_t out[POINTERS_MAX])
+{
+    const struct weir_function_image *image = op->image;
+    const unsigned char *params = op->heap_params ? op->heap_params : op->params;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < image->info.param_count && n < POINTERS_MAX; i++) {
+        struct weir_mem_info info;
+        uint64_t value;
+
+        /* Structures hold pointers, too. */
+        for (size_t at = 0; at + 8 <= image->param_bytes[i] && n < POINTERS_MAX; at += 8) {
+            memcpy(&value, params + image->param_offsets[i] + at, sizeof value);
+            if (value - weir_mem_window_base < weir_mem_window_bytes ||
+                (value >> 32 && image->param_bytes[i] == 8 &&
+                 weir_mem_find((const void *)(uintptr_t)value, &info)))
+                out[n++] = value;
+        }
+    }
+    return n;
+}
+
+static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trace_id *id)
+{
+    uint64_t pointers[POINTERS_MAX];
+    struct weir_trace_kernel k = {
+        .name = op->function->name,
+        .name_id = &op->function->trace_name,
+        .grid = op->work.launch.grid,
+        .block = op->work.launch.block,
+        .shared_bytes = op->work.launch.dynamic_shared_bytes,
+        .pointers = pointers,
+        .pointer_count = pointers_of(op, pointers),
+    };
+
+    weir_trace_op_kernel(id, &k);
+}
+
+static int class_of(const void *p)
+{
+    struct weir_mem_info info;
+
+    if (!weir_mem_find(p, &info))
+        return WEIR_MEM_PAGEABLE;
+    switch (info.kind) {
+    case WEIR_MEM_KIND_DEVICE:
+        return WEIR_MEM_DEVICE;
+    case WEIR_MEM_KIND_MANAGED:
+        return WEIR_MEM_MANAGED;
+    case WEIR_MEM_KIND_PINNED:
+    case WEIR_MEM_KIND_REGISTERED:
+        return WEIR_MEM_PINNED;
+    default:
+        return WEIR_MEM_PAGEABLE;
+    }
+}
+
+static uint64_t span(const struct weir_copy_work *w, size_t pitch, size_t slice)
+{
+    return w->width ? (w->depth - 1) * slice + (w->height - 1) * pitch + w->width : 0;
+}
+
+static void trace_copy(const struct weir_copy_op *op, const struct weir_trace_id *id)
+{
+    const struct weir_copy_work *w = &op->work;
+    uint64_t bytes = (uint64_t)w->width * w->height * w->depth;
+    struct weir_trace_copy c = {.engine = w->work.engine, .bytes = bytes};
+
+    if (w->memset) {
+        weir_trace_op_memset(id, w->dst, bytes, span(w, w->dst_pitch, w->dst_slice));
+        return;
+    }
+    c.staged = op->staging != NULL;
+    c.src = w->src;
+    c.dst = w->dst;
+    c.src_class = c.staged ? WEIR_MEM_PAGEABLE : class_of(w->src);
+    c.dst_class = class_of(w->dst);
+    c.src_span = span(w, w->src_pitch, w->src_slice);
+    c.dst_span = span(w, w->dst_pitch, w->dst_slice);
+    weir_trace_op_copy(id, &c);
+}
+
+void weir_core_trace_op(const struct weir_op *op)
+{
+    struct weir_trace_edge edges[EDGES_MAX];
+    struct weir_trace_id id = id_of(op, edges);
+
+    switch (op->m.kind) {
+    case WEIR_OP_KERNEL:
+        trace_kernel((const struct weir_kernel_op *)op, &id);
+        break;
+    case WEIR_OP_COPY:
+    case WEIR_OP_MEMSET:
+        trace_copy((const struct weir_copy_op *)op, &id);
+        break;
+    default:
+        weir_trace_op_other(&id, op->m.kind);
+        break;
+    }
+}
+
+void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work,
+                          enum weir_err status)
+{
+    weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, work->start_ns, work->end_ns,
+                    work->engine, (int)status);
+}
+
+void weir_core_trace_context(const struct weir_context *ctx)
+{
+    int workers = weir_core.config.workers ? weir_core.config.workers : weir_cpu_count();
+
+    weir_trace_device(ctx->index, ctx->ordinal, ctx->profile->device_name, ctx->sm_count, workers,
+                      weir_mem_window_base);
+}
+
+uint64_t weir_core_trace_event_id(const struct weir_event *e)
+{
+    return ((uintptr_t)e - (uintptr_t)weir_core.events.base) / weir_core.events.slot_bytes + 1;
+}
+
+void weir_core_trace_event_wait(const struct weir_event *e, const struct weir_stream *in,
+                                const struct weir_model_dep *dep)
+{
+    weir_trace_event_wait(weir_core_trace_event_id(e), in->id,
+                          dep ? weir_stream_of(dep->point.stream)->id : 0,
+                          dep ? dep->point.seq : 0);
+}

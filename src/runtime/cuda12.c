@@ -1,0 +1,111 @@
+/* The functions that libcudart.so.12 has otherwise than libcudart.so.13: over those of 13.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "runtime/rt.h"
+
+#define RUNTIME_VERSION_12 12090
+
+enum weir_err weir_rt_12_RuntimeGetVersion(int *runtimeVersion)
+{
+    RT_REQUIRE(runtimeVersion);
+    *runtimeVersion = RUNTIME_VERSION_12;
+    return WEIR_OK;
+}
+
+/* ---- devices ---- */
+
+enum weir_err weir_rt_12_GetDeviceProperties_v2(struct weir_rt_12_device_prop *prop, int device)
+{
+    struct cudaDeviceProp p;
+
+    RT_TRY(weir_core_enter());
+    RT_REQUIRE(prop);
+    RT_TRY(weir_rt_GetDeviceProperties(&p, device));
+    memset(prop, 0, sizeof *prop);
+#define WEIR_PROP12(type, member)              prop->member = p.member;
+#define WEIR_PROP12_ARRAY(type, member, count) memcpy(prop->member, p.member, sizeof prop->member);
+#define WEIR_PROP12_OLD(member, id)                                                                \
+    weir_context_attribute(&weir_core.contexts[device], (id), &prop->member);
+#include "properties12.def"
+#undef WEIR_PROP12
+#undef WEIR_PROP12_ARRAY
+#undef WEIR_PROP12_OLD
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_12_ChooseDevice(int *device, const struct weir_rt_12_device_prop *prop)
+{
+    static const struct cudaDeviceProp any;
+
+    RT_REQUIRE(prop);
+    return weir_rt_ChooseDevice(device, &any); /* it looks at no member */
+}
+
+/* ---- memory ---- */
+
+enum weir_err weir_rt_12_PointerGetAttributes(struct weir_rt_12_pointer_attributes *attributes,
+                                              const void *ptr)
+{
+    struct cudaPointerAttributes a;
+
+    RT_REQUIRE(attributes);
+    RT_TRY(weir_rt_PointerGetAttributes(&a, ptr));
+    *attributes =
+        (struct weir_rt_12_pointer_attributes){a.type, a.device, a.devicePointer, a.hostPointer};
+    return WEIR_OK;
+}
+
+/* A device's number, or cudaCpuDeviceId. */
+static struct cudaMemLocation location_of(int device)
+{
+    return device == cudaCpuDeviceId
+               ? (struct cudaMemLocation){.type = cudaMemLocationTypeHost}
+               : (struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = device};
+}
+
+enum weir_err weir_rt_12_MemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+                                   int device)
+{
+    return weir_rt_MemAdvise(devPtr, count, advice, location_of(device));
+}
+
+enum weir_err weir_rt_12_MemPrefetchAsync(const void *devPtr, size_t count, int dstDevice,
+                                          cudaStream_t stream)
+{
+    return weir_rt_MemPrefetchAsync(devPtr, count, location_of(dstDevice), 0, stream);
+}
+
+/* ---- capture ---- */
+
+enum weir_err weir_rt_12_StreamGetCaptureInfo(cudaStream_t stream,
+                                              enum cudaStreamCaptureStatus *captureStatus_out,
+                                              unsigned long long *id_out)
+{
+    return weir_rt_StreamGetCaptureInfo(stream, captureStatus_out, id_out, NULL, NULL, NULL, NULL);
+}
+
+enum weir_err weir_rt_12_StreamGetCaptureInfo_v2(cudaStream_t stream,
+                                                 enum cudaStreamCaptureStatus *captureStatus_out,
+                                                 unsigned long long *id_out, cudaGraph_t *graph_out,
+                                                 const cudaGraphNode_t **dependencies_out,
+                                                 size_t *numDependencies_out)
+{
+    return weir_rt_StreamGetCaptureInfo(stream, captureStatus_out, id_out, graph_out,
+                                        dependencies_out, NULL, numDependencies_out);
+}
+
+/* ---- doubles ---- */
+
+/* Devices without double precision are long gone: the value stays. */
+enum weir_err weir_rt_12_SetDoubleForDevice(double *d)
+{
+    RT_REQUIRE(d);
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_12_SetDoubleForHost(double *d)
+{
+    RT_REQUIRE(d);
+    return WEIR_OK;
+}

@@ -1,0 +1,71 @@
+/* The trace file: what writer and reader agree on. The text for everybody else is
+ * docs/trace-format.md; a change here is a change there, and a new WEIR_TRACE_VERSION.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A file is a header and chunks of equal size. A chunk belongs to one thread at a time and holds
+ * whole records: type byte, length (LEB128), payload. Little endian. */
+#ifndef WEIR_TRACE_FORMAT_H
+#define WEIR_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define WEIR_TRACE_MAGIC       "WEIRTRC\n"
+#define WEIR_TRACE_VERSION     1u
+#define WEIR_TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
+#define WEIR_TRACE_CHUNK_BYTES 65536u
+
+struct weir_trace_file_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes; /* where the first chunk begins */
+    uint32_t chunk_bytes;
+    uint32_t pid;
+    uint64_t start_ns; /* CLOCK_MONOTONIC when the file was made; no record is older */
+    uint64_t wall_ns;  /* CLOCK_REALTIME at the same moment */
+    uint8_t reserved[24];
+};
+
+enum { WEIR_TRACE_CHUNK_OPEN = 0, WEIR_TRACE_CHUNK_SEALED = 1 };
+
+struct weir_trace_chunk_header {
+    uint32_t magic;
+    uint32_t used;     /* bytes of whole records behind this header */
+    uint64_t base_ns;  /* the first time in the chunk counts from here */
+    uint64_t checksum; /* of the used bytes, once sealed: weir_hash_bytes with seed 1 */
+    uint32_t state;
+    uint32_t reserved;
+};
+
+/* Payloads in docs/trace-format.md, in the order of these numbers. */
+enum weir_trace_record {
+    WEIR_TRACE_THREAD = 1,
+    WEIR_TRACE_STRING,
+    WEIR_TRACE_SITE,
+    WEIR_TRACE_CALL,
+    WEIR_TRACE_DEVICE,
+    WEIR_TRACE_STREAM,
+    WEIR_TRACE_STREAM_END,
+    WEIR_TRACE_KERNEL,
+    WEIR_TRACE_COPY,
+    WEIR_TRACE_MEMSET,
+    WEIR_TRACE_OTHER,
+    WEIR_TRACE_DONE,
+    WEIR_TRACE_EVENT,
+    WEIR_TRACE_EVENT_END,
+    WEIR_TRACE_EVENT_RECORD,
+    WEIR_TRACE_EVENT_WAIT,
+    WEIR_TRACE_ELAPSED,
+    WEIR_TRACE_SYNC,
+    WEIR_TRACE_WAITED,
+    WEIR_TRACE_ALLOC,
+    WEIR_TRACE_FREE,
+    WEIR_TRACE_NVTX_PUSH,
+    WEIR_TRACE_NVTX_POP,
+    WEIR_TRACE_NVTX_MARK,
+    WEIR_TRACE_NVTX_START,
+    WEIR_TRACE_NVTX_END,
+    WEIR_TRACE_LOST,
+    WEIR_TRACE_RECORD_COUNT
+};
+
+#endif

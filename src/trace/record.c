@@ -1,0 +1,374 @@
+/* The records (payloads: docs/trace-format.md).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "trace/record.h"
+
+#include "base/clock.h"
+#include "trace/writer.h"
+
+#define EDGES_MAX    8
+#define POINTERS_MAX 16
+
+static uint32_t named(struct weir_trace_buffer *b, const char *name, _Atomic uint32_t *name_id)
+{
+    uint32_t id = atomic_load_explicit(name_id, memory_order_relaxed);
+
+    if (WEIR_UNLIKELY(!id)) {
+        id = weir_trace_string(b, name, strlen(name));
+        atomic_store_explicit(name_id, id, memory_order_relaxed);
+    }
+    return id;
+}
+
+/* ---- calls ---- */
+
+void weir_trace_enter(const void *site)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+
+    if (!b)
+        return;
+    b->call_site = weir_trace_site(b, site);
+    b->call_ns = weir_clock_ns();
+    b->busy = false;
+}
+
+void weir_trace_launch_site(const void *site)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+
+    if (!b)
+        return;
+    b->launch_site = weir_trace_site(b, site);
+    b->busy = false;
+}
+
+void weir_trace_leave(const char *name, _Atomic uint32_t *name_id, int err)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    uint64_t begin, end;
+    uint32_t id;
+    unsigned char *p;
+
+    if (!b)
+        return;
+    begin = b->call_ns;
+    id = named(b, name, name_id);
+    end = weir_clock_ns();
+    if (!begin || !b->chunk) { /* turned on inside the call, or turned off */
+        b->busy = false;
+        return;
+    }
+    p = weir_trace_begin(b, WEIR_TRACE_CALL);
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_time(b, p, begin);
+    p = weir_trace_put_u(p, end - begin);
+    p = weir_trace_put_u(p, b->call_site);
+    p = weir_trace_put_u(p, (uint32_t)err);
+    b->call_ns = 0;
+    weir_trace_close(b, p);
+}
+
+/* ---- devices, streams, events, memory ---- */
+
+void weir_trace_device(int context, int device, const char *name, int sms, int slots,
+                       uint64_t window_base)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+    uint32_t id;
+
+    if (!b)
+        return;
+    id = weir_trace_string(b, name, strlen(name));
+    if (!b->chunk) {
+        b->busy = false;
+        return;
+    }
+    p = weir_trace_begin(b, WEIR_TRACE_DEVICE);
+    p = weir_trace_put_u(p, (uint64_t)context);
+    p = weir_trace_put_u(p, (uint64_t)device);
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_u(p, (uint64_t)sms);
+    p = weir_trace_put_u(p, (uint64_t)slots);
+    p = weir_trace_put_u(p, window_base);
+    weir_trace_close(b, p);
+}
+
+void weir_trace_stream(uint64_t id, int context, int device, int cls, int priority)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_STREAM);
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_u(p, (uint64_t)context);
+    p = weir_trace_put_u(p, (uint64_t)device);
+    p = weir_trace_put_u(p, (uint64_t)cls);
+    p = weir_trace_put_s(p, priority);
+    p = weir_trace_put_time(b, p, weir_clock_ns());
+    weir_trace_close(b, p);
+}
+
+void weir_trace_stream_end(uint64_t id)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_STREAM_END);
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_time(b, p, weir_clock_ns());
+    weir_trace_close(b, p);
+}
+
+/* Most records are nothing but numbers. */
+static void put_numbers(enum weir_trace_record type, const uint64_t *v, size_t count)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, type);
+    for (size_t i = 0; i < count; i++)
+        p = weir_trace_put_u(p, v[i]);
+    weir_trace_close(b, p);
+}
+
+void weir_trace_event(uint64_t id, uint32_t flags)
+{
+    put_numbers(WEIR_TRACE_EVENT, (uint64_t[]){id, flags}, 2);
+}
+
+void weir_trace_event_end(uint64_t id)
+{
+    put_numbers(WEIR_TRACE_EVENT_END, &id, 1);
+}
+
+void weir_trace_event_record(uint64_t id, uint64_t stream, uint64_t seq, uint32_t flags)
+{
+    put_numbers(WEIR_TRACE_EVENT_RECORD, (uint64_t[]){id, stream, seq, flags}, 4);
+}
+
+void weir_trace_event_wait(uint64_t id, uint64_t in_stream, uint64_t stream, uint64_t seq)
+{
+    put_numbers(WEIR_TRACE_EVENT_WAIT, (uint64_t[]){id, in_stream, stream, seq}, 4);
+}
+
+void weir_trace_elapsed(uint64_t from, uint64_t to)
+{
+    put_numbers(WEIR_TRACE_ELAPSED, (uint64_t[]){from, to}, 2);
+}
+
+void weir_trace_alloc(int kind, int device, const void *address, size_t bytes)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_ALLOC);
+    p = weir_trace_put_u(p, (uint64_t)kind);
+    p = weir_trace_put_u(p, (uint64_t)device);
+    p = weir_trace_put_address(b, p, (uint64_t)(uintptr_t)address);
+    p = weir_trace_put_u(p, bytes);
+    p = weir_trace_put_time(b, p, weir_clock_ns());
+    weir_trace_close(b, p);
+}
+
+void weir_trace_free(const void *address)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_FREE);
+    p = weir_trace_put_address(b, p, (uint64_t)(uintptr_t)address);
+    p = weir_trace_put_time(b, p, weir_clock_ns());
+    weir_trace_close(b, p);
+}
+
+/* ---- operations ---- */
+
+/* The time is the call's: an operation is submitted inside one, and the few nanoseconds between are
+ * worth less than a look at the clock. */
+static unsigned char *put_op(struct weir_trace_buffer *b, unsigned char *p,
+                             const struct weir_trace_id *id)
+{
+    size_t count = WEIR_MIN(id->edge_count, EDGES_MAX);
+
+    p = weir_trace_put_u(p, id->stream);
+    p = weir_trace_put_u(p, id->seq);
+    p = weir_trace_put_time(b, p, b->call_ns ? b->call_ns : weir_clock_ns());
+    *p++ = (unsigned char)count;
+    for (size_t i = 0; i < count; i++) {
+        p = weir_trace_put_u(p, id->edges[i].stream);
+        p = weir_trace_put_u(p, id->edges[i].seq);
+        p = weir_trace_put_u(p, id->edges[i].rule << 1 | id->edges[i].strength);
+    }
+    return p;
+}
+
+void weir_trace_op_kernel(const struct weir_trace_id *id, const struct weir_trace_kernel *k)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    size_t pointers = WEIR_MIN(k->pointer_count, POINTERS_MAX);
+    unsigned char *p;
+    uint32_t name;
+
+    if (!b)
+        return;
+    if (b->launch_site) {
+        b->call_site = b->launch_site;
+        b->launch_site = 0;
+    }
+    name = named(b, k->name, k->name_id);
+    if (!b->chunk) {
+        b->busy = false;
+        return;
+    }
+    p = put_op(b, weir_trace_begin(b, WEIR_TRACE_KERNEL), id);
+    p = weir_trace_put_u(p, name);
+    for (int i = 0; i < 3; i++)
+        p = weir_trace_put_u(p, k->grid[i]);
+    for (int i = 0; i < 3; i++)
+        p = weir_trace_put_u(p, k->block[i]);
+    p = weir_trace_put_u(p, k->shared_bytes);
+    *p++ = (unsigned char)pointers;
+    for (size_t i = 0; i < pointers; i++)
+        p = weir_trace_put_address(b, p, k->pointers[i]);
+    weir_trace_close(b, p);
+}
+
+void weir_trace_op_copy(const struct weir_trace_id *id, const struct weir_trace_copy *c)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = put_op(b, weir_trace_begin(b, WEIR_TRACE_COPY), id);
+    *p++ = (unsigned char)(c->engine | (c->staged ? 0x80 : 0));
+    *p++ = (unsigned char)(c->src_class | c->dst_class << 4);
+    p = weir_trace_put_u(p, c->bytes);
+    p = weir_trace_put_address(b, p, (uint64_t)(uintptr_t)c->src);
+    p = weir_trace_put_s(p, (int64_t)(c->src_span - c->bytes));
+    p = weir_trace_put_address(b, p, (uint64_t)(uintptr_t)c->dst);
+    p = weir_trace_put_s(p, (int64_t)(c->dst_span - c->bytes));
+    weir_trace_close(b, p);
+}
+
+void weir_trace_op_memset(const struct weir_trace_id *id, const void *dst, uint64_t bytes,
+                          uint64_t span)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = put_op(b, weir_trace_begin(b, WEIR_TRACE_MEMSET), id);
+    p = weir_trace_put_u(p, bytes);
+    p = weir_trace_put_address(b, p, (uint64_t)(uintptr_t)dst);
+    p = weir_trace_put_s(p, (int64_t)(span - bytes));
+    weir_trace_close(b, p);
+}
+
+void weir_trace_op_other(const struct weir_trace_id *id, int kind)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = put_op(b, weir_trace_begin(b, WEIR_TRACE_OTHER), id);
+    *p++ = (unsigned char)kind;
+    weir_trace_close(b, p);
+}
+
+void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t end_ns, int engine,
+                     int status)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_DONE);
+    p = weir_trace_put_u(p, stream);
+    p = weir_trace_put_u(p, seq);
+    p = weir_trace_put_time(b, p, start_ns);
+    p = weir_trace_put_u(p, end_ns > start_ns ? end_ns - start_ns : 0);
+    *p++ = (unsigned char)engine;
+    p = weir_trace_put_u(p, (uint32_t)status);
+    weir_trace_close(b, p);
+}
+
+/* ---- the host ---- */
+
+void weir_trace_sync(enum weir_trace_sync what, uint64_t id, uint64_t seq)
+{
+    put_numbers(WEIR_TRACE_SYNC, (uint64_t[]){(uint64_t)what, id, seq}, 3);
+}
+
+void weir_trace_waited(uint64_t stream, uint64_t seq, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_WAITED);
+    p = weir_trace_put_u(p, stream);
+    p = weir_trace_put_u(p, seq);
+    p = weir_trace_put_time(b, p, begin_ns);
+    p = weir_trace_put_u(p, end_ns - begin_ns);
+    weir_trace_close(b, p);
+}
+
+/* ---- NVTX ---- */
+
+static void put_nvtx(enum weir_trace_record type, struct weir_trace_text domain,
+                     struct weir_trace_text text, uint32_t color, uint64_t range)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    uint32_t domain_id, text_id;
+    unsigned char *p;
+
+    if (!b)
+        return;
+    domain_id = domain.bytes ? weir_trace_string(b, domain.text, domain.bytes) : 0;
+    text_id = b->chunk && text.bytes ? weir_trace_string(b, text.text, text.bytes) : 0;
+    if (!b->chunk) {
+        b->busy = false;
+        return;
+    }
+    p = weir_trace_begin(b, type);
+    p = weir_trace_put_u(p, domain_id);
+    p = weir_trace_put_u(p, text_id);
+    p = weir_trace_put_u(p, color);
+    p = weir_trace_put_u(p, range);
+    p = weir_trace_put_time(b, p, weir_clock_ns());
+    weir_trace_close(b, p);
+}
+
+void weir_trace_nvtx_begin(struct weir_trace_text domain, struct weir_trace_text text,
+                           uint32_t color, uint64_t range)
+{
+    put_nvtx(range ? WEIR_TRACE_NVTX_START : WEIR_TRACE_NVTX_PUSH, domain, text, color, range);
+}
+
+void weir_trace_nvtx_end(struct weir_trace_text domain, uint64_t range)
+{
+    put_nvtx(range ? WEIR_TRACE_NVTX_END : WEIR_TRACE_NVTX_POP, domain,
+             (struct weir_trace_text){"", 0}, 0, range);
+}
+
+void weir_trace_nvtx_mark(struct weir_trace_text domain, struct weir_trace_text text,
+                          uint32_t color)
+{
+    put_nvtx(WEIR_TRACE_NVTX_MARK, domain, text, color, 0);
+}

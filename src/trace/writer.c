@@ -1,0 +1,384 @@
+/* The file and its chunks (format.h). A thread maps the chunk that it writes; the pages are the
+ * file's, so what a killed program wrote is there. A chunk of a thread that has ended goes on with
+ * the next new thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "trace/writer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/thread.h"
+#include "trace/record.h"
+
+#define GROW_CHUNKS 16  /* the file grows by so many chunks at a time */
+#define FD_MIN      500 /* out of the way of programs that expect low numbers */
+
+_Atomic bool weir_trace_on;
+
+static struct {
+    struct weir_lock lock; /* all below */
+    const char *path;
+    int fd; /* 0: not made yet */
+    dev_t device;
+    ino_t inode;
+    uint32_t header_bytes;
+    uint64_t chunks, room; /* handed out; the file has room for */
+    struct weir_trace_buffer *idle;
+    struct weir_strmap strings;
+    struct weir_map sites;
+    uint32_t last_string, last_site;
+    pthread_key_t key;
+    bool has_key;
+} state = {.lock = WEIR_LOCK_INIT(LEAF)};
+
+static WEIR_TLS struct weir_trace_buffer *own;
+
+/* ---- the file ---- */
+
+static void give_up(const char *what)
+{
+    if (atomic_exchange(&weir_trace_on, false))
+        weir_log(WEIR_LOG_WARN, "the trace %s ends here: %s: %s", state.path, what,
+                 strerror(errno));
+}
+
+static bool make_file_locked(void)
+{
+    struct weir_trace_file_header h = {.version = WEIR_TRACE_VERSION,
+                                       .chunk_bytes = WEIR_TRACE_CHUNK_BYTES,
+                                       .pid = (uint32_t)getpid()};
+    long page = sysconf(_SC_PAGESIZE);
+    struct timespec wall;
+    struct stat st;
+    int fd = open(state.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), high;
+
+    if (fd < 0)
+        return false;
+    high = fcntl(fd, F_DUPFD_CLOEXEC, FD_MIN);
+    if (high >= 0) {
+        close(fd);
+        fd = high;
+    }
+    clock_gettime(CLOCK_REALTIME, &wall);
+    memcpy(h.magic, WEIR_TRACE_MAGIC, sizeof h.magic);
+    h.header_bytes = (uint32_t)WEIR_MAX(page, 4096);
+    h.start_ns = weir_clock_ns();
+    h.wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
+    if (pwrite(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || fstat(fd, &st) != 0) {
+        close(fd);
+        return false;
+    }
+    state.fd = fd;
+    state.device = st.st_dev;
+    state.inode = st.st_ino;
+    state.header_bytes = h.header_bytes;
+    return true;
+}
+
+/* Space on the disk, not only in the file's length: a write to a mapped page that finds the disk
+ * full would be a SIGBUS. */
+static bool grow_locked(void)
+{
+    off_t end = (off_t)(state.header_bytes + (state.room + GROW_CHUNKS) * WEIR_TRACE_CHUNK_BYTES);
+    off_t from = (off_t)(state.header_bytes + state.room * WEIR_TRACE_CHUNK_BYTES);
+
+    if (fallocate(state.fd, 0, from, end - from) != 0 &&
+        (errno != EOPNOTSUPP || ftruncate(state.fd, end) != 0))
+        return false;
+    state.room += GROW_CHUNKS;
+    return true;
+}
+
+/* The program may have closed all files. */
+static bool is_ours_locked(void)
+{
+    struct stat st;
+
+    return fstat(state.fd, &st) == 0 && st.st_dev == state.device && st.st_ino == state.inode;
+}
+
+static char *map_chunk(void)
+{
+    const char *what = "cannot be written";
+    void *p = MAP_FAILED;
+
+    weir_lock_acquire(&state.lock);
+    if (!state.fd && !make_file_locked()) {
+        what = "cannot be made";
+    } else if (!is_ours_locked()) {
+        errno = EBADF;
+        what = "the program closed it";
+    } else if (state.chunks < state.room || grow_locked()) {
+        p = mmap(NULL, WEIR_TRACE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                 state.fd, (off_t)(state.header_bytes + state.chunks * WEIR_TRACE_CHUNK_BYTES));
+        state.chunks += p != MAP_FAILED;
+    }
+    weir_lock_release(&state.lock);
+    if (p != MAP_FAILED)
+        return p;
+    give_up(what);
+    return NULL;
+}
+
+/* ---- chunks ---- */
+
+static struct weir_trace_chunk_header *header_of(struct weir_trace_buffer *b)
+{
+    return (struct weir_trace_chunk_header *)b->chunk;
+}
+
+static void seal(struct weir_trace_buffer *b)
+{
+    struct weir_trace_chunk_header *h = header_of(b);
+
+    h->checksum = weir_hash_bytes(h + 1, h->used, 1);
+    __atomic_store_n(&h->state, WEIR_TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
+    munmap(b->chunk, WEIR_TRACE_CHUNK_BYTES);
+    b->chunk = NULL;
+}
+
+static void put_thread(struct weir_trace_buffer *b)
+{
+    unsigned char *p = weir_trace_begin(b, WEIR_TRACE_THREAD);
+    char name[16] = "";
+
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    p = weir_trace_put_u(p, weir_thread_id());
+    memcpy(p, name, strlen(name));
+    weir_trace_close(b, p + strlen(name));
+}
+
+static bool next_chunk(struct weir_trace_buffer *b)
+{
+    struct weir_trace_chunk_header *h;
+
+    if (b->chunk)
+        seal(b);
+    b->chunk = map_chunk();
+    if (!b->chunk)
+        return false;
+    h = header_of(b);
+    h->base_ns = b->last_ns = weir_clock_ns();
+    b->last_address = 0;
+    b->pos = sizeof *h;
+    __atomic_store_n(&h->magic, WEIR_TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
+    put_thread(b);
+    b->busy = true; /* weir_trace_close in put_thread ended it */
+    return true;
+}
+
+/* ---- threads ---- */
+
+static void thread_exit(void *arg)
+{
+    struct weir_trace_buffer *b = arg;
+
+    own = NULL;
+    weir_lock_acquire(&state.lock);
+    b->next = state.idle;
+    state.idle = b;
+    weir_lock_release(&state.lock);
+}
+
+static struct weir_trace_buffer *make_buffer(void)
+{
+    struct weir_trace_buffer *b;
+
+    weir_lock_acquire(&state.lock);
+    if (!state.has_key)
+        state.has_key = pthread_key_create(&state.key, thread_exit) == 0;
+    b = state.idle;
+    if (b)
+        state.idle = b->next;
+    weir_lock_release(&state.lock);
+    if (!b)
+        b = weir_calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->call_ns = 0;
+    b->launch_site = 0;
+    own = b;
+    if (state.has_key)
+        pthread_setspecific(state.key, b);
+    if (b->chunk && b->pos + WEIR_TRACE_RECORD_MAX < WEIR_TRACE_CHUNK_BYTES)
+        put_thread(b); /* the chunk of a thread that has ended goes on with this one */
+    return b;
+}
+
+struct weir_trace_buffer *weir_trace_open(void)
+{
+    struct weir_trace_buffer *b = own;
+
+    if (WEIR_UNLIKELY(!b) && !(b = make_buffer()))
+        return NULL;
+    if (WEIR_UNLIKELY(b->busy)) {
+        b->lost++;
+        return NULL;
+    }
+    b->busy = true;
+    if (WEIR_UNLIKELY(!b->chunk || b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES) &&
+        !next_chunk(b)) {
+        b->busy = false;
+        return NULL;
+    }
+    if (WEIR_UNLIKELY(b->lost)) {
+        unsigned char *p = weir_trace_begin(b, WEIR_TRACE_LOST);
+
+        p = weir_trace_put_u(p, b->lost);
+        b->lost = 0;
+        weir_trace_close(b, p);
+        b->busy = true;
+    }
+    return b;
+}
+
+void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end)
+{
+    unsigned char *start = (unsigned char *)b->chunk + b->pos;
+    size_t bytes = (size_t)(end - start) - 2;
+
+    if (WEIR_UNLIKELY(bytes >= 0x80)) {
+        memmove(start + 3, start + 2, bytes);
+        start[2] = (unsigned char)(bytes >> 7);
+        end++;
+    }
+    start[1] = (unsigned char)(bytes >= 0x80 ? bytes | 0x80 : bytes);
+    b->pos = (size_t)(end - (unsigned char *)b->chunk);
+    /* Release: a reader of the file after a crash sees whole records only. */
+    __atomic_store_n(&header_of(b)->used,
+                     (uint32_t)(b->pos - sizeof(struct weir_trace_chunk_header)), __ATOMIC_RELEASE);
+    b->busy = false;
+}
+
+/* ---- strings and places in code ---- */
+
+uint32_t weir_trace_string(struct weir_trace_buffer *b, const char *text, size_t bytes)
+{
+    unsigned char *p;
+    uint32_t id;
+    char *copy;
+
+    bytes = WEIR_MIN(bytes, WEIR_TRACE_STRING_MAX);
+    weir_lock_acquire(&state.lock);
+    id = (uint32_t)(uintptr_t)weir_strmap_get(&state.strings, text, bytes);
+    if (!id && (copy = weir_alloc(bytes + 1)) != NULL) {
+        memcpy(copy, text, bytes);
+        copy[bytes] = '\0';
+        if (weir_strmap_put(&state.strings, copy, bytes,
+                            (void *)(uintptr_t)(state.last_string + 1)))
+            id = ++state.last_string;
+        else
+            weir_free(copy);
+    } else {
+        weir_lock_release(&state.lock);
+        return id;
+    }
+    weir_lock_release(&state.lock);
+    if (!id || (b->pos + bytes + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES && !next_chunk(b)))
+        return 0;
+    p = weir_trace_begin(b, WEIR_TRACE_STRING);
+    p = weir_trace_put_u(p, id);
+    memcpy(p, text, bytes);
+    weir_trace_close(b, p + bytes);
+    b->busy = true;
+    if (b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES && !next_chunk(b))
+        return 0;
+    return id;
+}
+
+/* The object and the address in its file: what an address means after the process is gone.
+ * _dl_find_object takes no lock: another thread may be inside dlopen. */
+static uint32_t add_site(struct weir_trace_buffer *b, const void *address)
+{
+    struct dl_find_object found;
+    uint64_t offset = (uint64_t)(uintptr_t)address;
+    uint32_t module = 0, id = 0;
+    unsigned char *p;
+
+    if (_dl_find_object((void *)(uintptr_t)address, &found) == 0 && found.dlfo_link_map) {
+        const char *name = found.dlfo_link_map->l_name;
+        char path[4096];
+
+        if (!realpath(name && *name ? name : "/proc/self/exe", path))
+            path[0] = '\0';
+        module = weir_trace_string(b, path, strlen(path));
+        offset -= (uint64_t)found.dlfo_link_map->l_addr;
+    }
+    if (!b->chunk)
+        return 0;
+    weir_lock_acquire(&state.lock);
+    if (weir_map_put(&state.sites, (uint64_t)(uintptr_t)address,
+                     (void *)(uintptr_t)(state.last_site + 1)))
+        id = ++state.last_site;
+    weir_lock_release(&state.lock);
+    if (!id)
+        return 0;
+    p = weir_trace_begin(b, WEIR_TRACE_SITE);
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_u(p, module);
+    p = weir_trace_put_u(p, offset);
+    weir_trace_close(b, p);
+    b->busy = true;
+    return b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES && !next_chunk(b) ? 0 : id;
+}
+
+uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *address)
+{
+    uintptr_t a = (uintptr_t)address;
+    size_t slot = (a >> 2 ^ a >> 9) % WEIR_TRACE_SITES;
+    uint32_t id;
+
+    if (WEIR_LIKELY(b->sites[slot].address == a))
+        return b->sites[slot].id;
+    weir_lock_acquire(&state.lock);
+    id = (uint32_t)(uintptr_t)weir_map_get(&state.sites, a);
+    weir_lock_release(&state.lock);
+    if (!id)
+        id = add_site(b, address);
+    if (id) {
+        b->sites[slot].address = a;
+        b->sites[slot].id = id;
+    }
+    return id;
+}
+
+/* ---- beginning and end ---- */
+
+/* The child's chunk would be the parent's. */
+static void fork_child(void)
+{
+    atomic_store(&weir_trace_on, false);
+}
+
+void weir_trace_start(const char *path)
+{
+    state.path = path;
+    if (pthread_atfork(NULL, NULL, fork_child) == 0)
+        atomic_store(&weir_trace_on, true);
+}
+
+void weir_trace_stop(void)
+{
+    if (!atomic_exchange(&weir_trace_on, false))
+        return;
+    weir_lock_acquire(&state.lock);
+    /* Nobody maps a chunk behind this any more; those that are mapped stay inside. */
+    if (state.fd && is_ours_locked() &&
+        ftruncate(state.fd, (off_t)(state.header_bytes + state.chunks * WEIR_TRACE_CHUNK_BYTES)) ==
+            0)
+        state.room = state.chunks;
+    weir_lock_release(&state.lock);
+}

@@ -1,0 +1,88 @@
+/* Inside src/trace: a thread's place in the file, and how a record gets there.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_TRACE_WRITER_H
+#define WEIR_TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "trace/format.h"
+
+#define WEIR_TRACE_SITES      64  /* cache of return addresses, direct mapped */
+#define WEIR_TRACE_RECORD_MAX 512 /* payload of any record but strings */
+#define WEIR_TRACE_STRING_MAX 2048
+
+struct weir_trace_buffer {
+    char *chunk; /* mapped; NULL before the first record */
+    size_t pos;  /* of the next record, from the chunk's beginning */
+    uint64_t last_ns, last_address;
+    uint64_t call_ns; /* between enter and leave: when the call began; else 0 */
+    uint32_t call_site, launch_site;
+    uint64_t lost; /* records of signal handlers that met this thread inside another record */
+    volatile bool busy;
+    struct {
+        uintptr_t address;
+        uint32_t id;
+    } sites[WEIR_TRACE_SITES];
+    struct weir_trace_buffer *next; /* in the list of those whose threads have ended */
+};
+
+/* The calling thread's buffer with room for a record, marked busy; NULL: not now (off, no room, or
+ * a signal handler inside another record). */
+struct weir_trace_buffer *weir_trace_open(void);
+/* The record from `start` to `end` (the position after its payload) counts from now on. */
+void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end);
+
+/* Ids of strings and of code addresses: written to the file the first time that they are asked for.
+ * b is open and stays so; the record that asks must not have been begun. 0: no memory. */
+uint32_t weir_trace_string(struct weir_trace_buffer *b, const char *text, size_t bytes);
+uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *address);
+
+/* ---- encoding ---- */
+
+static inline unsigned char *weir_trace_put_u(unsigned char *p, uint64_t v)
+{
+    while (v >= 0x80) {
+        *p++ = (unsigned char)(v | 0x80);
+        v >>= 7;
+    }
+    *p++ = (unsigned char)v;
+    return p;
+}
+
+static inline unsigned char *weir_trace_put_s(unsigned char *p, int64_t v)
+{
+    return weir_trace_put_u(p, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+}
+
+/* Times and addresses are differences to the one before in the chunk. */
+static inline unsigned char *weir_trace_put_time(struct weir_trace_buffer *b, unsigned char *p,
+                                                 uint64_t ns)
+{
+    p = weir_trace_put_s(p, (int64_t)(ns - b->last_ns));
+    b->last_ns = ns;
+    return p;
+}
+
+static inline unsigned char *weir_trace_put_address(struct weir_trace_buffer *b, unsigned char *p,
+                                                    uint64_t address)
+{
+    p = weir_trace_put_s(p, (int64_t)(address - b->last_address));
+    b->last_address = address;
+    return p;
+}
+
+/* Type byte and a byte for the length; gives where the payload begins. */
+static inline unsigned char *weir_trace_begin(struct weir_trace_buffer *b,
+                                              enum weir_trace_record type)
+{
+    unsigned char *p = (unsigned char *)b->chunk + b->pos;
+
+    p[0] = (unsigned char)type;
+    return p + 2;
+}
+
+#endif

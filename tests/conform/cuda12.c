@@ -1,0 +1,171 @@
+/* libcudart.so.12 as a program of CUDA 12 calls it: structs of that version's sizes with guards
+ * behind them, old parameters, names that 13 has not. The layout is given by offsets: no header of
+ * CUDA 12 is needed.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "conform.h"
+
+#include <dlfcn.h>
+
+/* As CUDA 12 declares them. */
+cudaError_t cudaGetDeviceProperties_v2(void *prop, int device);
+cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t start, cudaEvent_t end);
+cudaError_t cudaMemAdvise_v2(const void *p, size_t n, enum cudaMemoryAdvise a,
+                             struct cudaMemLocation where);
+cudaError_t cudaMemPrefetchAsync_v2(const void *p, size_t n, struct cudaMemLocation where,
+                                    unsigned flags, cudaStream_t s);
+cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t s, enum cudaStreamCaptureStatus *status,
+                                        unsigned long long *id, cudaGraph_t *graph,
+                                        const cudaGraphNode_t **nodes, size_t *count);
+cudaError_t cudaThreadSynchronize(void);
+cudaError_t cudaThreadGetLimit(size_t *value, enum cudaLimit limit);
+cudaError_t cudaSetDoubleForDevice(double *d);
+cudaError_t cudaLaunchCooperativeKernelMultiDevice(void *list, unsigned n, unsigned flags);
+
+/* Names that both versions have, with 12's parameters. */
+typedef cudaError_t advise_fn(const void *, size_t, enum cudaMemoryAdvise, int);
+typedef cudaError_t prefetch_fn(const void *, size_t, int, cudaStream_t);
+typedef cudaError_t capture_fn(cudaStream_t, enum cudaStreamCaptureStatus *, unsigned long long *);
+
+static void *function(const char *name)
+{
+    static void *library;
+
+    if (!library)
+        library = dlopen("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD);
+    CHECK(library);
+    return dlvsym(library, name, "libcudart.so.12");
+}
+
+#define AS(type, name) ((type *)(uintptr_t)function(name))
+
+enum { PROP_BYTES = 1032, POINTER_BYTES = 24, GUARD = 128 };
+
+static int int_at(const unsigned char *p, size_t at)
+{
+    int v;
+
+    memcpy(&v, p + at, sizeof v);
+    return v;
+}
+
+static void check_guard(const unsigned char *p)
+{
+    for (int i = 0; i < GUARD; i++)
+        CHECK(p[i] == 0xa5);
+}
+
+static void properties(void)
+{
+    static const struct {
+        size_t at;
+        enum cudaDeviceAttr attr;
+    } ints[] = {
+        {308, cudaDevAttrWarpSize},
+        {320, cudaDevAttrMaxThreadsPerBlock},
+        {348, cudaDevAttrClockRate},
+        {360, cudaDevAttrComputeCapabilityMajor},
+        {364, cudaDevAttrComputeCapabilityMinor},
+        {388, cudaDevAttrMultiProcessorCount},
+        {404, cudaDevAttrComputeMode},
+        {600, cudaDevAttrAsyncEngineCount},
+        {608, cudaDevAttrMemoryClockRate},
+        {616, cudaDevAttrL2CacheSize},
+        {624, cudaDevAttrMaxThreadsPerMultiProcessor},
+        {652, cudaDevAttrManagedMemory},
+        {688, cudaDevAttrCooperativeLaunch},
+        {744, cudaDevAttrMemoryPoolsSupported},
+    };
+    unsigned char p[PROP_BYTES + GUARD];
+    size_t total, free_bytes, all;
+    int value;
+
+    memset(p, 0xa5, sizeof p);
+    OK(cudaGetDeviceProperties_v2(p, 0));
+    check_guard(p + PROP_BYTES);
+    for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) {
+        OK(cudaDeviceGetAttribute(&value, ints[i].attr, 0));
+        CHECK(int_at(p, ints[i].at) == value);
+    }
+    memcpy(&total, p + 288, sizeof total);
+    OK(cudaMemGetInfo(&free_bytes, &all));
+    CHECK(total == all);
+    CHECK(p[0] != 0 && memchr(p, 0, 256));
+    OK(cudaChooseDevice(&value, (const void *)p));
+    CHECK(value == 0);
+    EXPECT(cudaGetDeviceProperties_v2(p, 99), cudaErrorInvalidDevice);
+    OK(cudaRuntimeGetVersion(&value));
+    CHECK(value / 1000 == 12);
+}
+
+static void pointers(void)
+{
+    unsigned char a[POINTER_BYTES + GUARD];
+    void *device, *at;
+
+    memset(a, 0xa5, sizeof a);
+    OK(cudaMalloc(&device, 100));
+    OK(cudaPointerGetAttributes((struct cudaPointerAttributes *)(void *)a, device));
+    check_guard(a + POINTER_BYTES);
+    CHECK(int_at(a, 0) == cudaMemoryTypeDevice && int_at(a, 4) == 0);
+    memcpy(&at, a + 8, sizeof at);
+    CHECK(at == device);
+    memcpy(&at, a + 16, sizeof at);
+    CHECK(at == NULL);
+    OK(cudaFree(device));
+}
+
+static void managed(void)
+{
+    struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice};
+    void *m;
+
+    OK(cudaMallocManaged(&m, 4096, cudaMemAttachGlobal));
+    OK(AS(advise_fn, "cudaMemAdvise")(m, 4096, cudaMemAdviseSetPreferredLocation, 0));
+    OK(AS(advise_fn, "cudaMemAdvise")(m, 4096, cudaMemAdviseSetAccessedBy, cudaCpuDeviceId));
+    EXPECT(AS(advise_fn, "cudaMemAdvise")(m, 4096, cudaMemAdviseSetAccessedBy, 99),
+           cudaErrorInvalidDevice);
+    OK(AS(prefetch_fn, "cudaMemPrefetchAsync")(m, 4096, 0, 0));
+    OK(AS(prefetch_fn, "cudaMemPrefetchAsync_ptsz")(m, 4096, cudaCpuDeviceId, 0));
+    EXPECT(AS(prefetch_fn, "cudaMemPrefetchAsync")(m, 4096, 99, 0), cudaErrorInvalidDevice);
+    OK(cudaMemAdvise_v2(m, 4096, cudaMemAdviseSetReadMostly, device));
+    OK(cudaMemPrefetchAsync_v2(m, 4096, device, 0, 0));
+    OK(cudaFree(m));
+}
+
+static void streams(void)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    cudaEvent_t e[2];
+    cudaStream_t s;
+    float ms = -1;
+    size_t bytes;
+    double d = 0.1;
+
+    OK(cudaStreamCreate(&s));
+    OK(cudaEventCreate(&e[0]));
+    OK(cudaEventCreate(&e[1]));
+    OK(cudaEventRecord(e[0], s));
+    OK(cudaEventRecord(e[1], s));
+    OK(cudaThreadSynchronize());
+    OK(cudaEventElapsedTime_v2(&ms, e[0], e[1]));
+    CHECK(ms >= 0);
+    OK(AS(capture_fn, "cudaStreamGetCaptureInfo")(s, &status, NULL));
+    CHECK(status == cudaStreamCaptureStatusNone);
+    status = cudaStreamCaptureStatusActive;
+    OK(cudaStreamGetCaptureInfo_v2(s, &status, NULL, NULL, NULL, NULL));
+    CHECK(status == cudaStreamCaptureStatusNone);
+    OK(cudaThreadGetLimit(&bytes, cudaLimitStackSize));
+    OK(cudaSetDoubleForDevice(&d));
+    CHECK(d == 0.1);
+    EXPECT(cudaLaunchCooperativeKernelMultiDevice(NULL, 0, 0), cudaErrorNotSupported);
+    OK(cudaStreamDestroy(s));
+}
+
+int main(void)
+{
+    properties();
+    pointers();
+    managed();
+    streams();
+    return CONFORM_END();
+}
