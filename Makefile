@@ -4,7 +4,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 BUILD := build
 
-.PHONY: help setup build demo check examples bench lint fmt fuzz install clean sanitize deep oracle
+.PHONY: help setup deb build demo check examples bench lint fmt fuzz install clean sanitize deep oracle
 help:
 	@echo 'make demo      install what is missing, build, compile a CUDA program with weir cc and run it'
 	@echo 'make check     the same set-up, then every test'
@@ -17,6 +17,7 @@ help:
 	@echo 'make oracle    the probes that real GPUs answered (where they are present), compared; ORACLE="GROUP ..."'
 	@echo 'make fuzz      a minute of fuzzing per parser (FUZZ_SECONDS=n)'
 	@echo 'make install   into PREFIX (default /usr/local)'
+	@echo 'make deb       a Debian package in build-deb'
 
 setup:
 	@tools/setup
@@ -59,6 +60,9 @@ fuzz: setup
 
 install: build
 	@cmake --install $(BUILD) --prefix $${PREFIX:-/usr/local}
+
+deb: setup
+	@JOBS=$(JOBS) tools/deb
 
 clean:
 	rm -rf build build-*
