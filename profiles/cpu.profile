@@ -114,13 +114,13 @@ attribute 115  1           # MemoryPoolsSupported
 attribute 116  0           # GPUDirectRDMASupported
 attribute 117  0           # GPUDirectRDMAFlushWritesOptions
 attribute 118  0           # GPUDirectRDMAWritesOrdering
-attribute 119  0           # MemoryPoolSupportedHandleTypes
+attribute 119  1           # MemoryPoolSupportedHandleTypes
 attribute 120  0           # ClusterLaunch
 attribute 121  0           # DeferredMappingCudaArraySupported
 attribute 122  0           # Reserved122
 attribute 123  0           # Reserved123
 attribute 124  0           # Reserved124
-attribute 125  0           # IpcEventSupport
+attribute 125  1           # IpcEventSupport
 attribute 126  1           # MemSyncDomainCount
 attribute 127  0           # Reserved127
 attribute 128  0           # Reserved128

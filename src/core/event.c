@@ -1,6 +1,7 @@
 /* Events. Rules of recording and waiting: model/event.c; time stamps: submit.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/capture.h"
+#include "core/ipc.h"
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/stream.h"
@@ -28,7 +29,17 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct
     e->m = (struct weir_model_event){0};
     e->generation++;
     e->time_ns = 0;
+    e->shared = NULL;
+    e->shared_number = 0;
     weir_lock_release(&e->lock);
+    if (flags & WEIR_EVENT_INTERPROCESS) {
+        enum weir_err err = weir_ipc_event_make(e);
+
+        if (err != WEIR_OK) {
+            weir_slots_give(&weir_core.events, e);
+            return err;
+        }
+    }
     if (weir_trace_enabled())
         weir_trace_event(weir_core_trace_event_id(e), flags);
     weir_slot_publish(&e->slot);
@@ -56,6 +67,8 @@ enum weir_err weir_event_destroy(struct weir_event *e)
     weir_capture_forget(e);
     weir_lock_acquire(&e->lock);
     e->generation++;
+    if (e->shared)
+        weir_ipc_event_drop(e);
     weir_lock_release(&e->lock);
     if (weir_trace_enabled())
         weir_trace_event_end(weir_core_trace_event_id(e));
@@ -84,7 +97,7 @@ enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s, boo
         return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventRecordExternal outside a capture");
     weir_capture_forget(e);
     atomic_fetch_add_explicit(&s->ctx->records, 1, memory_order_relaxed);
-    if (e->flags & WEIR_EVENT_DISABLE_TIMING) {
+    if ((e->flags & WEIR_EVENT_DISABLE_TIMING) && !e->shared) {
         weir_submit_lock(s);
         if (!weir_model_record_needs_op(&s->m))
             return weir_submit_end_record(s, NULL, e);
@@ -96,9 +109,26 @@ enum weir_err weir_event_record(struct weir_event *e, struct weir_stream *s, boo
     return weir_submit_end_record(s, op, e);
 }
 
+/* The last record was made by another process: *number is its. */
+static bool foreign_record(struct weir_event *e, uint64_t *number)
+{
+    bool foreign = false;
+
+    if (WEIR_LIKELY(!e->shared))
+        return false;
+    weir_lock_acquire(&e->lock);
+    if (e->shared) {
+        *number = atomic_load(&e->shared->recorded);
+        foreign = *number != e->shared_number;
+    }
+    weir_lock_release(&e->lock);
+    return foreign;
+}
+
 enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool external)
 {
     struct weir_model_point recorded;
+    uint64_t number;
     struct weir_model_dep dep;
     struct weir_op *op;
     bool needed, taken;
@@ -111,6 +141,8 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
             return err;
     }
 
+    if (WEIR_UNLIKELY(foreign_record(e, &number)))
+        return weir_ipc_event_wait_in(e->shared, number, s);
     weir_lock_acquire(&e->lock);
     needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
     recorded = e->m.recorded ? e->m.point : (struct weir_model_point){0};
@@ -131,12 +163,15 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
 enum weir_err weir_event_query(struct weir_event *e)
 {
     enum weir_err err = weir_context_error(e->ctx);
+    uint64_t number;
     bool complete;
 
     if (err == WEIR_OK)
         err = weir_capture_ask(e, true, "cudaEventQuery");
     if (err != WEIR_OK)
         return err;
+    if (WEIR_UNLIKELY(foreign_record(e, &number)))
+        return weir_ipc_event_reached(e->shared, number) ? WEIR_OK : WEIR_ERR_NOT_READY;
     weir_lock_acquire(&e->lock);
     complete = weir_model_event_is_complete(&e->m);
     weir_lock_release(&e->lock);
@@ -147,9 +182,14 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
 {
     struct weir_model_point point = {0};
     enum weir_err err = weir_capture_ask(e, true, "cudaEventSynchronize");
+    uint64_t number;
 
     if (err != WEIR_OK)
         return err;
+    if (WEIR_UNLIKELY(foreign_record(e, &number))) {
+        weir_ipc_event_wait(e->shared, number);
+        return weir_context_error(e->ctx);
+    }
     weir_lock_acquire(&e->lock);
     if (e->m.recorded)
         point =

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "device/device.h"
+#include "memory/share.h"
 
 static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
@@ -16,6 +17,8 @@ static struct sigaction previous[WEIR_ARRAY_SIZE(fault_signals)];
 /* The form that weir_signals_claim takes: nonzero when the fault was Weir's. Async-signal-safe. */
 static int fault_handler(int signo, void *siginfo, void *ucontext)
 {
+    if (signo == SIGSEGV && weir_mem_share_fault(((siginfo_t *)siginfo)->si_addr))
+        return 1; /* the access is tried again */
     return weir_device_handle_fault(signo, siginfo, ucontext);
 }
 

@@ -1,5 +1,6 @@
-/* Ranges of managed memory and what was said about them (managed.h). An allocation that something was
- * said about has a list of ranges, which together cover it; saying something cuts ranges at its ends.
+/* Ranges of managed memory and what was said about them (managed.h). An allocation that something
+ * was said about has a list of ranges, which together cover it; saying something cuts ranges at its
+ * ends.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/managed.h"
 
@@ -212,9 +213,8 @@ static void list_accessed_by(const struct said *said, int32_t *out, size_t room)
 
 static bool one_number(const struct said *said, int attribute, int32_t *out)
 {
-    const struct weir_location *where = attribute == 2 || attribute == 5 || attribute == 6
-                                            ? &said->preferred
-                                            : &said->prefetched;
+    const struct weir_location *where =
+        attribute == 2 || attribute == 5 || attribute == 6 ? &said->preferred : &said->prefetched;
 
     switch (attribute) {
     case 1:

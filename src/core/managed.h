@@ -1,5 +1,5 @@
-/* Managed memory: what programs have said about ranges of it (advice, prefetches), for those who ask
- * (cudaMemRangeGetAttribute). It has one address and one copy here, so that nothing moves.
+/* Managed memory: what programs have said about ranges of it (advice, prefetches), for those who
+ * ask (cudaMemRangeGetAttribute). It has one address and one copy here, so that nothing moves.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_MANAGED_H
 #define WEIR_CORE_MANAGED_H
@@ -32,16 +32,16 @@ enum weir_advice {
     WEIR_ADVISE_NOT_ACCESSED_BY,
 };
 
-/* Errors: INVALID_VALUE when a byte of the range is not managed memory, or there is none. Thread: any,
- * as for all below. */
+/* Errors: INVALID_VALUE when a byte of the range is not managed memory, or there is none. Thread:
+ * any, as for all below. */
 enum weir_err weir_managed_check(const void *ptr, size_t bytes) WEIR_MUST_CHECK;
 /* Errors: those, INVALID_VALUE (unknown advice), MEMORY_ALLOCATION. */
 enum weir_err weir_managed_advise(const void *ptr, size_t bytes, enum weir_advice advice,
                                   struct weir_location location) WEIR_MUST_CHECK;
 enum weir_err weir_managed_prefetch(const void *ptr, size_t bytes,
                                     struct weir_location location) WEIR_MUST_CHECK;
-/* cudaMemRangeAttribute's numbers: what holds for the whole range, as 32-bit numbers; a place that is
- * not the same everywhere is cudaInvalidDeviceId. Errors: INVALID_VALUE. */
+/* cudaMemRangeAttribute's numbers: what holds for the whole range, as 32-bit numbers; a place that
+ * is not the same everywhere is cudaInvalidDeviceId. Errors: INVALID_VALUE. */
 enum weir_err weir_managed_attribute(void *data, size_t data_bytes, int attribute, const void *ptr,
                                      size_t bytes) WEIR_MUST_CHECK;
 /* The allocation of this id (weir_mem_info) is freed. */

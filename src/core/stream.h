@@ -51,6 +51,8 @@ static inline struct weir_stream *weir_stream_of(const struct weir_model_stream 
     return WEIR_CONTAINER_OF(m, struct weir_stream, m);
 }
 
+struct weir_shared_event;
+
 struct weir_event {
     struct weir_slot slot; /* first: handle */
     struct weir_lock lock; /* rank EVENT */
@@ -65,6 +67,10 @@ struct weir_event {
 
     /* of the last record if that was captured: guarded by the graphs' lock, a hint without it */
     _Atomic(struct weir_model_captured *) captured;
+    /* of cudaEventInterprocess (ipc.h): the page of all processes, and the last record from here */
+    struct weir_shared_event *shared;
+    uint64_t shared_number;
+    int shared_fd;
 };
 
 #define WEIR_EVENT_BLOCKING_SYNC  1u
@@ -87,6 +93,8 @@ struct weir_record_op {
     struct weir_op op;
     struct weir_event *event; /* NULL: no time wanted */
     uint64_t generation;
+    struct weir_shared_event *shared; /* NULL: of this process alone */
+    uint64_t shared_number;
 };
 
 struct weir_host_op {

@@ -15,6 +15,8 @@
 #include "base/thread.h"
 #include "core/copy.h"
 #include "core/graph_run.h"
+#include "core/ipc.h"
+#include "core/poll.h"
 #include "core/pool.h"
 #include "core/submit.h"
 #include "core/trace.h"
@@ -23,7 +25,8 @@
     WEIR_MAX(sizeof(struct weir_host_op),                                                          \
              WEIR_MAX(sizeof(struct weir_record_op), sizeof(struct weir_graph_op)))
 #define LARGE_BYTES WEIR_MAX(sizeof(struct weir_kernel_op), sizeof(struct weir_copy_op))
-#define OP_CHUNK    16 /* operations made at a time */
+_Static_assert(sizeof(struct weir_poll_op) <= sizeof(struct weir_copy_op), "LARGE_BYTES");
+#define OP_CHUNK 16 /* operations made at a time */
 
 /* ---- memory of operations ---- */
 
@@ -218,6 +221,8 @@ static void run_in_place(struct weir_op *op)
         struct weir_record_op *record = (struct weir_record_op *)op;
         struct weir_event *e = record->event;
 
+        if (WEIR_UNLIKELY(record->shared != NULL))
+            weir_ipc_event_complete(record->shared, record->shared_number);
         if (e) {
             weir_lock_acquire(&e->lock);
             if (e->generation ==
@@ -270,6 +275,10 @@ static void start(struct weir_op *op, struct weir_model_out *out)
     if (WEIR_UNLIKELY(weir_context_error(op->ctx)) && op->m.kind != WEIR_OP_CALLBACK) {
         free_payload(op);
         complete(op, out);
+        return;
+    }
+    if (op->m.kind == WEIR_OP_POLL) {
+        weir_poll_start((struct weir_poll_op *)op);
         return;
     }
     work = engine_work(op);
@@ -469,6 +478,10 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
         if (op) {
             ((struct weir_record_op *)op)->event = e->flags & WEIR_EVENT_DISABLE_TIMING ? NULL : e;
             ((struct weir_record_op *)op)->generation = e->generation;
+            ((struct weir_record_op *)op)->shared = e->shared;
+            if (WEIR_UNLIKELY(e->shared != NULL))
+                ((struct weir_record_op *)op)->shared_number = e->shared_number =
+                    atomic_fetch_add(&e->shared->recorded, 1) + 1;
         }
         if (weir_trace_enabled()) {
             if (op)

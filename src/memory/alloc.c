@@ -410,6 +410,7 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "free of %p: not an allocation of that kind", ptr);
     if (weir_trace_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
         weir_trace_free(ptr);
+    weir_mem_share_drop(atomic_load_explicit(&r->id, memory_order_relaxed));
     unmap_pages(m, r, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_lock_acquire(&m->lock);
     discharge_locked(m, kind, atomic_load_explicit(&r->device, memory_order_relaxed), r->charged);

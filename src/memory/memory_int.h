@@ -140,6 +140,9 @@ bool weir_mem_region_find(struct weir_mem_region *region, uintptr_t addr,
                           struct weir_mem_info *info);
 void weir_mem_region_finish(struct weir_mem_region *free_regions);
 
+/* The allocation of this id is about to be freed (share.c). */
+void weir_mem_share_drop(uint64_t id);
+
 /* Registered host ranges (host.c). */
 bool weir_mem_registered_find(uintptr_t addr, struct weir_mem_info *info);
 void weir_mem_registered_finish(void);

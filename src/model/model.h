@@ -61,6 +61,7 @@ enum weir_op_kind {
     WEIR_OP_ALLOC,    /* runs in place */
     WEIR_OP_FREE,     /* runs in place */
     WEIR_OP_GRAPH,
+    WEIR_OP_POLL, /* waits for something outside the streams */
 };
 
 enum weir_op_state { WEIR_OP_QUEUED, WEIR_OP_BLOCKED, WEIR_OP_READY, WEIR_OP_COMPLETE };

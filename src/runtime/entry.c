@@ -26,8 +26,8 @@ static enum weir_err find_lookup(lookup_fn *out)
         const char *slash = strrchr(info.dli_fname, '/');
         int n = slash ? (int)(slash - info.dli_fname) : 0;
 
-        if (slash && snprintf(path, sizeof path, "%.*s/libcuda.so.1", n, info.dli_fname) <
-                         (int)sizeof path)
+        if (slash &&
+            snprintf(path, sizeof path, "%.*s/libcuda.so.1", n, info.dli_fname) < (int)sizeof path)
             library = dlopen(path, RTLD_NOW);
     }
     if (!library)

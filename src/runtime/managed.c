@@ -47,8 +47,8 @@ enum weir_err weir_rt_MemAdvise(const void *devPtr, size_t count, enum cudaMemor
 }
 
 enum weir_err weir_rt_MemRangeGetAttribute(void *data, size_t dataSize,
-                                           enum cudaMemRangeAttribute attribute,
-                                           const void *devPtr, size_t count)
+                                           enum cudaMemRangeAttribute attribute, const void *devPtr,
+                                           size_t count)
 {
     return weir_managed_attribute(data, dataSize, (int)attribute, devPtr, count);
 }
@@ -129,8 +129,7 @@ enum weir_err weir_rt_MemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *size
                                                       struct cudaMemLocation *prefetchLocs,
                                                       size_t *prefetchLocIdxs,
                                                       size_t numPrefetchLocs,
-                                                      unsigned long long flags,
-                                                      cudaStream_t stream)
+                                                      unsigned long long flags, cudaStream_t stream)
 {
     return weir_rt_MemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs,
                                          numPrefetchLocs, flags, stream);

@@ -1,6 +1,6 @@
-/* Batches of copies and prefetches, what is said about managed memory, attributes of streams, events of
- * launches, driver entry points. Oracle mixed_batch, managed, mixed_stream, pdl_event_attr,
- * stream_mem_ops.
+/* Batches of copies and prefetches, what is said about managed memory, attributes of streams,
+ * events of launches, driver entry points. Oracle mixed_batch, managed, mixed_stream,
+ * pdl_event_attr, stream_mem_ops.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
@@ -23,7 +23,8 @@ static cudaError_t copy_batch(void *arg)
     return cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attrs, &first, 1, b->s);
 }
 
-/* Does the call wait for a held stream, and what does it copy when the source changes afterwards? */
+/* Does the call wait for a held stream, and what does it copy when the source changes afterwards?
+ */
 static void check_order(cudaStream_t s, unsigned char *src, enum cudaMemcpySrcAccessOrder order,
                         bool blocks, unsigned char value)
 {
@@ -194,8 +195,7 @@ static void test_entry_points(void)
                                &status));
     CHECK(status == cudaDriverEntryPointSuccess && version && version(&number) == 0 &&
           number == 13000);
-    OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &none, 12000, cudaEnableDefault,
-                                        &status));
+    OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &none, 12000, cudaEnableDefault, &status));
     CHECK(status == cudaDriverEntryPointSymbolNotFound && !none);
     EXPECT(cudaGetDriverEntryPointByVersion("cuInit", &none, 99000, cudaEnableDefault, &status),
            cudaErrorInvalidValue);

@@ -1,0 +1,212 @@
+/* See poll.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/poll.h"
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "core/submit.h"
+#include "memory/memory.h"
+
+#define PAUSE_MIN_NS 20000u
+#define PAUSE_MAX_NS 1000000u
+
+/* Of the process: a poller serves all devices. */
+static struct {
+    struct weir_lock lock;       /* rank LEAF */
+    struct weir_poll_op *first;  /* guarded by lock: not yet seen by the poller */
+    bool runs;                   /* guarded by lock: the thread was started */
+    _Atomic uint32_t news;       /* futex word: changes with `first` */
+} poller = {.lock = WEIR_LOCK_INIT(LEAF)};
+
+static void end(struct weir_poll_op *op)
+{
+    if (op->poll.drop)
+        op->poll.drop(&op->poll);
+    weir_op_done(&op->work, WEIR_OK);
+}
+
+/* In a failed context nothing is waited for. */
+static bool is_over(struct weir_poll_op *op)
+{
+    return weir_context_error(op->op.ctx) != WEIR_OK || op->poll.ready(&op->poll);
+}
+
+static struct weir_poll_op *take_new(void)
+{
+    struct weir_poll_op *list;
+
+    weir_lock_acquire(&poller.lock);
+    list = poller.first;
+    poller.first = NULL;
+    weir_lock_release(&poller.lock);
+    return list;
+}
+
+/* Asks all; true when one was done. */
+static bool ask_all(struct weir_poll_op **waiting)
+{
+    bool any = false;
+
+    for (struct weir_poll_op **link = waiting, *op; (op = *link) != NULL;) {
+        if (!is_over(op)) {
+            link = &op->next;
+            continue;
+        }
+        *link = op->next;
+        end(op); /* its memory is the stream's again */
+        any = true;
+    }
+    return any;
+}
+
+static void *run(void *arg)
+{
+    struct weir_poll_op *waiting = NULL;
+    uint64_t pause = PAUSE_MIN_NS;
+
+    (void)arg;
+    for (;;) {
+        uint32_t news = atomic_load_explicit(&poller.news, memory_order_acquire);
+        struct weir_poll_op *list = take_new(), *next;
+
+        for (; list; list = next) {
+            next = list->next;
+            list->next = waiting;
+            waiting = list;
+            pause = PAUSE_MIN_NS;
+        }
+        if (ask_all(&waiting))
+            pause = PAUSE_MIN_NS;
+        else if (pause < PAUSE_MAX_NS)
+            pause += pause / 4;
+        weir_futex_wait(&poller.news, news, waiting ? pause : UINT64_MAX);
+    }
+    return NULL;
+}
+
+/* False: the thread could not be started. */
+static bool add(struct weir_poll_op *op)
+{
+    pthread_t thread;
+    bool ok;
+
+    weir_lock_acquire(&poller.lock);
+    op->next = poller.first;
+    poller.first = op;
+    ok = poller.runs || weir_thread_start(&thread, "poll", 0, run, NULL) == WEIR_OK;
+    if (ok && !poller.runs) {
+        pthread_detach(thread);
+        poller.runs = true;
+    }
+    if (!ok)
+        poller.first = op->next;
+    weir_lock_release(&poller.lock);
+    if (!ok)
+        return false;
+    atomic_fetch_add_explicit(&poller.news, 1, memory_order_release);
+    weir_futex_wake(&poller.news, 1);
+    return true;
+}
+
+void weir_poll_start(struct weir_poll_op *op)
+{
+    if (is_over(op)) {
+        end(op);
+        return;
+    }
+    if (add(op))
+        return;
+    if (op->poll.drop)
+        op->poll.drop(&op->poll);
+    weir_op_done(&op->work, WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM, "no thread to wait for a value"));
+}
+
+enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *poll)
+{
+    struct weir_poll_op *op =
+        (struct weir_poll_op *)weir_submit_begin(s, WEIR_OP_POLL, WEIR_OP_LARGE);
+
+    if (!op) {
+        struct weir_poll dropped = *poll;
+
+        if (poll->drop)
+            poll->drop(&dropped);
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a wait for a value");
+    }
+    op->poll = *poll;
+    op->work.owner = op;
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+}
+
+/* ---- values in memory ---- */
+
+static uint64_t load(const struct weir_poll *p)
+{
+    if (p->flags & 64u)
+        return atomic_load_explicit((_Atomic uint64_t *)p->address, memory_order_acquire);
+    return atomic_load_explicit((_Atomic uint32_t *)p->address, memory_order_acquire);
+}
+
+static bool value_is_there(struct weir_poll *p)
+{
+    uint64_t now = load(p);
+    bool wide = p->flags & 64u;
+
+    switch (p->flags & 3u) {
+    case 0: /* cyclic: the difference as a signed number */
+        return wide ? (int64_t)(now - p->value) >= 0 : (int32_t)(uint32_t)(now - p->value) >= 0;
+    case 1:
+        return now == p->value;
+    case 2:
+        return (now & p->value) != 0;
+    default:
+        return (wide ? ~(now | p->value) : (uint32_t) ~(now | p->value)) != 0;
+    }
+}
+
+static bool write_value(struct weir_poll *p)
+{
+    if (p->flags & 64u)
+        atomic_store_explicit((_Atomic uint64_t *)p->address, p->value, memory_order_release);
+    else
+        atomic_store_explicit((_Atomic uint32_t *)p->address, (uint32_t)p->value,
+                              memory_order_release);
+    return true;
+}
+
+static enum weir_err check(uint64_t address, unsigned bytes)
+{
+    struct weir_mem_info info;
+
+    if (!address || address % bytes || !weir_mem_find((const void *)(uintptr_t)address, &info) ||
+        bytes > info.base + info.bytes - address)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u bytes at %#llx to wait for or write", bytes,
+                         (unsigned long long)address);
+    return WEIR_OK;
+}
+
+enum weir_err weir_poll_wait_value(struct weir_stream *s, uint64_t address, uint64_t value,
+                                   unsigned how, unsigned bytes)
+{
+    struct weir_poll poll = {.ready = value_is_there,
+                             .address = address,
+                             .value = bytes == 4 ? (uint32_t)value : value,
+                             .flags = how | (bytes == 8 ? 64u : 0u)};
+    enum weir_err err = check(address, bytes);
+
+    if (err == WEIR_OK && how > 3)
+        err = WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "condition %#x of a wait for a value", how);
+    return err == WEIR_OK ? weir_poll_submit(s, &poll) : err;
+}
+
+enum weir_err weir_poll_write_value(struct weir_stream *s, uint64_t address, uint64_t value,
+                                    unsigned bytes)
+{
+    struct weir_poll poll = {.ready = write_value,
+                             .address = address,
+                             .value = value,
+                             .flags = bytes == 8 ? 64u : 0u};
+    enum weir_err err = check(address, bytes);
+
+    return err == WEIR_OK ? weir_poll_submit(s, &poll) : err;
+}
