@@ -142,7 +142,12 @@ enum weir_err weir_drv_DeviceGetAttribute(int *pi, CUdevice_attribute attrib, CU
 {
     DRV_REQUIRE(pi);
     DRV_TRY(weir_drv_check_device(dev));
-    if (!weir_context_attribute(&weir_core.contexts[dev], (int)attrib, pi))
+    if (weir_context_attribute(&weir_core.contexts[dev], (int)attrib, pi))
+        return WEIR_OK;
+    /* The runtime has no number for some: virtual memory and its handles, compression, gathering in
+     * textures. There is none of these. */
+    *pi = 0;
+    if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device attribute %d", (int)attrib);
     return WEIR_OK;
 }

@@ -93,6 +93,8 @@ static void check_devices(void)
     CHECK(bytes >= 1u << 20);
     OK(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_WARP_SIZE, d));
     CHECK(n == 32);
+    for (int a = 1; a < CU_DEVICE_ATTRIBUTE_MAX; a++) /* each has an answer */
+        OK(cuDeviceGetAttribute(&n, (CUdevice_attribute)a, d));
     EXPECT(cuDeviceGetAttribute(&n, (CUdevice_attribute)100000, d), CUDA_ERROR_INVALID_VALUE);
     EXPECT(cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 7), CUDA_ERROR_INVALID_DEVICE);
     OK(cuDeviceComputeCapability(&major, &minor, d));

@@ -274,6 +274,36 @@ static void check_link(void)
     OK(cuModuleUnload(m));
 }
 
+/* A call through a pointer that no function of the module fits: Numba's code has such calls of
+ * destructors, and never comes there. */
+static const char nowhere[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry maybe(.param .u64 fn, .param .u64 out)\n{\n"
+    " .reg .pred %p; .reg .b32 %r<2>; .reg .b64 %d<3>;\n"
+    " ld.param.u64 %d1, [fn]; ld.param.u64 %d2, [out];\n"
+    " setp.eq.u64 %p, %d1, 0;\n @%p bra none;\n"
+    " { .param .u64 a; st.param.u64 [a], %d2;\n"
+    " proto: .callprototype _ (.param .u64 _);\n call %d1, (a), proto; }\n"
+    "none:\n mov.u32 %r1, 7; st.global.u32 [%d2], %r1; ret;\n}\n";
+
+static void check_call_nowhere(void)
+{
+    CUdeviceptr fn = 0, p;
+    CUfunction f;
+    CUmodule m;
+    int got = 0;
+    void *args[] = {&fn, &p};
+
+    OK(cuModuleLoadData(&m, nowhere));
+    OK(cuModuleGetFunction(&f, m, "maybe"));
+    OK(cuMemAlloc(&p, 4));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL));
+    OK(cuMemcpyDtoH(&got, p, 4));
+    CHECK(got == 7);
+    OK(cuMemFree(p));
+    OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -285,6 +315,7 @@ int main(void)
     check_two();
     check_library();
     check_link();
+    check_call_nowhere();
     OK(cuCtxDestroy(ctx));
     return DRIVER_END();
 }

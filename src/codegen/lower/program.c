@@ -235,14 +235,14 @@ static void inline_function(struct low *l, const struct weir_ptx_inst *p,
     move_rets(l, p, frame, callee);
 }
 
-/* Compare, skip, the function, jump to the end; for each candidate. */
+/* Compare, skip, the function, jump to the end; for each candidate. What is none of them traps: so
+ * does every call where there is no candidate (Numba compiles calls of destructors that there are
+ * none of). */
 static void inline_indirect(struct low *l, const struct weir_ptx_inst *p, uint32_t frame)
 {
     const struct weir_ptx_function **fns;
     size_t n = low_indirect_targets(l, p, frame, &fns);
     uint32_t *jumps = low_alloc(l, (n + 1) * sizeof *jumps);
-    if (n == 0)
-        low_refuse(l, p, "indirect call of a function that is not in the module");
     for (size_t k = 0; k < n; k++) {
         int32_t reg = low_new_reg(l, WEIR_PTX_PRED) - l->frames.items[frame].reg_base;
         low_push(l,
