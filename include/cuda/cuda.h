@@ -50,7 +50,9 @@
 #define cuMemcpy2DUnaligned        WEIR_CUDA_PTDS(cuMemcpy2DUnaligned_v2)
 #define cuMemcpy2D                 WEIR_CUDA_PTDS(cuMemcpy2D_v2)
 #define cuMemcpy3DAsync            WEIR_CUDA_PTSZ(cuMemcpy3DAsync_v2)
+#define cuMemcpy3DBatchAsync       WEIR_CUDA_PTSZ(cuMemcpy3DBatchAsync_v2)
 #define cuMemcpy3D                 WEIR_CUDA_PTDS(cuMemcpy3D_v2)
+#define cuMemcpyBatchAsync         WEIR_CUDA_PTSZ(cuMemcpyBatchAsync_v2)
 #define cuMemcpyDtoDAsync          WEIR_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
 #define cuMemcpyDtoD               WEIR_CUDA_PTDS(cuMemcpyDtoD_v2)
 #define cuMemcpyDtoHAsync          WEIR_CUDA_PTSZ(cuMemcpyDtoHAsync_v2)
@@ -68,42 +70,45 @@
 #define cuStreamGetCaptureInfo     WEIR_CUDA_PTSZ(cuStreamGetCaptureInfo_v3)
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-#define cuEventRecord             cuEventRecord_ptsz
-#define cuEventRecordWithFlags    cuEventRecordWithFlags_ptsz
-#define cuLaunchCooperativeKernel cuLaunchCooperativeKernel_ptsz
-#define cuLaunchHostFunc          cuLaunchHostFunc_ptsz
-#define cuLaunchKernel            cuLaunchKernel_ptsz
-#define cuLaunchKernelEx          cuLaunchKernelEx_ptsz
-#define cuMemAllocAsync           cuMemAllocAsync_ptsz
-#define cuMemAllocFromPoolAsync   cuMemAllocFromPoolAsync_ptsz
-#define cuMemFreeAsync            cuMemFreeAsync_ptsz
-#define cuMemcpy                  cuMemcpy_ptds
-#define cuMemcpy3DPeer            cuMemcpy3DPeer_ptds
-#define cuMemcpy3DPeerAsync       cuMemcpy3DPeerAsync_ptsz
-#define cuMemcpyAsync             cuMemcpyAsync_ptsz
-#define cuMemcpyPeer              cuMemcpyPeer_ptds
-#define cuMemcpyPeerAsync         cuMemcpyPeerAsync_ptsz
-#define cuMemsetD16Async          cuMemsetD16Async_ptsz
-#define cuMemsetD2D16Async        cuMemsetD2D16Async_ptsz
-#define cuMemsetD2D32Async        cuMemsetD2D32Async_ptsz
-#define cuMemsetD2D8Async         cuMemsetD2D8Async_ptsz
-#define cuMemsetD32Async          cuMemsetD32Async_ptsz
-#define cuMemsetD8Async           cuMemsetD8Async_ptsz
-#define cuStreamAddCallback       cuStreamAddCallback_ptsz
-#define cuStreamAttachMemAsync    cuStreamAttachMemAsync_ptsz
-#define cuStreamCopyAttributes    cuStreamCopyAttributes_ptsz
-#define cuStreamGetAttribute      cuStreamGetAttribute_ptsz
-#define cuStreamGetCtx            cuStreamGetCtx_ptsz
-#define cuStreamGetCtx_v2         cuStreamGetCtx_v2_ptsz
-#define cuStreamGetDevice         cuStreamGetDevice_ptsz
-#define cuStreamGetFlags          cuStreamGetFlags_ptsz
-#define cuStreamGetId             cuStreamGetId_ptsz
-#define cuStreamGetPriority       cuStreamGetPriority_ptsz
-#define cuStreamIsCapturing       cuStreamIsCapturing_ptsz
-#define cuStreamQuery             cuStreamQuery_ptsz
-#define cuStreamSetAttribute      cuStreamSetAttribute_ptsz
-#define cuStreamSynchronize       cuStreamSynchronize_ptsz
-#define cuStreamWaitEvent         cuStreamWaitEvent_ptsz
+#define cuEventRecord                     cuEventRecord_ptsz
+#define cuEventRecordWithFlags            cuEventRecordWithFlags_ptsz
+#define cuLaunchCooperativeKernel         cuLaunchCooperativeKernel_ptsz
+#define cuLaunchHostFunc                  cuLaunchHostFunc_ptsz
+#define cuLaunchKernel                    cuLaunchKernel_ptsz
+#define cuLaunchKernelEx                  cuLaunchKernelEx_ptsz
+#define cuMemAllocAsync                   cuMemAllocAsync_ptsz
+#define cuMemAllocFromPoolAsync           cuMemAllocFromPoolAsync_ptsz
+#define cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz
+#define cuMemDiscardBatchAsync            cuMemDiscardBatchAsync_ptsz
+#define cuMemFreeAsync                    cuMemFreeAsync_ptsz
+#define cuMemPrefetchBatchAsync           cuMemPrefetchBatchAsync_ptsz
+#define cuMemcpy                          cuMemcpy_ptds
+#define cuMemcpy3DPeer                    cuMemcpy3DPeer_ptds
+#define cuMemcpy3DPeerAsync               cuMemcpy3DPeerAsync_ptsz
+#define cuMemcpyAsync                     cuMemcpyAsync_ptsz
+#define cuMemcpyPeer                      cuMemcpyPeer_ptds
+#define cuMemcpyPeerAsync                 cuMemcpyPeerAsync_ptsz
+#define cuMemsetD16Async                  cuMemsetD16Async_ptsz
+#define cuMemsetD2D16Async                cuMemsetD2D16Async_ptsz
+#define cuMemsetD2D32Async                cuMemsetD2D32Async_ptsz
+#define cuMemsetD2D8Async                 cuMemsetD2D8Async_ptsz
+#define cuMemsetD32Async                  cuMemsetD32Async_ptsz
+#define cuMemsetD8Async                   cuMemsetD8Async_ptsz
+#define cuStreamAddCallback               cuStreamAddCallback_ptsz
+#define cuStreamAttachMemAsync            cuStreamAttachMemAsync_ptsz
+#define cuStreamCopyAttributes            cuStreamCopyAttributes_ptsz
+#define cuStreamGetAttribute              cuStreamGetAttribute_ptsz
+#define cuStreamGetCtx                    cuStreamGetCtx_ptsz
+#define cuStreamGetCtx_v2                 cuStreamGetCtx_v2_ptsz
+#define cuStreamGetDevice                 cuStreamGetDevice_ptsz
+#define cuStreamGetFlags                  cuStreamGetFlags_ptsz
+#define cuStreamGetId                     cuStreamGetId_ptsz
+#define cuStreamGetPriority               cuStreamGetPriority_ptsz
+#define cuStreamIsCapturing               cuStreamIsCapturing_ptsz
+#define cuStreamQuery                     cuStreamQuery_ptsz
+#define cuStreamSetAttribute              cuStreamSetAttribute_ptsz
+#define cuStreamSynchronize               cuStreamSynchronize_ptsz
+#define cuStreamWaitEvent                 cuStreamWaitEvent_ptsz
 #endif
 
 #ifdef __cplusplus
@@ -260,10 +265,15 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream);
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy);
 CUresult cuMemcpy2D(const CUDA_MEMCPY2D *pCopy);
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream);
+CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
+                              unsigned long long flags, CUstream hStream);
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy);
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream);
 CUresult cuMemcpy3D(const CUDA_MEMCPY3D *pCopy);
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream);
+CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+                            CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
+                            CUstream hStream);
 CUresult cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
                            CUstream hStream);
 CUresult cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount);
@@ -327,8 +337,22 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
 /* --- Unified addressing ------------------------------------------------------------------- */
 
 CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location);
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                           CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+                                           size_t numPrefetchLocs, unsigned long long flags,
+                                           CUstream hStream);
+CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                unsigned long long flags, CUstream hStream);
 CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
                             unsigned int flags, CUstream hStream);
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
+                                 CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+                                 size_t numPrefetchLocs, unsigned long long flags,
+                                 CUstream hStream);
+CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
+                                CUdeviceptr devPtr, size_t count);
+CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,
+                                 size_t numAttributes, CUdeviceptr devPtr, size_t count);
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr);
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                 void **data, CUdeviceptr ptr);

@@ -11,6 +11,7 @@ struct header {
     char magic[8];
     uint64_t bytes; /* of all */
     uint32_t count, version;
+    uint32_t max_registers, reserved;
 };
 
 /* Followed by the text and the name, each with its terminator, and padding to 8 bytes. */
@@ -26,10 +27,11 @@ static size_t unit_bytes(size_t text_bytes, size_t name_bytes)
     return WEIR_ALIGN_UP(sizeof(struct unit_header) + text_bytes + name_bytes + 2, (size_t)8);
 }
 
-enum weir_err weir_linked_build(const struct weir_cg_unit *units, size_t count, unsigned char **out,
-                                size_t *bytes)
+enum weir_err weir_linked_build(const struct weir_cg_unit *units, size_t count, int max_registers,
+                                unsigned char **out, size_t *bytes)
 {
-    struct header h = {.count = (uint32_t)count, .version = VERSION};
+    struct header h = {
+        .count = (uint32_t)count, .version = VERSION, .max_registers = (uint32_t)max_registers};
     unsigned char *at;
 
     *bytes = sizeof h;
@@ -65,7 +67,8 @@ bool weir_linked_is(const void *data, size_t max_bytes)
     return true;
 }
 
-enum weir_err weir_linked_bytes(const void *data, size_t max_bytes, size_t *bytes)
+enum weir_err weir_linked_header(const void *data, size_t max_bytes, size_t *bytes,
+                                 int *max_registers)
 {
     struct header h;
 
@@ -76,6 +79,7 @@ enum weir_err weir_linked_bytes(const void *data, size_t max_bytes, size_t *byte
         h.count > UNITS_MAX)
         return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "damaged linked device code");
     *bytes = h.bytes;
+    *max_registers = (int)WEIR_MIN(h.max_registers, 255u);
     return WEIR_OK;
 }
 
@@ -106,7 +110,8 @@ enum weir_err weir_linked_module(const void *data, size_t bytes, struct weir_cg_
 {
     struct weir_cg_unit *units;
     struct header h;
-    enum weir_err err = weir_linked_bytes(data, bytes, &bytes);
+    int max_registers;
+    enum weir_err err = weir_linked_header(data, bytes, &bytes, &max_registers);
 
     if (err != WEIR_OK)
         return err;

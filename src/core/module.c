@@ -226,6 +226,9 @@ static enum weir_err make_function_image(struct weir_function *f, struct weir_mo
                          f->name);
     }
     weir_cg_kernel_info(image->kernel, &image->info);
+    if (atomic_load(&f->module->max_registers))
+        image->info.registers =
+            WEIR_MIN(image->info.registers, atomic_load(&f->module->max_registers));
     image->param_offsets = weir_calloc(image->info.param_count + 1u, 2 * sizeof(size_t));
     if (!image->param_offsets) {
         weir_free(image);
@@ -564,8 +567,10 @@ static enum weir_err open_fatbin(struct weir_module *m, const void *code, size_t
 
 static enum weir_err open_linked(struct weir_module *m, const void *code, size_t max_bytes)
 {
-    enum weir_err err = weir_linked_bytes(code, max_bytes, &m->linked_bytes);
+    int max_registers = 0;
+    enum weir_err err = weir_linked_header(code, max_bytes, &m->linked_bytes, &max_registers);
 
+    atomic_store(&m->max_registers, max_registers);
     return err == WEIR_OK ? open_copy(m, code, m->linked_bytes) : err;
 }
 

@@ -63,7 +63,9 @@ struct weir_module {
     struct weir_fatbin fatbin;
     char *ptx; /* library from plain PTX text; else NULL */
     size_t ptx_bytes;
-    void *owned;         /* a library's copy of its container */
+    void *owned; /* a library's copy of its container */
+    _Atomic int
+        max_registers;   /* CU_JIT_MAX_REGISTERS, -maxrregcount: what attributes say; 0: none */
     size_t linked_bytes; /* owned is one of core/linked.h; else 0 */
     enum weir_err open_error;
     struct weir_list functions, variables;

@@ -324,6 +324,18 @@ static enum weir_err launch_buffer(struct weir_function *f, struct weir_stream *
     return err;
 }
 
+static enum weir_err record(CUevent event, CUstream stream)
+{
+    struct weir_stream *s;
+    struct weir_event *e;
+
+    if (!event)
+        return WEIR_OK;
+    DRV_TRY(weir_event_get(event, &e));
+    DRV_TRY(weir_stream_get(stream, &s));
+    return weir_event_record(e, s);
+}
+
 static enum weir_err launch(CUfunction handle, CUstream stream,
                             const struct weir_launch_config *config, void **params, void **extra)
 {
@@ -367,17 +379,31 @@ enum weir_err weir_drv_LaunchCooperativeKernel(CUfunction f, unsigned int gridDi
     return launch(f, hStream, &c, kernelParams, NULL);
 }
 
-/* As the runtime's: what only hints is ignored, what changes the launch is refused by name. */
-static enum weir_err apply_attribute(const CUlaunchAttribute *a, struct weir_launch_config *config)
-{
-    static const char *const refused[] = {
-        [CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT] = "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT",
-        [CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT] =
-            "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT",
-        [CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE] =
-            "CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE",
-    };
+/* What the attributes of a launch ask for beside the configuration. */
+struct launch_events {
+    CUevent programmatic, completion;
+};
 
+static enum weir_err check_event(CUevent handle, int flags, CUevent *out)
+{
+    struct weir_event *e;
+
+    DRV_TRY(weir_event_get(handle, &e));
+    if (flags == CU_EVENT_RECORD_EXTERNAL)
+        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "CU_EVENT_RECORD_EXTERNAL outside a capture");
+    if (flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x of a launch's event", (unsigned)flags);
+    if (!(e->flags & WEIR_EVENT_DISABLE_TIMING) || (e->flags & WEIR_EVENT_INTERPROCESS))
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,
+                         "an event with timing, or of several processes, as a launch's");
+    *out = handle;
+    return WEIR_OK;
+}
+
+/* As the runtime's: what only hints is ignored, what changes the launch is refused by name. */
+static enum weir_err apply_attribute(const CUlaunchAttribute *a, struct weir_launch_config *config,
+                                     struct launch_events *events)
+{
     switch (a->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         config->cooperative = a->value.cooperative != 0;
@@ -394,16 +420,26 @@ static enum weir_err apply_attribute(const CUlaunchAttribute *a, struct weir_lau
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
     case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
         return WEIR_OK;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        if (a->value.memSyncDomain != CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT &&
+            a->value.memSyncDomain != CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory synchronisation domain %d",
+                             (int)a->value.memSyncDomain);
+        return WEIR_OK;
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        return check_event(a->value.programmaticEvent.event, a->value.programmaticEvent.flags,
+                           &events->programmatic);
     case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        return check_event(a->value.launchCompletionEvent.event,
+                           a->value.launchCompletionEvent.flags, &events->completion);
     case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        weir_log_unsupported(refused[a->id], "launch attribute");
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "launch attribute %s", refused[a->id]);
+        weir_log_unsupported("CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE",
+                             "launch attribute");
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "a kernel node that a device may update");
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch attribute %d", (int)a->id);
     }
@@ -412,6 +448,7 @@ static enum weir_err apply_attribute(const CUlaunchAttribute *a, struct weir_lau
 enum weir_err weir_drv_LaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
                                       void **kernelParams, void **extra)
 {
+    struct launch_events events = {0};
     struct weir_launch_config c;
 
     DRV_REQUIRE(config);
@@ -423,8 +460,12 @@ enum weir_err weir_drv_LaunchKernelEx(const CUlaunchConfig *config, CUfunction f
     if (config->numAttrs && !config->attrs)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u launch attributes at NULL", config->numAttrs);
     for (unsigned i = 0; i < config->numAttrs; i++)
-        DRV_TRY(apply_attribute(&config->attrs[i], &c));
-    return launch(f, config->hStream, &c, kernelParams, extra);
+        DRV_TRY(apply_attribute(&config->attrs[i], &c, &events));
+    /* A launch completion event says that the kernel has begun; a programmatic one is complete when
+     * the kernel is (oracle pdl_event_attr, runtime/exec.c). */
+    DRV_TRY(record(events.completion, config->hStream));
+    DRV_TRY(launch(f, config->hStream, &c, kernelParams, extra));
+    return record(events.programmatic, config->hStream);
 }
 
 enum weir_err weir_drv_LaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)

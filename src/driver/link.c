@@ -47,6 +47,7 @@ enum weir_err weir_drv_LinkCreate(unsigned int numOptions, CUjit_option *options
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a link");
     l->units.sm = (uint32_t)(profile->major * 10 + profile->minor);
     err = weir_drv_jit_begin(&l->jit, numOptions, options, optionValues);
+    l->units.max_registers = l->jit.max_registers;
     if (err == WEIR_OK) {
         weir_lock_acquire(&live.lock);
         ok = weir_map_put(&live.links, (uintptr_t)l, l);

@@ -16,7 +16,8 @@ struct drv_link_unit {
 
 /* Zero-initialised but for sm is empty. One thread's at a time. */
 struct drv_link {
-    uint32_t sm; /* of the device, as 89: which PTX of a fat binary */
+    uint32_t sm;       /* of the device, as 89: which PTX of a fat binary */
+    int max_registers; /* 0: none */
     WEIR_VEC(struct drv_link_unit) units;
     unsigned char *result; /* once complete: a container of core/linked.h */
     size_t result_bytes;

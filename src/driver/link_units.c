@@ -94,7 +94,8 @@ enum weir_err weir_drv_link_complete(struct drv_link *l)
         weir_cg_module_destroy(linked);
     }
     if (err == WEIR_OK)
-        err = weir_linked_build(units, l->units.count, &l->result, &l->result_bytes);
+        err = weir_linked_build(units, l->units.count, l->max_registers, &l->result,
+                                &l->result_bytes);
     weir_free(units);
     return err;
 }

@@ -17,6 +17,9 @@ static enum weir_err take_option(struct drv_jit *jit, CUjit_option option, void 
     case CU_JIT_WALL_TIME:
         jit->wall_time = value;
         return WEIR_OK;
+    case CU_JIT_MAX_REGISTERS:
+        jit->max_registers = (int)WEIR_MIN((unsigned)(uintptr_t)*value, 255u);
+        return WEIR_OK;
     case CU_JIT_INFO_LOG_BUFFER:
         jit->info = *value;
         return WEIR_OK;
@@ -102,8 +105,11 @@ enum weir_err weir_drv_ModuleLoadDataEx(CUmodule *module, const void *image,
     DRV_REQUIRE(image);
     DRV_TRY(weir_drv_jit_begin(&jit, numOptions, options, optionValues));
     err = weir_library_load(image, SIZE_MAX, weir_drv_current(), true, &m);
-    if (err == WEIR_OK)
+    if (err == WEIR_OK) {
+        if (jit.max_registers)
+            atomic_store(&m->max_registers, jit.max_registers);
         *module = (CUmodule)m;
+    }
     return weir_drv_jit_end(&jit, err);
 }
 

@@ -12,6 +12,7 @@ struct drv_jit {
     size_t info_bytes, error_bytes;
     void **info_used, **error_used; /* the buffers' sizes: get the bytes written */
     void **wall_time;
+    int max_registers; /* 0: none */
     uint64_t start_ns;
 };
 

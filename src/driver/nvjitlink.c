@@ -178,9 +178,9 @@ WEIR_EXPORT int weir_api_nvJitLinkCreate(struct jl **handle, uint32_t count, con
 int weir_api_nvJitLinkCreate(struct jl **handle, uint32_t count, const char **options)
 {
     bool lto = false;
+    int max_registers = 0, result;
     unsigned sm = 0;
     struct jl *l;
-    int result;
 
     if (!handle || (count && !options))
         return JL_NULL_INPUT;
@@ -189,6 +189,7 @@ int weir_api_nvJitLinkCreate(struct jl **handle, uint32_t count, const char **op
             return JL_UNRECOGNIZED_OPTION;
         if (sscanf(options[i], "-arch=sm_%u", &sm) != 1)
             (void)(sscanf(options[i], "-arch=compute_%u", &sm) == 1);
+        (void)(sscanf(options[i], "-maxrregcount=%d", &max_registers) == 1);
         lto = lto || strcmp(options[i], "-lto") == 0;
     }
     if (!sm)
@@ -198,6 +199,7 @@ int weir_api_nvJitLinkCreate(struct jl **handle, uint32_t count, const char **op
         return JL_INTERNAL;
     l->magic = JL_MAGIC;
     l->link.sm = sm;
+    l->link.max_registers = WEIR_MAX(max_registers, 0);
     result = lto ? begin_lto(l, count, options) : JL_SUCCESS;
     if (result != JL_SUCCESS) {
         weir_free(l);

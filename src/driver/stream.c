@@ -177,9 +177,17 @@ enum weir_err weir_drv_StreamGetAttribute(CUstream hStream, CUstreamAttrID attr,
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         value_out->syncPolicy = (CUsynchronizationPolicy)atomic_load(&s->sync_policy);
         return WEIR_OK;
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* hints about caches: none is set */
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        weir_lock_acquire(&s->lock);
+        memcpy(&value_out->accessPolicyWindow, s->policy_window, sizeof s->policy_window);
+        weir_lock_release(&s->lock);
+        return WEIR_OK;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        value_out->memSyncDomain = (CUlaunchMemSyncDomain)s->sync_domain;
+        return WEIR_OK;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        memcpy(&value_out->memSyncDomainMap, &s->sync_domain_map,
+               sizeof value_out->memSyncDomainMap);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
@@ -200,25 +208,46 @@ enum weir_err weir_drv_StreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
         atomic_store(&s->sync_policy, (int)value->syncPolicy);
         return WEIR_OK;
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* hints about caches */
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: /* hints about caches, kept */
+        weir_lock_acquire(&s->lock);
+        memcpy(s->policy_window, &value->accessPolicyWindow, sizeof s->policy_window);
+        weir_lock_release(&s->lock);
+        return WEIR_OK;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        s->sync_domain = (uint32_t)value->memSyncDomain;
+        return WEIR_OK;
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        memcpy(&s->sync_domain_map, &value->memSyncDomainMap, sizeof value->memSyncDomainMap);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream attribute %d", (int)attr);
     }
 }
 
+_Static_assert(sizeof(CUaccessPolicyWindow) == WEIR_POLICY_WINDOW_BYTES,
+               "kept bytes of an access policy window");
+
 enum weir_err weir_drv_StreamCopyAttributes(CUstream dst, CUstream src)
 {
+    unsigned char window[WEIR_POLICY_WINDOW_BYTES];
     struct weir_stream *d, *s;
 
     DRV_TRY(weir_stream_get(dst, &d));
     DRV_TRY(weir_stream_get(src, &s));
     if (d->ctx != s->ctx)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "streams of two contexts");
+    if (d == s)
+        return WEIR_OK;
     d->priority = s->priority;
     atomic_store(&d->sync_policy, atomic_load(&s->sync_policy));
+    d->sync_domain = s->sync_domain;
+    d->sync_domain_map = s->sync_domain_map;
+    weir_lock_acquire(&s->lock);
+    memcpy(window, s->policy_window, sizeof window);
+    weir_lock_release(&s->lock);
+    weir_lock_acquire(&d->lock);
+    memcpy(d->policy_window, window, sizeof window);
+    weir_lock_release(&d->lock);
     return WEIR_OK;
 }
 
@@ -283,5 +312,7 @@ enum weir_err weir_drv_StreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, 
         info.base != dptr || (length && length != info.bytes))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%#llx is not the beginning of managed memory",
                          dptr);
+    if (flags == CU_MEM_ATTACH_SINGLE && s->m.cls == WEIR_STREAM_LEGACY)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory of the legacy stream alone");
     return WEIR_OK;
 }

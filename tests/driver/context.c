@@ -141,6 +141,7 @@ static void check_belongings(void)
     CHECK(got == b);
     OK(cuCtxSetCurrent(b));
     OK(cuMemcpyDtoD(pb, pa, 4)); /* one memory for both */
+    OK(cuCtxSynchronize());      /* the host does not wait for such a copy */
     EXPECT(cuEventRecord(e, 0), CUDA_ERROR_INVALID_HANDLE);
     EXPECT(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
     OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, NULL, NULL)); /* s and f are both of a */

@@ -213,6 +213,55 @@ static void check_async(void)
     OK(cuStreamDestroy(s));
 }
 
+static void check_managed(void)
+{
+    CUmemLocation device = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
+    int mostly = -1, preferred = 99;
+    CUdeviceptr p, d;
+
+    OK(cuMemAllocManaged(&p, 8192, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAlloc(&d, 64));
+    OK(cuMemAdvise(p, 8192, CU_MEM_ADVISE_SET_READ_MOSTLY, device));
+    OK(cuMemAdvise(p, 8192, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, device));
+    OK(cuMemRangeGetAttribute(&mostly, 4, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192));
+    OK(cuMemRangeGetAttribute(&preferred, 4, CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 8192));
+    CHECK(mostly == 1 && preferred == 0);
+    OK(cuMemPrefetchAsync(p, 8192, device, 0, 0));
+    EXPECT(cuMemPrefetchAsync(p, 8192, device, 3, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuMemPrefetchAsync(d, 64, device, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    device.id = 5;
+    EXPECT(cuMemPrefetchAsync(p, 8192, device, 0, 0), CUDA_ERROR_INVALID_DEVICE);
+    EXPECT(cuMemAdvise(d, 64, CU_MEM_ADVISE_SET_READ_MOSTLY, device), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree(p));
+    OK(cuMemFree(d));
+}
+
+static void check_batch(void)
+{
+    CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    unsigned char host[64], back[64] = {0};
+    CUdeviceptr from[2], to[2], p;
+    size_t sizes[2] = {16, 32}, first = 0;
+    CUstream s;
+
+    for (int i = 0; i < 64; i++)
+        host[i] = (unsigned char)(i + 1);
+    OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAlloc(&p, 64));
+    from[0] = (uintptr_t)host, from[1] = (uintptr_t)host + 16;
+    to[0] = p, to[1] = p + 32;
+    OK(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, s));
+    OK(cuStreamSynchronize(s));
+    OK(cuMemcpyDtoH(back, p, 64));
+    CHECK(memcmp(back, host, 16) == 0 && memcmp(back + 32, host + 16, 32) == 0);
+    EXPECT(cuMemcpyBatchAsync(to, from, sizes, 0, &attributes, &first, 1, s),
+           CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, 0),
+           CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree(p));
+    OK(cuStreamDestroy(s));
+}
+
 static void check_pools(void)
 {
     CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -266,6 +315,8 @@ int main(void)
     check_boxes();
     check_pointers();
     check_async();
+    check_managed();
+    check_batch();
     check_pools();
     OK(cuDevicePrimaryCtxRelease(0));
     return DRIVER_END();

@@ -274,6 +274,38 @@ static void check_link(void)
     OK(cuModuleUnload(m));
 }
 
+/* The number of registers that a program allows is what it is told of. */
+static void check_registers(void)
+{
+    CUjit_option option = CU_JIT_MAX_REGISTERS;
+    void *value = (void *)4, *out;
+    CUlinkState link;
+    CUfunction f;
+    CUmodule m;
+    int n = 0;
+
+    OK(cuModuleLoadDataEx(&m, driver_ptx, 1, &option, &value));
+    OK(cuModuleGetFunction(&f, m, "scale"));
+    OK(cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    CHECK(n > 0 && n <= 4);
+    OK(cuModuleUnload(m));
+    OK(cuLinkCreate(1, &option, &value, &link));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)driver_ptx, sizeof driver_ptx, NULL,
+                     0, NULL, NULL));
+    OK(cuLinkComplete(link, &out, NULL));
+    OK(cuModuleLoadData(&m, out));
+    OK(cuLinkDestroy(link));
+    OK(cuModuleGetFunction(&f, m, "scale"));
+    OK(cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    CHECK(n > 0 && n <= 4);
+    OK(cuModuleUnload(m));
+    OK(cuModuleLoadData(&m, driver_ptx));
+    OK(cuModuleGetFunction(&f, m, "scale"));
+    OK(cuFuncGetAttribute(&n, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+    CHECK(n > 4);
+    OK(cuModuleUnload(m));
+}
+
 /* A call through a pointer that no function of the module fits: Numba's code has such calls of
  * destructors, and never comes there. */
 static const char nowhere[] =
@@ -316,6 +348,7 @@ int main(void)
     check_library();
     check_link();
     check_call_nowhere();
+    check_registers();
     OK(cuCtxDestroy(ctx));
     return DRIVER_END();
 }
