@@ -173,15 +173,11 @@ static bool set_list(const char *variable, const char *dir, const char *first, c
     return ok;
 }
 
-/* With an auditor glibc lays out static thread-local memory before it has seen the program's
- * libraries, and what they (and libweir.so) need must fit into its reserve of some hundred bytes:
- * allocators alone need kilobytes. The reserve is address space of each thread; a size that the
- * user has chosen stays. */
-static bool set_tls_reserve(void)
+/* Adds an option to a variable's list unless the user has chosen a value for it. */
+static bool add_option(const char *variable, const char *name, const char *value)
 {
-    static const char variable[] = "GLIBC_TUNABLES", name[] = "glibc.rtld.optional_static_tls";
     const char *old = getenv(variable) ? getenv(variable) : "";
-    size_t room = strlen(old) + sizeof name + 16;
+    size_t room = strlen(old) + strlen(name) + strlen(value) + 3;
     char *text;
     bool ok;
 
@@ -190,10 +186,21 @@ static bool set_tls_reserve(void)
     text = malloc(room);
     if (text == NULL)
         return false;
-    snprintf(text, room, "%s%s%s=%d", old, *old ? ":" : "", name, 1 << 15);
+    snprintf(text, room, "%s%s%s=%s", old, *old ? ":" : "", name, value);
     ok = setenv(variable, text, 1) == 0;
     free(text);
     return ok;
+}
+
+/* With an auditor glibc lays out static thread-local memory before it has seen the program's
+ * libraries, and what they (and libweir.so) need must fit into its reserve of some hundred bytes:
+ * allocators alone need kilobytes. The reserve is address space of each thread.
+ * AddressSanitizer's run time, when it is a library (gcc's way), refuses to be loaded behind any
+ * other; ours interpose nothing that it does. */
+static bool set_options(void)
+{
+    return add_option("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls", "32768") &&
+           add_option("ASAN_OPTIONS", "verify_asan_link_order", "0");
 }
 
 /* The loader's lists are separated by colons and, LD_PRELOAD, by spaces; there is no quoting. */
@@ -207,7 +214,7 @@ static bool set_loader(const char *dir)
         return false;
     }
     if (set_list("LD_AUDIT", dir, "libweir-audit.so", "") &&
-        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so") && set_tls_reserve())
+        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so") && set_options())
         return true;
     perror("weir");
     return false;
