@@ -333,7 +333,7 @@ static enum weir_err record(CUevent event, CUstream stream)
         return WEIR_OK;
     DRV_TRY(weir_event_get(event, &e));
     DRV_TRY(weir_stream_get(stream, &s));
-    return weir_event_record(e, s);
+    return weir_event_record(e, s, false);
 }
 
 static enum weir_err launch(CUfunction handle, CUstream stream,
