@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Exit statuses of Weir's own; a program's passes through. The last three are those of env(1) and
  * timeout(1). */
@@ -16,9 +17,23 @@ enum weir_exit {
     WEIR_EXIT_NOT_FOUND = 127,
 };
 
+struct weir_trace_file;
+
 /* Subcommands: argv[0] is the subcommand's name. The exit status of `weir`. */
 int weir_cli_run(int argc, char **argv);
 int weir_cli_info(int argc, char **argv);
+int weir_cli_trace(int argc, char **argv);
+int weir_cli_view(int argc, char **argv);
+int weir_cli_export(int argc, char **argv);
+int weir_cli_summary(int argc, char **argv);
+int weir_cli_diff(int argc, char **argv);
+
+/* A trace, or NULL after a message. The caller frees it (weir/trace.h). */
+struct weir_trace_file *weir_cli_read_trace(const char *command, const char *path);
+/* A file to write, "-" and NULL are stdout; NULL after a message. */
+FILE *weir_cli_open_output(const char *command, const char *path);
+/* ok: false when what was to be written ran out of memory. The exit status, after a message. */
+int weir_cli_close_output(const char *command, FILE *f, bool ok);
 
 /* The folder with libweir.so, found from the place of the running binary: PREFIX/bin/weir,
  * PREFIX/lib. False after a message when there is none. */

@@ -27,8 +27,11 @@ void weir_trace_enter(const void *site)
 
     if (!b)
         return;
-    b->call_site = weir_trace_site(b, site);
-    b->call_ns = weir_clock_ns();
+    weir_trace_room(b);
+    if (b->chunk) {
+        b->call_site = weir_trace_site(b, site);
+        b->call_ns = weir_clock_ns();
+    }
     b->busy = false;
 }
 

@@ -23,8 +23,9 @@
 #include "base/thread.h"
 #include "trace/record.h"
 
-#define GROW_CHUNKS 16  /* the file grows by so many chunks at a time */
-#define FD_MIN      500 /* out of the way of programs that expect low numbers */
+#define CALL_BYTES  4096 /* of all records of one call, nearly always */
+#define GROW_CHUNKS 16   /* the file grows by so many chunks at a time */
+#define FD_MIN      500  /* out of the way of programs that expect low numbers */
 
 _Atomic bool weir_trace_on;
 
@@ -243,6 +244,12 @@ struct weir_trace_buffer *weir_trace_open(void)
         b->busy = true;
     }
     return b;
+}
+
+void weir_trace_room(struct weir_trace_buffer *b)
+{
+    if (WEIR_UNLIKELY(b->pos + CALL_BYTES > WEIR_TRACE_CHUNK_BYTES))
+        next_chunk(b);
 }
 
 void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end)

@@ -33,6 +33,8 @@ struct weir_trace_buffer {
 /* The calling thread's buffer with room for a record, marked busy; NULL: not now (off, no room, or
  * a signal handler inside another record). */
 struct weir_trace_buffer *weir_trace_open(void);
+/* A call's records stand in one chunk, as a rule: room for all of them, or a new chunk. */
+void weir_trace_room(struct weir_trace_buffer *b);
 /* The record from `start` to `end` (the position after its payload) counts from now on. */
 void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end);
 

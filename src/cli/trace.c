@@ -1,0 +1,62 @@
+/* weir trace: `weir run --trace FILE` with a name that people look for.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char help[] =
+    "usage: weir trace [-o FILE] [OPTIONS OF weir run] [--] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Runs a CUDA program and writes down what happens: every call, operation, event, allocation "
+    "and\n"
+    "NVTX range. FILE is readable even when the program crashes or is killed (default: "
+    "trace.weir).\n"
+    "Children of the program that use CUDA write FILE.PID.\n"
+    "\n"
+    "  weir summary FILE                  where the time goes, by kernel, copy and call\n"
+    "  weir view FILE -o page.html        a timeline to look at\n"
+    "  weir advise FILE                   what to change, and what it would gain\n"
+    "  weir export --format F FILE -o OUT perfetto, chrome, svg, csv or json\n"
+    "  weir diff A B                      what became slower\n"
+    "\n"
+    "docs/trace-format.md describes the file, include/weir/trace.h reads it.\n";
+
+int weir_cli_trace(int argc, char **argv)
+{
+    const char *file = "trace.weir";
+    char **run = calloc((size_t)argc + 1, sizeof *run);
+    int n = 0, i = 1, status;
+
+    if (run == NULL)
+        return WEIR_EXIT_REFUSED;
+    run[n++] = argv[0];
+    for (; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            fputs(help, stdout);
+            free(run);
+            return 0;
+        }
+        if (strcmp(argv[i], "-o") != 0 && strncmp(argv[i], "-o", 2) != 0)
+            break;
+        if (argv[i][2] != '\0')
+            file = argv[i] + 2;
+        else if (i + 1 < argc)
+            file = argv[++i];
+        else {
+            free(run);
+            return weir_cli_usage_error("trace", "-o needs a file");
+        }
+    }
+    for (; i < argc; i++)
+        run[n++] = argv[i];
+    if (setenv("WEIR_TRACE", file, 1) != 0) {
+        perror("weir");
+        free(run);
+        return WEIR_EXIT_REFUSED;
+    }
+    status = weir_cli_run(n, run);
+    free(run);
+    return status;
+}

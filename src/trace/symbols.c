@@ -1,0 +1,349 @@
+/* From an address in a program's file to a name and a line. Names come from the file's own symbol
+ * table; lines from libdw (elfutils), which is opened when it is there.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/read_int.h"
+
+/* ---- names ---- */
+
+/* Skips <...> and returns what is behind its end. */
+static const char *skip_angle(const char *p)
+{
+    int depth = 0;
+
+    for (; *p; p++) {
+        depth += *p == '<';
+        depth -= *p == '>';
+        if (depth == 0)
+            return p + 1;
+    }
+    return p;
+}
+
+/* "void ns::kernel<float>(float*, int)" into "ns::kernel<float>". */
+static void shorten(const char *full, char *out, size_t room)
+{
+    const char *begin = full, *p = full;
+    size_t n;
+
+    while (*p && *p != '(') {
+        if (*p == '<') {
+            p = skip_angle(p);
+            continue;
+        }
+        if (strncmp(p, "(anonymous namespace)::", 23) == 0) {
+            p += 23;
+            continue;
+        }
+        if (*p == ' ')
+            begin = p + 1;
+        p++;
+    }
+    n = (size_t)(p - begin);
+    if (n >= room)
+        n = room - 1;
+    memcpy(out, begin, n);
+    out[n] = '\0';
+}
+
+/* _Z, then N..E or one name: without the C++ library, names without template arguments. */
+static bool own_demangle(const char *m, char *out, size_t room)
+{
+    size_t n = 0;
+    bool nested;
+
+    if (strncmp(m, "_Z", 2) != 0)
+        return false;
+    m += 2;
+    nested = *m == 'N';
+    m += nested;
+    while (*m == 'L' || *m == 'K')
+        m++;
+    while (*m >= '1' && *m <= '9') {
+        char *end;
+        size_t len = strtoul(m, &end, 10);
+
+        if (len > strlen(end) || n + len + 3 > room)
+            return false;
+        if (n) {
+            memcpy(out + n, "::", 2);
+            n += 2;
+        }
+        memcpy(out + n, end, len);
+        n += len;
+        m = end + len;
+        if (!nested)
+            break;
+    }
+    out[n] = '\0';
+    return n > 0;
+}
+
+typedef char *(*cxx_demangle)(const char *name, char *buffer, size_t *length, int *status);
+
+/* The C++ library's own, when there is one. Opened once and kept. */
+static cxx_demangle find_demangle(void)
+{
+    union {
+        void *object;
+        cxx_demangle f;
+    } symbol;
+    void *library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
+
+    symbol.object = library ? dlsym(library, "__cxa_demangle") : NULL;
+    return symbol.f;
+}
+
+char *weir_trace_demangle(const char *mangled, char *out, size_t room)
+{
+    cxx_demangle f = strncmp(mangled, "_Z", 2) == 0 ? find_demangle() : NULL;
+    int status = -1;
+    char *full = f ? f(mangled, NULL, NULL, &status) : NULL;
+
+    if (full && status == 0)
+        shorten(full, out, room);
+    else if (!own_demangle(mangled, out, room))
+        snprintf(out, room, "%s", mangled);
+    free(full); /* the C++ library's malloc */
+    return out;
+}
+
+/* ---- symbol tables ---- */
+
+struct image {
+    const unsigned char *data;
+    size_t bytes;
+};
+
+static bool map_image(const char *path, struct image *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    void *p = MAP_FAILED;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof(Elf64_Ehdr))
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (p == MAP_FAILED)
+        return false;
+    *out = (struct image){p, (size_t)st.st_size};
+    return memcmp(p, ELFMAG, SELFMAG) == 0 && out->data[EI_CLASS] == ELFCLASS64;
+}
+
+static bool read_at(const struct image *im, uint64_t offset, void *to, size_t bytes)
+{
+    if (offset > im->bytes || bytes > im->bytes - offset)
+        return false;
+    memcpy(to, im->data + offset, bytes);
+    return true;
+}
+
+struct symbol {
+    char name[512];
+    uint64_t value;
+};
+
+static void search_table(const struct image *im, const Elf64_Shdr *table, const Elf64_Shdr *names,
+                         uint64_t address, struct symbol *best)
+{
+    Elf64_Sym s;
+
+    for (uint64_t at = 0; at + sizeof s <= table->sh_size; at += sizeof s) {
+        const char *name;
+
+        if (!read_at(im, table->sh_offset + at, &s, sizeof s))
+            return;
+        if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !s.st_value || s.st_value > address ||
+            (s.st_size && address - s.st_value >= s.st_size) || s.st_value < best->value ||
+            s.st_name >= names->sh_size || names->sh_offset >= im->bytes ||
+            s.st_name >= im->bytes - names->sh_offset)
+            continue;
+        name = (const char *)im->data + names->sh_offset + s.st_name;
+        if (strnlen(name, sizeof best->name) >= im->bytes - names->sh_offset - s.st_name)
+            continue;
+        best->value = s.st_value;
+        snprintf(best->name, sizeof best->name, "%.*s", (int)sizeof best->name - 1, name);
+    }
+}
+
+/* The function that holds an address; false: none. */
+static bool find_symbol(const struct image *im, uint64_t address, struct symbol *best)
+{
+    Elf64_Ehdr eh;
+    Elf64_Shdr sh, names;
+
+    best->value = 0;
+    best->name[0] = '\0';
+    if (!read_at(im, 0, &eh, sizeof eh) || eh.e_shentsize != sizeof sh)
+        return false;
+    for (unsigned i = 0; i < eh.e_shnum; i++) {
+        if (!read_at(im, eh.e_shoff + (uint64_t)i * sizeof sh, &sh, sizeof sh))
+            break;
+        if ((sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) &&
+            read_at(im, eh.e_shoff + (uint64_t)sh.sh_link * sizeof sh, &names, sizeof names))
+            search_table(im, &sh, &names, address, best);
+    }
+    return best->name[0] != '\0';
+}
+
+/* ---- lines, by libdw ---- */
+
+/* As far as it is used here. */
+struct dwfl_callbacks {
+    void *find_elf, *find_debuginfo, *section_address;
+    char **debuginfo_path;
+};
+
+struct libdw {
+    void *(*begin)(const struct dwfl_callbacks *);
+    void *(*report_offline)(void *dwfl, const char *name, const char *file, int fd);
+    int (*report_end)(void *dwfl, void *removed, void *arg);
+    void *(*getsrc)(void *module, uint64_t address);
+    const char *(*lineinfo)(void *line, uint64_t *address, int *number, int *column, void *time,
+                            void *length);
+    void *(*info)(void *module, void *, void *start, void *, void *, void *, void *, void *);
+    void (*end)(void *dwfl);
+    struct dwfl_callbacks callbacks;
+    char *path;
+};
+
+static bool open_libdw(struct libdw *d)
+{
+    void *library = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
+    const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {
+        {"dwfl_begin", &d->begin},
+        {"dwfl_report_offline", &d->report_offline},
+        {"dwfl_report_end", &d->report_end},
+        {"dwfl_module_getsrc", &d->getsrc},
+        {"dwfl_lineinfo", &d->lineinfo},
+        {"dwfl_module_info", &d->info},
+        {"dwfl_end", &d->end},
+        {"dwfl_build_id_find_elf", &d->callbacks.find_elf},
+        {"dwfl_standard_find_debuginfo", &d->callbacks.find_debuginfo},
+        {"dwfl_offline_section_address", &d->callbacks.section_address},
+    };
+
+    if (!library)
+        return false;
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(symbols); i++) {
+        void *p = dlsym(library, symbols[i].name);
+
+        if (!p)
+            return false;
+        memcpy(symbols[i].to, &p, sizeof p);
+    }
+    d->path = NULL;
+    d->callbacks.debuginfo_path = &d->path;
+    return true;
+}
+
+/* ---- sites ---- */
+
+struct module {
+    const char *path;
+    struct image image;
+    bool has_image;
+    void *dwfl, *dw;
+    uint64_t bias; /* libdw places files that are not at a fixed address */
+};
+
+static void open_module(struct module *m, const char *path, struct libdw *d, bool has_dw)
+{
+    Elf64_Ehdr eh;
+
+    *m = (struct module){.path = path};
+    m->has_image = *path && map_image(path, &m->image);
+    if (!m->has_image || !has_dw)
+        return;
+    m->dwfl = d->begin(&d->callbacks);
+    if (!m->dwfl)
+        return;
+    m->dw = d->report_offline(m->dwfl, path, path, -1);
+    d->report_end(m->dwfl, NULL, NULL);
+    if (m->dw && read_at(&m->image, 0, &eh, sizeof eh) && eh.e_type == ET_DYN)
+        d->info(m->dw, NULL, &m->bias, NULL, NULL, NULL, NULL, NULL);
+}
+
+static void close_module(struct module *m, struct libdw *d)
+{
+    if (m->dwfl)
+        d->end(m->dwfl);
+    if (m->has_image)
+        munmap((void *)(uintptr_t)m->image.data, m->image.bytes);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static void describe(const struct module *m, const struct libdw *d, uint64_t address, char *out,
+                     size_t room)
+{
+    struct symbol symbol = {0};
+    char function[256] = "";
+    const char *file = NULL;
+    int number = 0;
+
+    /* The call is before its return address. */
+    if (m->has_image && find_symbol(&m->image, address - 1, &symbol))
+        weir_trace_demangle(symbol.name, function, sizeof function);
+    if (m->dw) {
+        void *line = d->getsrc(m->dw, m->bias + address - 1);
+
+        file = line ? d->lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    }
+    if (file && number)
+        snprintf(out, room, *function ? "%s:%d (%s)" : "%s:%d", base_name(file), number, function);
+    else if (*function)
+        snprintf(out, room, "%s+0x%llx in %s", function,
+                 (unsigned long long)(address - symbol.value), base_name(m->path));
+    else
+        snprintf(out, room, "%s+0x%llx", *m->path ? base_name(m->path) : "?",
+                 (unsigned long long)address);
+}
+
+void weir_trace_file_resolve(struct weir_trace_file *f)
+{
+    struct libdw d = {0};
+    bool has_dw = open_libdw(&d);
+    bool *done = weir_calloc(f->sites_count + 1, sizeof *done);
+
+    for (size_t i = 0; done && i < f->sites_count; i++) {
+        struct module m;
+
+        if (done[i])
+            continue;
+        open_module(&m, f->sites[i].module, &d, has_dw);
+        for (size_t k = i; k < f->sites_count; k++) {
+            char text[640];
+            const char *kept;
+
+            if (done[k] || strcmp(f->sites[k].module, m.path) != 0)
+                continue;
+            done[k] = true;
+            describe(&m, &d, f->sites[k].address, text, sizeof text);
+            kept = weir_trace_keep(f, weir_strdup(text));
+            if (kept)
+                f->sites[k].text = kept;
+        }
+        close_module(&m, &d);
+    }
+    weir_free(done);
+}
