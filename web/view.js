@@ -97,7 +97,9 @@ function addRow(kind, label, group, store, items, extra) {
         end[i] = store.end[items[i]];
         sum[i + 1] = sum[i] + end[i] - start[i];
     }
-    rows.push(Object.assign({kind, label, group, items, start, end, sum, height: kind === "nvtx" ? 18 : kind === "engine" ? 16 : 24}, extra));
+    const longest = new Float64Array((count >> 6) + 1); // of each 64 items
+    for (let i = 0; i < count; i++) longest[i >> 6] = Math.max(longest[i >> 6], end[i] - start[i]);
+    rows.push(Object.assign({kind, label, group, items, start, end, sum, longest, height: kind === "nvtx" ? 18 : kind === "engine" ? 16 : 24}, extra));
 }
 function split(count, key, groups) {
     const sizes = new Uint32Array(groups);
@@ -202,6 +204,15 @@ function textColor(c) {
     const v = parseInt(c.slice(1), 16);
     return (v >> 16) * .3 + (v >> 8 & 255) * .59 + (v & 255) * .11 > 150 ? "#1f2328" : "#ffffff";
 }
+// The first item from i on, before k, that is at least so long; else k.
+function firstLong(row, i, k, length) {
+    while (i < k) {
+        if ((i & 63) === 0 && i + 64 <= k && row.longest[i >> 6] < length) i += 64;
+        else if (row.end[i] - row.start[i] >= length) break;
+        else i++;
+    }
+    return i;
+}
 function drawRow(row, y) {
     const h = row.height, pixel = (t1 - t0) / (width - LEFT), count = row.items.length;
     let i = upper(row.start, t0);
@@ -210,7 +221,7 @@ function drawRow(row, y) {
     for (; i < count && row.start[i] < t1;) {
         const item = row.items[i], a = Math.max(x(row.start[i]), LEFT), b = Math.min(x(row.end[i]), width);
         if (row.end[i] - row.start[i] < pixel * 1.2) { // many to a pixel: how much of it is busy is its depth of colour
-            const px = Math.floor(a), k = Math.max(lower(row.start, time(px + 1)), i + 1);
+            const px = Math.floor(a), k = firstLong(row, i + 1, Math.max(lower(row.start, time(px + 1)), i + 1), pixel * 1.2);
             const busy = Math.min((row.sum[k] - row.sum[i]) / pixel, 1);
             ctx.globalAlpha = (hitName === null ? .3 + .7 * busy : .12);
             ctx.fillStyle = colorOf(row, item);
@@ -484,11 +495,12 @@ function panel() {
     if (p) h += "<h2>At the same time</h2><table>" + p + "</table>";
     const why = [0, 0, 0];
     for (const r of rows) if (r.kind === "stream") {
-        const first = Math.max(upper(r.start, a), 1), last = lower(r.start, b);
+        const first = Math.max(upper(r.start, a), 1), last = Math.min(lower(r.start, b) + 1, r.items.length);
         if (last - first > 200000) { why[0] = -1; break; }
         for (let i = first; i < last; i++) {
-            const item = r.items[i], from = Math.max(r.end[i - 1], a), sub = Math.max(from, Math.min(op.submit[item], r.start[i])), ready = Math.max(sub, op.ready[item]);
-            why[0] += sub - from; why[1] += Math.max(0, ready - sub); why[2] += Math.max(0, r.start[i] - ready);
+            const item = r.items[i], clip = t => Math.min(Math.max(t, r.end[i - 1], a), b), sub = clip(op.submit[item]),
+                ready = Math.max(sub, clip(op.ready[item]));
+            why[0] += sub - clip(0); why[1] += ready - sub; why[2] += Math.max(0, clip(r.start[i]) - ready);
         }
     }
     if (why[0] >= 0) h += "<h2>Streams stood still for</h2><table>" + row2("the host, nothing to do", fmt(why[0])) + row2("another stream", fmt(why[1])) +
@@ -666,8 +678,6 @@ function resize() {
     canvas.width = Math.round(width * dpr); canvas.height = Math.round(height * dpr);
     limit();
 }
-new ResizeObserver(resize).observe($("main"));
-(function loop() { if (dirty) draw(); requestAnimationFrame(loop); })();
 
 let stored = null;
 try { stored = localStorage.weirTheme; } catch (e) {}
@@ -676,5 +686,7 @@ document.title = META.title + " - Weir";
 $("title").textContent = META.title;
 $("facts").textContent = `${fmt(SPAN, 4)}, ${n.toLocaleString("en")} operations, ${nc.toLocaleString("en")} calls` + (META.lost ? `, ${META.lost} records lost` : "");
 resize(); fit(); panel();
+(function loop() { if (dirty) draw(); requestAnimationFrame(loop); })();
+new ResizeObserver(resize).observe($("main"));
 document.documentElement.dataset.ready = performance.now().toFixed(0);
 })();

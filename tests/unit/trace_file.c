@@ -1,0 +1,307 @@
+/* Writing and reading traces: what goes in comes out; crashes, damage, many threads, no room.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "trace/format.h"
+#include "unit/trace_support.h"
+
+static void end_well(void)
+{
+    weir_trace_stop();
+}
+
+static void end_killed(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+static struct weir_trace_file *traced(void (*program)(void), void (*ending)(void))
+{
+    struct weir_trace_file *f;
+    const char *message = NULL;
+    char path[64];
+
+    trace_in_child(trace_path(path), program, ending);
+    f = weir_trace_file_read(path, &message);
+    unlink(path);
+    if (!f)
+        fail_msg("%s", message);
+    return f;
+}
+
+static void check_ops(const struct weir_trace_file *f)
+{
+    const struct weir_trace_op *kernel, *wait, *second;
+    char name[64];
+
+    assert_int_equal(f->streams_count, 2);
+    assert_string_equal(weir_trace_stream_name(f, 0, name), "stream 42");
+    assert_int_equal(f->streams[1].priority, -1);
+    assert_int_equal(f->ops_count, 5);
+    assert_string_equal(f->ops[0].name, "H2D pinned");
+    assert_int_equal(f->ops[0].bytes, 4096);
+    kernel = &f->ops[1];
+    assert_string_equal(kernel->name, "advance");
+    assert_int_equal(kernel->u.kernel.grid[1], 2);
+    assert_int_equal(kernel->u.kernel.block[0], 128);
+    assert_int_equal(kernel->u.kernel.shared_bytes, 99);
+    assert_int_equal(kernel->pointer_count, 2);
+    assert_int_equal(f->pointers[kernel->pointer_first + 1], 0x30000);
+    assert_int_equal(kernel->why, WEIR_TRACE_WHY_STREAM);
+    assert_int_equal(kernel->why_op, 0);
+    assert_int_equal(kernel->end_ns - kernel->start_ns, 40000);
+    assert_string_equal(f->ops[2].name, "D2H pageable");
+    wait = &f->ops[3];
+    assert_int_equal(wait->kind, WEIR_TRACE_OP_WAIT);
+    assert_int_equal(wait->why, WEIR_TRACE_WHY_EDGE);
+    assert_int_equal(wait->why_op, 1);
+    assert_int_equal(wait->why_rule, 21);
+    assert_true(wait->done);
+    assert_int_equal(wait->end_ns, kernel->end_ns);
+    second = &f->ops[4];
+    assert_int_equal(second->ready_ns, kernel->end_ns);
+    assert_int_equal(second->prev, 3);
+}
+
+static void check_rest(const struct weir_trace_file *f)
+{
+    const struct weir_trace_call *sync;
+
+    assert_int_equal(f->damaged_chunks, 0);
+    assert_int_equal(f->lost, 0);
+    assert_int_equal(f->calls_count, 5);
+    assert_string_equal(f->calls[0].name, "cudaMemcpyAsync");
+    assert_int_equal(f->calls[0].op_count, 1);
+    assert_int_equal(f->call_ops[f->calls[1].op_first], 1);
+    assert_int_not_equal(f->calls[0].site, WEIR_TRACE_NONE);
+    sync = &f->calls[4];
+    assert_string_equal(sync->name, "cudaStreamSynchronize");
+    assert_int_equal(sync->waited_ns, 95000);
+    assert_int_equal(sync->sync_count, 1);
+    assert_int_equal(f->syncs[sync->sync_first].stream, 1);
+    assert_int_equal(f->waits_count, 1);
+    assert_int_equal(f->waits[0].op, 4);
+    assert_int_equal(f->records_count, 1);
+    assert_int_equal(f->event_waits_count, 1);
+    assert_int_equal(f->event_waits[0].in_stream, 1);
+    assert_int_equal(f->ranges_count, 1);
+    assert_string_equal(f->ranges[0].text, "step");
+    assert_string_equal(f->ranges[0].domain, "dom");
+    assert_true(f->ranges[0].end_ns > f->ranges[0].begin_ns);
+    assert_int_equal(f->allocations_count, 1);
+    assert_true(f->allocations[0].end_ns >= f->allocations[0].begin_ns);
+    assert_int_equal(f->devices_count, 1);
+    assert_string_equal(f->devices[0].name, "Test device");
+}
+
+static void test_round_trip(void **state)
+{
+    struct weir_trace_file *f = traced(trace_program, end_well);
+
+    (void)state;
+    check_ops(f);
+    check_rest(f);
+    weir_trace_file_free(f);
+}
+
+static void test_killed(void **state)
+{
+    struct weir_trace_file *f = traced(trace_program, end_killed);
+
+    (void)state;
+    check_ops(f);
+    check_rest(f);
+    weir_trace_file_free(f);
+}
+
+/* ---- many ---- */
+
+enum { THREADS = 6, LAUNCHES = 4000 };
+
+static void *launch_many(void *arg)
+{
+    uint64_t stream = 100 + (uint64_t)(uintptr_t)arg;
+
+    weir_trace_stream(stream, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    for (uint64_t i = 1; i <= LAUNCHES; i++) {
+        uint64_t t = weir_clock_ns();
+
+        trace_kernel(stream, i);
+        weir_trace_done(stream, i, t, t + 10, WEIR_TRACE_ENGINE_KERNEL, 0);
+    }
+    return NULL;
+}
+
+static void many_threads(void)
+{
+    pthread_t threads[THREADS];
+
+    for (uintptr_t i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, launch_many, (void *)i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void test_threads(void **state)
+{
+    struct weir_trace_file *f = traced(many_threads, end_well);
+    size_t done = 0;
+
+    (void)state;
+    assert_int_equal(f->ops_count, THREADS * LAUNCHES);
+    assert_int_equal(f->calls_count, THREADS * LAUNCHES);
+    assert_int_equal(f->damaged_chunks, 0);
+    for (size_t i = 0; i < f->ops_count; i++) {
+        done += f->ops[i].done;
+        assert_int_not_equal(f->ops[i].call, WEIR_TRACE_NONE);
+    }
+    assert_int_equal(done, THREADS * LAUNCHES);
+    for (size_t i = 1; i < f->ops_count; i++)
+        assert_true(f->ops[i].submit_ns >= f->ops[i - 1].submit_ns);
+    /* All that an operation leaves behind: launch, call and completion. */
+    assert_true(f->record_bytes / f->ops_count <= 64);
+    weir_trace_file_free(f);
+}
+
+static void one_after_the_other(void)
+{
+    for (uintptr_t i = 0; i < 100; i++) {
+        pthread_t t;
+
+        pthread_create(&t, NULL, launch_many, (void *)i);
+        pthread_join(t, NULL);
+        if (i % 10 == 9)
+            trace_copy(i, WEIR_TRACE_ENGINE_H2D, 1); /* stream 42 is not known: left out */
+    }
+}
+
+/* Chunks of threads that have ended go on with new ones: no file of 100 chunks for 100 threads. */
+static void test_threads_end(void **state)
+{
+    struct weir_trace_file *f;
+    const char *message;
+    struct stat st;
+    char path[64];
+
+    (void)state;
+    trace_in_child(trace_path(path), one_after_the_other, end_well);
+    assert_int_equal(stat(path, &st), 0);
+    f = weir_trace_file_read(path, &message);
+    unlink(path);
+    assert_non_null(f);
+    assert_int_equal(f->ops_count, 100 * LAUNCHES);
+    assert_true((uint64_t)st.st_size < f->record_bytes + f->record_bytes / 4 + (1 << 20));
+    weir_trace_file_free(f);
+}
+
+/* ---- no room ---- */
+
+static void little_room(void)
+{
+    struct rlimit limit = {3 << 20, 3 << 20};
+
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    many_threads();
+}
+
+static void test_no_room(void **state)
+{
+    struct weir_trace_file *f = traced(little_room, end_well);
+
+    (void)state;
+    assert_true(f->ops_count > 0);
+    assert_int_equal(f->damaged_chunks, 0);
+    weir_trace_file_free(f);
+}
+
+/* ---- damage ---- */
+
+static unsigned char *read_all(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    unsigned char *p = malloc(1 << 20);
+
+    *bytes = f && p ? fread(p, 1, 1 << 20, f) : 0;
+    if (f)
+        fclose(f);
+    return p;
+}
+
+static void test_damage(void **state)
+{
+    const char *message = NULL;
+    unsigned char *p;
+    char path[64];
+    size_t bytes;
+
+    (void)state;
+    trace_in_child(trace_path(path), trace_program, end_killed);
+    p = read_all(path, &bytes);
+    unlink(path);
+    assert_true(bytes > 5000);
+    /* Cut anywhere it is read, or refused with a reason. */
+    for (size_t cut = 0; cut < 4096 + 600; cut += 7) {
+        struct weir_trace_file *f = weir_trace_file_parse(p, cut, &message);
+
+        assert_true(f || message);
+        weir_trace_file_free(f);
+    }
+    for (size_t at = 0; at < 600; at++) {
+        struct weir_trace_file *f;
+
+        p[4096 + at] ^= 0x5a;
+        f = weir_trace_file_parse(p, bytes, &message);
+        assert_true(f || message);
+        weir_trace_file_free(f);
+        p[4096 + at] ^= 0x5a;
+    }
+    p[0] ^= 1;
+    assert_null(weir_trace_file_parse(p, bytes, &message));
+    assert_string_equal(message, "not a trace");
+    p[0] ^= 1;
+    p[8]++;
+    assert_null(weir_trace_file_parse(p, bytes, &message));
+    assert_string_equal(message, "a trace of another version");
+    free(p);
+}
+
+/* ---- sites ---- */
+
+static void test_sites(void **state)
+{
+    struct weir_trace_file *f = traced(trace_program, end_well);
+    bool found = false;
+
+    (void)state;
+    weir_trace_file_resolve(f);
+    for (size_t i = 0; i < f->sites_count; i++)
+        found = found || strstr(f->sites[i].text, "trace_program") ||
+                strstr(f->sites[i].text, "trace_in_child") || strstr(f->sites[i].text, "traced") ||
+                strstr(f->sites[i].text, "test_sites");
+    assert_true(f->sites_count > 0);
+    assert_true(found);
+    weir_trace_file_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
+        cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sites),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
