@@ -1,6 +1,6 @@
-/* Memory and events between processes (cudaIpc*). A handle names the exporting process and a descriptor of
- * it; the importer opens that through /proc, so that the exporter must still be there, and be of the same
- * user.
+/* Memory and events between processes (cudaIpc*). A handle names the exporting process and a
+ * descriptor of it; the importer opens that through /proc, so that the exporter must still be
+ * there, and be of the same user.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_IPC_H
 #define WEIR_CORE_IPC_H
@@ -11,8 +11,8 @@
 
 /* Errors: INVALID_VALUE. Thread: any, as for all below. */
 enum weir_err weir_ipc_memory_handle(const void *ptr, void *handle) WEIR_MUST_CHECK;
-/* The same memory opened again is the same address. Errors: INVALID_VALUE (no handle, the process has
- * ended), DEVICE_UNINITIALIZED (one of this process). */
+/* The same memory opened again is the same address. Errors: INVALID_VALUE (no handle, the process
+ * has ended), DEVICE_UNINITIALIZED (one of this process). */
 enum weir_err weir_ipc_memory_open(struct weir_context *ctx, const void *handle,
                                    void **ptr) WEIR_MUST_CHECK;
 /* As often as it was opened. Waits for the device. Errors: INVALID_VALUE. */

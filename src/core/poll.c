@@ -12,10 +12,10 @@
 
 /* Of the process: a poller serves all devices. */
 static struct {
-    struct weir_lock lock;       /* rank LEAF */
-    struct weir_poll_op *first;  /* guarded by lock: not yet seen by the poller */
-    bool runs;                   /* guarded by lock: the thread was started */
-    _Atomic uint32_t news;       /* futex word: changes with `first` */
+    struct weir_lock lock;      /* rank LEAF */
+    struct weir_poll_op *first; /* guarded by lock: not yet seen by the poller */
+    bool runs;                  /* guarded by lock: the thread was started */
+    _Atomic uint32_t news;      /* futex word: changes with `first` */
 } poller = {.lock = WEIR_LOCK_INIT(LEAF)};
 
 static void end(struct weir_poll_op *op)
@@ -202,10 +202,8 @@ enum weir_err weir_poll_wait_value(struct weir_stream *s, uint64_t address, uint
 enum weir_err weir_poll_write_value(struct weir_stream *s, uint64_t address, uint64_t value,
                                     unsigned bytes)
 {
-    struct weir_poll poll = {.ready = write_value,
-                             .address = address,
-                             .value = value,
-                             .flags = bytes == 8 ? 64u : 0u};
+    struct weir_poll poll = {
+        .ready = write_value, .address = address, .value = value, .flags = bytes == 8 ? 64u : 0u};
     enum weir_err err = check(address, bytes);
 
     return err == WEIR_OK ? weir_poll_submit(s, &poll) : err;

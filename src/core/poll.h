@@ -1,6 +1,6 @@
-/* Operations that wait for something outside the streams: a value in memory (cuStreamWaitValue), an event
- * of another process. One thread of the process asks each of them again and again, with growing pauses;
- * it begins at the first such operation that cannot go on at once.
+/* Operations that wait for something outside the streams: a value in memory (cuStreamWaitValue), an
+ * event of another process. One thread of the process asks each of them again and again, with
+ * growing pauses; it begins at the first such operation that cannot go on at once.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_POLL_H
 #define WEIR_CORE_POLL_H
@@ -8,8 +8,8 @@
 #include "core/stream.h"
 
 struct weir_poll {
-    /* True when the operation is done; may write memory. Thread: the submitting or completing one at
-     * first, then the poller's. No lock held. Never called again after true. */
+    /* True when the operation is done; may write memory. Thread: the submitting or completing one
+     * at first, then the poller's. No lock held. Never called again after true. */
     bool (*ready)(struct weir_poll *poll);
     /* Called once at the end, also when the context failed before. May be NULL. */
     void (*drop)(struct weir_poll *poll);
@@ -22,9 +22,9 @@ struct weir_poll {
  * (poll->drop is called). */
 enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *poll) WEIR_MUST_CHECK;
 
-/* cuStreamWaitValue32/64: until *address compares as `how` says (0 geq, 1 eq, 2 and, 3 nor), read as
- * `bytes` wide. cuStreamWriteValue: stores. Errors: INVALID_VALUE (null, misaligned, not an address that
- * devices may use, unknown condition). */
+/* cuStreamWaitValue32/64: until *address compares as `how` says (0 geq, 1 eq, 2 and, 3 nor), read
+ * as `bytes` wide. cuStreamWriteValue: stores. Errors: INVALID_VALUE (null, misaligned, not an
+ * address that devices may use, unknown condition). */
 enum weir_err weir_poll_wait_value(struct weir_stream *s, uint64_t address, uint64_t value,
                                    unsigned how, unsigned bytes) WEIR_MUST_CHECK;
 enum weir_err weir_poll_write_value(struct weir_stream *s, uint64_t address, uint64_t value,

@@ -1,6 +1,6 @@
-/* See share.h. Moving: the pages become read-only, are copied into the file, and the file takes their
- * place. Who writes meanwhile faults, waits for the end of the move in the fault handler, and tries
- * again.
+/* See share.h. Moving: the pages become read-only, are copied into the file, and the file takes
+ * their place. Who writes meanwhile faults, waits for the end of the move in the fault handler, and
+ * tries again.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/share.h"
 

@@ -2,6 +2,7 @@
  * refused ends the batch, what stands before it is copied (oracle mixed_batch).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
+#include "core/capture.h"
 #include "core/copy.h"
 #include "runtime/rt.h"
 
@@ -10,6 +11,9 @@ static enum weir_err batch_stream(cudaStream_t stream, struct weir_stream **s)
     RT_TRY(weir_stream_get(stream, s));
     if ((*s)->m.cls == WEIR_STREAM_LEGACY)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a batch in the legacy stream");
+    if (weir_capture_is(
+            *s)) /* and the capture goes on, unlike with other calls (oracle mixed_batch) */
+        return WEIR_FAIL(WEIR_ERR_STREAM_CAPTURE_UNSUPPORTED, "a batch of copies in a capture");
     return WEIR_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Memory management: managed memory. What is said about ranges: core/managed.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/managed.h"
+#include "core/capture.h"
 
 #include "runtime/rt.h"
 
@@ -32,6 +33,7 @@ enum weir_err weir_rt_MemPrefetchAsync(const void *devPtr, size_t count,
     struct weir_stream *s;
 
     RT_TRY(weir_stream_get(stream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaMemPrefetchAsync"));
     if (flags)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
     RT_TRY(check_location(location));
@@ -75,6 +77,7 @@ static enum weir_err check_batch(void **ptrs, const size_t *sizes, size_t count,
     struct weir_stream *s;
 
     RT_TRY(weir_stream_get(stream, &s));
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "a batch of prefetches"));
     RT_REQUIRE(ptrs);
     RT_REQUIRE(sizes);
     if (flags || count == 0)

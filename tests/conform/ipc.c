@@ -1,6 +1,6 @@
-/* Memory and events of another process: cudaIpc*. The exporter's memory is shared while a copy works on
- * it; the importer sees and changes it; its streams wait for the exporter's record. Oracle multi_ipc,
- * memory_peer_ipc.
+/* Memory and events of another process: cudaIpc*. The exporter's memory is shared while a copy
+ * works on it; the importer sees and changes it; its streams wait for the exporter's record. Oracle
+ * multi_ipc, memory_peer_ipc.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <sys/socket.h>
 #include <sys/wait.h>
