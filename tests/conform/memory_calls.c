@@ -201,6 +201,44 @@ static void test_entry_points(void)
            cudaErrorInvalidValue);
 }
 
+typedef int (*value_fn)(cudaStream_t stream, unsigned long long addr, unsigned value,
+                        unsigned flags);
+
+/* Waits for a value in memory, which the host or another stream writes (oracle stream_mem_ops). */
+static void test_values(cudaStream_t s)
+{
+    enum cudaDriverEntryPointQueryResult status;
+    volatile unsigned *word = (volatile unsigned *)(void *)(pinned + 1024);
+    unsigned long long addr = (uintptr_t)word;
+    value_fn wait_value, write_value;
+    cudaStream_t t;
+
+    OK(cudaGetDriverEntryPoint("cuStreamWaitValue32", (void **)&wait_value, cudaEnableDefault,
+                               &status));
+    OK(cudaGetDriverEntryPoint("cuStreamWriteValue32", (void **)&write_value, cudaEnableDefault,
+                               &status));
+    OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    *word = 0;
+    pinned[0] = 1;
+    CHECK(wait_value(s, addr, 5, 0) == 0); /* at least 5 */
+    OK(cudaMemsetAsync(pinned, 2, 1, s));
+    *word = 4;
+    sleep_ms(20);
+    CHECK(pinned[0] == 1);
+    EXPECT(cudaStreamQuery(s), cudaErrorNotReady);
+    *word = 6;
+    OK(cudaStreamSynchronize(s));
+    CHECK(pinned[0] == 2);
+    CHECK(wait_value(s, addr, 9, 1) == 0); /* equal */
+    OK(cudaMemsetAsync(pinned, 3, 1, s));
+    CHECK(write_value(t, addr, 9, 0) == 0);
+    OK(cudaStreamSynchronize(s));
+    CHECK(pinned[0] == 3 && *word == 9);
+    CHECK(wait_value(s, addr, 0, 64) == 1 && wait_value(s, 0, 0, 0) == 1 &&
+          wait_value(s, addr + 1, 0, 0) == 1);
+    OK(cudaStreamDestroy(t));
+}
+
 int main(void)
 {
     cudaStream_t s;
@@ -213,5 +251,6 @@ int main(void)
     test_box_batch(s);
     test_managed(s);
     test_stream_attributes(s);
+    test_values(s);
     return CONFORM_END();
 }
