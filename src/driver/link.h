@@ -23,6 +23,10 @@ struct drv_link {
     size_t result_bytes;
 };
 
+/* CUDA's device run time, as far as we have it: PTX that is linked where a unit names it (devrt.c).
+ */
+extern const char weir_drv_devrt[];
+
 /* Text, ended by zero or by its size. A unit that cannot be parsed is refused here, where its line
  * can be told. Errors: INVALID_PTX, UNSUPPORTED_PTX_VERSION, MEMORY_ALLOCATION. */
 enum weir_err weir_drv_link_ptx(struct drv_link *l, const void *data, size_t bytes,

@@ -73,16 +73,31 @@ static enum weir_err check_symbols(struct weir_cg_module *m)
     return WEIR_OK;
 }
 
+#define DEVRT "cudadevrt"
+
+/* Programs need not name the library that it is in. */
+static enum weir_err add_devrt(struct drv_link *l)
+{
+    bool named = false;
+
+    for (size_t i = 0; i < l->units.count; i++) {
+        if (strcmp(l->units.items[i].name, DEVRT) == 0)
+            return WEIR_OK;
+        named = named || strstr(l->units.items[i].text, "cudaCG");
+    }
+    return named ? weir_drv_link_ptx(l, weir_drv_devrt, SIZE_MAX, DEVRT) : WEIR_OK;
+}
+
 enum weir_err weir_drv_link_complete(struct drv_link *l)
 {
-    struct weir_cg_unit *units = weir_calloc(l->units.count + 1, sizeof *units);
     struct weir_cg_module *linked = NULL;
+    struct weir_cg_unit *units;
     enum weir_err err;
 
-    if (units && !l->units.count) {
-        weir_free(units);
+    if (!l->units.count)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "nothing to link");
-    }
+    DRV_TRY(add_devrt(l));
+    units = weir_calloc(l->units.count, sizeof *units);
     if (!units)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "%zu units to link", l->units.count);
     for (size_t i = 0; i < l->units.count; i++)

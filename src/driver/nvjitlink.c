@@ -49,6 +49,7 @@ struct jl {
     struct drv_link link;
     void *lto;       /* the original's handle, with -lto */
     bool lto_filled; /* it was given something */
+    size_t lto_unit; /* once complete: the unit that it made */
     char log[512];
 };
 
@@ -158,6 +159,7 @@ static int complete_lto(struct jl *l)
         result = fail_lto(l, result);
     else if (weir_drv_link_ptx(&l->link, text, bytes, "link-time optimisation") != WEIR_OK)
         result = fail(l, JL_PTX_COMPILE);
+    l->lto_unit = l->link.units.count - 1;
     weir_free(text);
     return result;
 }
@@ -340,10 +342,10 @@ int weir_api_nvJitLinkGetLinkedCubin(struct jl *l, void *cubin)
     return JL_SUCCESS;
 }
 
-/* PTX comes out of link-time optimisation only: it is the last unit. */
+/* PTX comes out of link-time optimisation only. */
 static const struct drv_link_unit *lto_unit(const struct jl *l)
 {
-    return l->lto_filled && l->link.result ? &l->link.units.items[l->link.units.count - 1] : NULL;
+    return l->lto_filled && l->link.result ? &l->link.units.items[l->lto_unit] : NULL;
 }
 
 WEIR_EXPORT int weir_api_nvJitLinkGetLinkedPtxSize(struct jl *l, size_t *bytes);

@@ -336,6 +336,54 @@ static void check_call_nowhere(void)
     OK(cuModuleUnload(m));
 }
 
+/* The grid's barrier of CUDA's device run time, which the linker brings. */
+static const char grid[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 s);\n"
+    ".extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 h, .param .b32 f);\n"
+    ".visible .global .align 4 .u32 before = 0;\n"
+    ".visible .entry meet(.param .u64 out)\n{\n"
+    " .reg .b32 %r<6>; .reg .b64 %d<5>;\n"
+    " ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;\n"
+    " mad.lo.u32 %r1, %r2, %r3, %r1; mul.wide.u32 %d2, %r1, 4; add.s64 %d2, %d1, %d2;\n"
+    " atom.global.add.u32 %r4, [before], 1;\n"
+    " { .param .b32 s; .param .b64 h; mov.u32 %r5, 1; st.param.b32 [s], %r5;\n"
+    " call (h), cudaCGGetIntrinsicHandle, (s); ld.param.b64 %d3, [h]; }\n"
+    " { .param .b64 h; .param .b32 f; .param .b32 r; mov.u32 %r5, 0; st.param.b64 [h], %d3;\n"
+    " st.param.b32 [f], %r5; call (r), cudaCGSynchronize, (h, f); ld.param.b32 %r5, [r]; }\n"
+    " ld.volatile.global.u32 %r4, [before]; mad.lo.u32 %r4, %r5, 1000, %r4;\n"
+    " st.global.u32 [%d2], %r4; ret;\n}\n";
+
+static void check_grid(void)
+{
+    enum { BLOCKS = 2, THREADS = 64, ALL = BLOCKS * THREADS };
+
+    unsigned got[ALL];
+    CUlinkState link;
+    CUfunction f;
+    CUmodule m;
+    CUdeviceptr p;
+    void *args[] = {&p}, *out;
+
+    OK(cuLinkCreate(0, NULL, NULL, &link));
+    OK(cuLinkAddData(link, CU_JIT_INPUT_PTX, (void *)(uintptr_t)grid, sizeof grid, "grid", 0, NULL,
+                     NULL));
+    OK(cuLinkComplete(link, &out, NULL));
+    OK(cuModuleLoadData(&m, out));
+    OK(cuLinkDestroy(link));
+    OK(cuModuleGetFunction(&f, m, "meet"));
+    OK(cuMemAlloc(&p, sizeof got));
+    OK(cuLaunchCooperativeKernel(f, BLOCKS, 1, 1, THREADS, 1, 1, 0, 0, args));
+    OK(cuMemcpyDtoH(got, p, sizeof got));
+    for (int i = 0; i < ALL; i++)
+        CHECK(got[i] == ALL); /* all had come before any went on; no error */
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, 0, args, NULL));
+    OK(cuMemcpyDtoH(got, p, 4));
+    CHECK(got[0] == 1000 + ALL + 1); /* not a cooperative launch: an error, and no waiting */
+    OK(cuMemFree(p));
+    OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -349,6 +397,7 @@ int main(void)
     check_link();
     check_call_nowhere();
     check_registers();
+    check_grid();
     OK(cuCtxDestroy(ctx));
     return DRIVER_END();
 }

@@ -1,0 +1,68 @@
+/* What kernels may call of CUDA's device run time: cooperative groups of the whole grid, as Numba
+ * uses them. nvcc brings the same barrier in its headers, inline. The barrier's word stands in the
+ * grid's workspace, which the environment registers name in a cooperative launch: each block adds
+ * one, the first block what is missing to 2^31, so that the highest bit turns over when all have
+ * arrived.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "driver/link.h"
+
+const char weir_drv_devrt[] =
+    ".version 7.0\n"
+    ".target sm_70\n"
+    ".address_size 64\n"
+    /* The handle: the workspace's address, 0 without one. */
+    ".visible .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope)\n"
+    "{\n"
+    "    .reg .b32 %r<3>;\n"
+    "    .reg .b64 %d;\n"
+    "    mov.u32 %r1, %envreg1;\n"
+    "    mov.u32 %r2, %envreg2;\n"
+    "    mov.b64 %d, {%r2, %r1};\n"
+    "    st.param.b64 [handle], %d;\n"
+    "    ret;\n"
+    "}\n"
+    ".visible .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags)\n"
+    "{\n"
+    "    .reg .pred %p, %q;\n"
+    "    .reg .b32 %r<12>;\n"
+    "    .reg .b64 %d;\n"
+    "    ld.param.b64 %d, [handle];\n"
+    "    mov.u32 %r11, 1;\n" /* cudaErrorInvalidValue */
+    "    setp.eq.u64 %q, %d, 0;\n"
+    "    @%q bra end;\n"
+    "    bar.sync 0;\n"
+    "    mov.u32 %r1, %tid.x;\n"
+    "    mov.u32 %r2, %tid.y;\n"
+    "    mov.u32 %r3, %tid.z;\n"
+    "    or.b32 %r1, %r1, %r2;\n"
+    "    or.b32 %r1, %r1, %r3;\n"
+    "    setp.ne.u32 %p, %r1, 0;\n"
+    "    @%p bra arrived;\n"
+    "    mov.u32 %r1, %nctaid.x;\n"
+    "    mov.u32 %r2, %nctaid.y;\n"
+    "    mov.u32 %r3, %nctaid.z;\n"
+    "    mul.lo.u32 %r1, %r1, %r2;\n"
+    "    mul.lo.u32 %r1, %r1, %r3;\n"
+    "    sub.u32 %r4, 0x80000001, %r1;\n" /* 2^31 - (blocks - 1) */
+    "    mov.u32 %r5, %ctaid.x;\n"
+    "    mov.u32 %r6, %ctaid.y;\n"
+    "    mov.u32 %r7, %ctaid.z;\n"
+    "    or.b32 %r5, %r5, %r6;\n"
+    "    or.b32 %r5, %r5, %r7;\n"
+    "    setp.eq.u32 %p, %r5, 0;\n"
+    "    selp.b32 %r8, %r4, 1, %p;\n"
+    "    membar.gl;\n"
+    "    atom.global.add.u32 %r9, [%d+4], %r8;\n"
+    "wait:\n"
+    "    ld.volatile.global.u32 %r10, [%d+4];\n"
+    "    xor.b32 %r10, %r10, %r9;\n"
+    "    setp.ge.s32 %p, %r10, 0;\n"
+    "    @%p bra wait;\n"
+    "    membar.gl;\n"
+    "arrived:\n"
+    "    bar.sync 0;\n"
+    "    mov.u32 %r11, 0;\n"
+    "end:\n"
+    "    st.param.b32 [error], %r11;\n"
+    "    ret;\n"
+    "}\n";
