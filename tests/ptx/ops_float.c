@@ -42,6 +42,12 @@ static bool is_class(enum class c, double x, double least_normal)
     }
 }
 
+/* The magnitude with the sign of another value; NaN stays as it is. */
+static uint64_t signed_by(uint64_t x, uint64_t sign)
+{
+    return is_nan32(x) ? x : (x & 0x7fffffff) | (sign & 0x80000000);
+}
+
 #define OPS_FILE "ptx/ops_float.def"
 #define OPS_NAME ops_float
 #include "ptx/ops_table.h"

@@ -1,5 +1,7 @@
 /* Integer, logic, comparison, selection and packing rows.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "ptx/ops.h"
 
 /* Sign or zero extension of raw bits, and width, by PTX type. */
@@ -189,6 +191,120 @@ static uint64_t dot2(uint64_t a, uint64_t b, uint64_t c, bool a_signed, bool b_s
         c += (uint64_t)(x * y);
     }
     return c;
+}
+
+/* ---- video instructions ---- */
+
+/* A byte, a half or the whole: s is "", "b2", "h1" ... */
+static i128 video_part(uint64_t v, const char *s, bool is_signed)
+{
+    unsigned bits = s[0] == 'b'   ? 8
+                    : s[0] == 'h' ? 16
+                                  : 32,
+             at = s[0] ? (unsigned)(s[1] - '0') * bits : 0;
+    i128 x = (i128)(v >> at & ((UINT64_C(1) << bits) - 1));
+
+    return is_signed && x >> (bits - 1) & 1 ? x - ((i128)1 << bits) : x;
+}
+
+static i128 video_limit(i128 x, unsigned bits, bool is_signed)
+{
+    i128 most = is_signed ? ((i128)1 << (bits - 1)) - 1 : ((i128)1 << bits) - 1,
+         least = is_signed ? -most - 1 : 0;
+
+    return x < least ? least : x > most ? most : x;
+}
+
+/* What becomes of a scalar result: how is "" or the second operation, "b1" ... a place in c. */
+static uint64_t video_end(i128 x, bool sat, bool is_signed, const char *how, uint64_t c)
+{
+    bool place = (how[0] == 'b' || how[0] == 'h') && how[1] <= '9';
+    unsigned bits = !place ? 32 : how[0] == 'b' ? 8 : 16;
+    uint64_t mask = ((UINT64_C(1) << bits) - 1) << (place ? (unsigned)(how[1] - '0') * bits : 0), r;
+
+    if (sat)
+        x = video_limit(x, bits, is_signed);
+    r = (uint64_t)x & 0xffffffff;
+    c &= 0xffffffff;
+    if (place)
+        return ((r << __builtin_ctzll(mask)) & mask) | (c & ~mask);
+    if (strcmp(how, "add") == 0)
+        return (r + c) & 0xffffffff;
+    if (strcmp(how, "min") == 0 || strcmp(how, "max") == 0) {
+        bool less = is_signed ? I_s32(r) < I_s32(c) : r < c;
+
+        return less == (how[1] == 'i') ? r : c;
+    }
+    return r;
+}
+
+static i128 video_abs(i128 x)
+{
+    return x < 0 ? -x : x;
+}
+
+static i128 video_shift(bool left, bool wrap, i128 a, uint64_t b)
+{
+    unsigned n = wrap ? b & 31 : b > 32 ? 32 : (unsigned)b;
+
+    return left ? a * ((i128)1 << n) : a >> n;
+}
+
+/* Parts of two registers: s picks among those of a, then of b; "" is the operand's own. */
+static i128 video_lane(uint64_t a, uint64_t b, const char *s, unsigned parts, unsigned k,
+                       bool second, bool is_signed)
+{
+    unsigned bits = 32 / parts, n = s[0]     ? (unsigned)(s[parts - 1 - k] - '0')
+                                    : second ? parts + k
+                                             : k;
+    uint64_t v = n < parts ? a >> (n * bits) : b >> ((n - parts) * bits);
+    i128 x = (i128)(v & ((UINT64_C(1) << bits) - 1));
+
+    return is_signed && x >> (bits - 1) & 1 ? x - ((i128)1 << bits) : x;
+}
+
+enum video_op { VADD, VSUB, VABS, VMIN, VMAX, VAVRG, VLT, VNE };
+
+static i128 video_op(enum video_op op, i128 x, i128 y)
+{
+    switch (op) {
+    case VADD:
+        return x + y;
+    case VSUB:
+        return x - y;
+    case VABS:
+        return video_abs(x - y);
+    case VMIN:
+        return x < y ? x : y;
+    case VMAX:
+        return x < y ? y : x;
+    case VAVRG:
+        return (x + y + (x + y >= 0)) >> 1;
+    case VLT:
+        return x < y;
+    default:
+        return x != y;
+    }
+}
+
+/* mask: parts of the result, else from c; add: their sum with c. */
+static uint64_t video_parts(enum video_op op, unsigned parts, bool is_signed, bool sat, bool add,
+                            const char *sa, const char *sb, unsigned mask, uint64_t a, uint64_t b,
+                            uint64_t c)
+{
+    unsigned bits = 32 / parts;
+    uint64_t d = 0, sum = c, all = (UINT64_C(1) << bits) - 1;
+
+    for (unsigned k = 0; k < parts; k++) {
+        i128 r = video_op(op, video_lane(a, b, sa, parts, k, false, is_signed),
+                          video_lane(a, b, sb, parts, k, true, is_signed));
+
+        if (sat)
+            r = video_limit(r, bits, is_signed);
+        sum += mask >> k & 1 ? (uint64_t)r : 0;
+        d |= (mask >> k & 1 ? (uint64_t)r & all : c >> (k * bits) & all) << (k * bits);
+    }
+    return (add ? sum : d) & 0xffffffff;
 }
 
 #define OPS_FILE "ptx/ops_int.def"

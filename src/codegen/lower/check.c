@@ -7,37 +7,118 @@
 #include "codegen/lower/lower.h"
 
 static const uint16_t known[] = {
-    WEIR_PTX_OP_abs,           WEIR_PTX_OP_activemask, WEIR_PTX_OP_add,
-    WEIR_PTX_OP_addc,          WEIR_PTX_OP_alloca,     WEIR_PTX_OP_and,
-    WEIR_PTX_OP_applypriority, WEIR_PTX_OP_atom,       WEIR_PTX_OP_bar,
-    WEIR_PTX_OP_barrier,       WEIR_PTX_OP_bfe,        WEIR_PTX_OP_bfi,
-    WEIR_PTX_OP_bfind,         WEIR_PTX_OP_bmsk,       WEIR_PTX_OP_bra,
-    WEIR_PTX_OP_brev,          WEIR_PTX_OP_brx,        WEIR_PTX_OP_call,
-    WEIR_PTX_OP_clz,           WEIR_PTX_OP_cnot,       WEIR_PTX_OP_copysign,
-    WEIR_PTX_OP_cos,           WEIR_PTX_OP_cp,         WEIR_PTX_OP_cvt,
-    WEIR_PTX_OP_cvta,          WEIR_PTX_OP_discard,    WEIR_PTX_OP_div,
-    WEIR_PTX_OP_dp2a,          WEIR_PTX_OP_dp4a,       WEIR_PTX_OP_elect,
-    WEIR_PTX_OP_ex2,           WEIR_PTX_OP_exit,       WEIR_PTX_OP_fence,
-    WEIR_PTX_OP_fma,           WEIR_PTX_OP_fns,        WEIR_PTX_OP_griddepcontrol,
-    WEIR_PTX_OP_isspacep,      WEIR_PTX_OP_ld,         WEIR_PTX_OP_ldu,
-    WEIR_PTX_OP_lg2,           WEIR_PTX_OP_lop3,       WEIR_PTX_OP_mad,
-    WEIR_PTX_OP_mad24,         WEIR_PTX_OP_madc,       WEIR_PTX_OP_match,
-    WEIR_PTX_OP_max,           WEIR_PTX_OP_mbarrier,   WEIR_PTX_OP_membar,
-    WEIR_PTX_OP_min,           WEIR_PTX_OP_mov,        WEIR_PTX_OP_mul,
-    WEIR_PTX_OP_mul24,         WEIR_PTX_OP_nanosleep,  WEIR_PTX_OP_neg,
-    WEIR_PTX_OP_not,           WEIR_PTX_OP_or,         WEIR_PTX_OP_pmevent,
-    WEIR_PTX_OP_popc,          WEIR_PTX_OP_prefetch,   WEIR_PTX_OP_prefetchu,
-    WEIR_PTX_OP_prmt,          WEIR_PTX_OP_rcp,        WEIR_PTX_OP_red,
-    WEIR_PTX_OP_redux,         WEIR_PTX_OP_rem,        WEIR_PTX_OP_ret,
-    WEIR_PTX_OP_rsqrt,         WEIR_PTX_OP_sad,        WEIR_PTX_OP_selp,
-    WEIR_PTX_OP_set,           WEIR_PTX_OP_setmaxnreg, WEIR_PTX_OP_setp,
-    WEIR_PTX_OP_shf,           WEIR_PTX_OP_shfl,       WEIR_PTX_OP_shl,
-    WEIR_PTX_OP_shr,           WEIR_PTX_OP_sin,        WEIR_PTX_OP_slct,
-    WEIR_PTX_OP_sqrt,          WEIR_PTX_OP_st,         WEIR_PTX_OP_stacksave,
-    WEIR_PTX_OP_stackrestore,  WEIR_PTX_OP_sub,        WEIR_PTX_OP_subc,
-    WEIR_PTX_OP_szext,         WEIR_PTX_OP_tanh,       WEIR_PTX_OP_testp,
-    WEIR_PTX_OP_trap,          WEIR_PTX_OP_vote,       WEIR_PTX_OP_xor,
+    WEIR_PTX_OP_abs,
+    WEIR_PTX_OP_activemask,
+    WEIR_PTX_OP_add,
+    WEIR_PTX_OP_addc,
+    WEIR_PTX_OP_alloca,
+    WEIR_PTX_OP_and,
+    WEIR_PTX_OP_applypriority,
+    WEIR_PTX_OP_atom,
+    WEIR_PTX_OP_bar,
+    WEIR_PTX_OP_barrier,
+    WEIR_PTX_OP_bfe,
+    WEIR_PTX_OP_bfi,
+    WEIR_PTX_OP_bfind,
+    WEIR_PTX_OP_bmsk,
+    WEIR_PTX_OP_bra,
+    WEIR_PTX_OP_brev,
+    WEIR_PTX_OP_brx,
+    WEIR_PTX_OP_call,
+    WEIR_PTX_OP_clz,
+    WEIR_PTX_OP_cnot,
+    WEIR_PTX_OP_copysign,
+    WEIR_PTX_OP_cos,
+    WEIR_PTX_OP_cp,
+    WEIR_PTX_OP_createpolicy,
+    WEIR_PTX_OP_cvt,
+    WEIR_PTX_OP_cvta,
+    WEIR_PTX_OP_discard,
+    WEIR_PTX_OP_div,
+    WEIR_PTX_OP_dp2a,
+    WEIR_PTX_OP_dp4a,
+    WEIR_PTX_OP_elect,
+    WEIR_PTX_OP_ex2,
+    WEIR_PTX_OP_exit,
+    WEIR_PTX_OP_fence,
+    WEIR_PTX_OP_fma,
+    WEIR_PTX_OP_fns,
+    WEIR_PTX_OP_griddepcontrol,
+    WEIR_PTX_OP_isspacep,
+    WEIR_PTX_OP_ld,
+    WEIR_PTX_OP_ldu,
+    WEIR_PTX_OP_lg2,
+    WEIR_PTX_OP_lop3,
+    WEIR_PTX_OP_mad,
+    WEIR_PTX_OP_mad24,
+    WEIR_PTX_OP_madc,
+    WEIR_PTX_OP_match,
+    WEIR_PTX_OP_max,
+    WEIR_PTX_OP_mbarrier,
+    WEIR_PTX_OP_membar,
+    WEIR_PTX_OP_min,
+    WEIR_PTX_OP_mov,
+    WEIR_PTX_OP_mul,
+    WEIR_PTX_OP_mul24,
+    WEIR_PTX_OP_nanosleep,
+    WEIR_PTX_OP_neg,
+    WEIR_PTX_OP_not,
+    WEIR_PTX_OP_or,
+    WEIR_PTX_OP_pmevent,
+    WEIR_PTX_OP_popc,
+    WEIR_PTX_OP_prefetch,
+    WEIR_PTX_OP_prefetchu,
+    WEIR_PTX_OP_prmt,
+    WEIR_PTX_OP_rcp,
+    WEIR_PTX_OP_red,
+    WEIR_PTX_OP_redux,
+    WEIR_PTX_OP_rem,
+    WEIR_PTX_OP_ret,
+    WEIR_PTX_OP_rsqrt,
+    WEIR_PTX_OP_sad,
+    WEIR_PTX_OP_selp,
+    WEIR_PTX_OP_set,
+    WEIR_PTX_OP_setmaxnreg,
+    WEIR_PTX_OP_setp,
+    WEIR_PTX_OP_shf,
+    WEIR_PTX_OP_shfl,
+    WEIR_PTX_OP_shl,
+    WEIR_PTX_OP_shr,
+    WEIR_PTX_OP_sin,
+    WEIR_PTX_OP_slct,
+    WEIR_PTX_OP_sqrt,
+    WEIR_PTX_OP_st,
+    WEIR_PTX_OP_stackrestore,
+    WEIR_PTX_OP_stacksave,
+    WEIR_PTX_OP_sub,
+    WEIR_PTX_OP_subc,
+    WEIR_PTX_OP_szext,
+    WEIR_PTX_OP_tanh,
+    WEIR_PTX_OP_testp,
+    WEIR_PTX_OP_trap,
+    WEIR_PTX_OP_vote,
+    WEIR_PTX_OP_xor,
 };
+
+/* Modifiers that the parser has no name for: only forms of which the text is looked at. */
+static bool other_ok(const struct weir_ptx_inst *i)
+{
+    switch (i->opcode) {
+    case WEIR_PTX_OP_cp:
+    case WEIR_PTX_OP_mbarrier:
+    case WEIR_PTX_OP_fence: /* every fence is a whole one */
+    case WEIR_PTX_OP_membar:
+    case WEIR_PTX_OP_createpolicy: /* hints */
+    case WEIR_PTX_OP_setmaxnreg:
+    case WEIR_PTX_OP_pmevent:
+    case WEIR_PTX_OP_griddepcontrol:
+        return true;
+    case WEIR_PTX_OP_cvt:
+        return low_pack_ok(i);
+    default:
+        return false;
+    }
+}
 
 static bool is_math(uint16_t op)
 {
@@ -81,8 +162,10 @@ static bool types_ok(const struct weir_ptx_inst *i, const char **why)
 {
     for (int k = 0; k < 3; k++) {
         enum weir_ptx_type t = i->type[k];
-        if (t == WEIR_PTX_B128 || t == WEIR_PTX_TF32 || t == WEIR_PTX_F32X2 ||
-            t == WEIR_PTX_E4M3X2 || t == WEIR_PTX_E5M2X2 || t == WEIR_PTX_OPAQUE) {
+        bool converted = i->opcode == WEIR_PTX_OP_cvt &&
+                         (t == WEIR_PTX_TF32 || t == WEIR_PTX_E4M3X2 || t == WEIR_PTX_E5M2X2);
+        if (t == WEIR_PTX_B128 || t == WEIR_PTX_F32X2 || t == WEIR_PTX_OPAQUE ||
+            ((t == WEIR_PTX_TF32 || t == WEIR_PTX_E4M3X2 || t == WEIR_PTX_E5M2X2) && !converted)) {
             *why = "type";
             return false;
         }
@@ -131,6 +214,18 @@ static bool barrier_ok(const struct weir_ptx_inst *i, const char **why)
     return true;
 }
 
+/* Three operands: f32 only, and not with .xorsign. */
+static bool min_max_ok(const struct weir_ptx_inst *i)
+{
+    unsigned n = (unsigned)(i->operand_count - i->dest_count);
+    bool is_float = weir_ptx_type_is_float(i->type[0]);
+    if (i->xorsign && (!i->abs || !is_float || i->type[0] == WEIR_PTX_F64))
+        return false;
+    if (i->abs && !i->xorsign && n != 3)
+        return false;
+    return n == 2 || (n == 3 && i->type[0] == WEIR_PTX_F32 && !i->xorsign);
+}
+
 bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
 {
     bool found = false;
@@ -143,6 +238,10 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
     }
     if (!found || !types_ok(i, why))
         return false;
+    if (i->sub == WEIR_PTX_SUB_OTHER && !other_ok(i)) {
+        *why = "form";
+        return false;
+    }
     switch (i->opcode) {
     case WEIR_PTX_OP_atom:
     case WEIR_PTX_OP_red:
@@ -159,7 +258,15 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
     case WEIR_PTX_OP_min:
     case WEIR_PTX_OP_max:
         *why = "form";
-        return !i->xorsign && i->operand_count - i->dest_count == 2;
+        return min_max_ok(i);
+    case WEIR_PTX_OP_redux:
+        *why = "type";
+        return !weir_ptx_type_is_float(i->type[0]);
+    case WEIR_PTX_OP_add:
+    case WEIR_PTX_OP_sub:
+    case WEIR_PTX_OP_fma:
+        *why = "types";
+        return i->type[1] == WEIR_PTX_NONE;
     default:
         return true;
     }

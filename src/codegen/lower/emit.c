@@ -336,6 +336,15 @@ static void nothing(struct low *l, const struct low_inst *i)
     (void)i;
 }
 
+/* A cache policy: nobody looks at it. */
+static void no_policy(struct low *l, const struct low_inst *i)
+{
+    struct low_val v = {.shape = LOW_UNIFORM};
+    v.v[0] = LLVMConstInt(l->t.i64, 0, 0);
+    if (i->p->operands[0].kind == WEIR_PTX_OPERAND_REG)
+        low_write(l, low_reg_of(l, i, i->p->operands[0].reg), &v);
+}
+
 void low_emit_inst(struct low *l, const struct low_inst *i)
 {
     l->inst = i;
@@ -379,11 +388,13 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     case WEIR_PTX_OP_call:
         emit_effect(l, i, low_emit_call);
         break;
+    case WEIR_PTX_OP_createpolicy:
+        no_policy(l, i);
+        break;
     case WEIR_PTX_OP_prefetch:
     case WEIR_PTX_OP_prefetchu:
     case WEIR_PTX_OP_applypriority:
     case WEIR_PTX_OP_discard:
-    case WEIR_PTX_OP_createpolicy:
     case WEIR_PTX_OP_pmevent:
     case WEIR_PTX_OP_setmaxnreg:
     case WEIR_PTX_OP_griddepcontrol:

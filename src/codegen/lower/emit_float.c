@@ -50,8 +50,6 @@ static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMVa
                             LLVMValueRef b)
 {
     bool min = p->opcode == WEIR_PTX_OP_min;
-    if (p->xorsign || p->abs)
-        low_refuse(l, p, "xorsign");
     if (p->nan)
         return low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
     /* a NaN operand gives the other one; -0 is less than +0 */
@@ -59,6 +57,22 @@ static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMVa
     LLVMValueRef na = LLVMBuildFCmp(l->b, LLVMRealUNO, a, a, ""),
                  nb = LLVMBuildFCmp(l->b, LLVMRealUNO, b, b, "");
     return sel(l, na, b, sel(l, nb, a, r));
+}
+
+/* .xorsign.abs: of the magnitudes, with the product's sign; a third operand comes last. */
+static LLVMValueRef min_max_all(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef *a)
+{
+    LLVMValueRef v[3] = {a[0], a[1], a[2]};
+    for (unsigned k = 0; k < 3 && p->abs; k++)
+        v[k] = v[k] ? low_unary(l, "llvm.fabs", v[k]) : NULL;
+    LLVMValueRef r = min_max(l, p, v[0], v[1]);
+    if (v[2])
+        r = min_max(l, p, r, v[2]);
+    if (!p->xorsign)
+        return r;
+    LLVMValueRef sign =
+        LLVMBuildXor(l->b, low_bitcast(l, a[0], l->t.i32), low_bitcast(l, a[1], l->t.i32), "");
+    return low_binary(l, "llvm.copysign", r, low_bitcast(l, sign, l->t.f32));
 }
 
 static LLVMValueRef three_way(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef a,
@@ -128,7 +142,7 @@ LLVMValueRef low_float_arithmetic(struct low *l, const struct weir_ptx_inst *p, 
         return low_unary(l, "llvm.fabs", a[0]);
     case WEIR_PTX_OP_min:
     case WEIR_PTX_OP_max:
-        return min_max(l, p, a[0], a[1]);
+        return min_max_all(l, p, a);
     case WEIR_PTX_OP_sqrt:
         return low_directed(p) ? low_rounded(l, p, "sqrt", a, 1) : low_unary(l, "llvm.sqrt", a[0]);
     case WEIR_PTX_OP_rcp: {
@@ -524,7 +538,10 @@ LLVMValueRef low_cvt(struct low *l, struct low_args *x)
     if (p->opcode != WEIR_PTX_OP_cvt)
         return NULL;
     enum weir_ptx_type to = p->type[0], from = p->type[1];
-    if (low_half_kind(to, &bf, &parts) || low_half_kind(from, &bf, &parts) || to == WEIR_PTX_TF32 ||
+    LLVMValueRef small = low_cvt_small(l, x);
+    if (small)
+        return small;
+    if (low_half_kind(to, &bf, &parts) || low_half_kind(from, &bf, &parts) ||
         weir_ptx_type_bits(to) > 64)
         return low_cvt_half(l, x);
     bool tf = weir_ptx_type_is_float(to), ff = weir_ptx_type_is_float(from);

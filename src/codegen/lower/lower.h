@@ -454,6 +454,9 @@ LLVMValueRef low_half_approx(struct low *l, struct low_args *x,
 LLVMValueRef low_half_set(struct low *l, struct low_args *x,
                           LLVMValueRef (*cmp)(struct low *, struct low_args *, LLVMValueRef,
                                               LLVMValueRef));
+/* emit_small.c: cvt of 8-bit floats, to tf32, and cvt.pack; NULL: another one */
+bool low_pack_ok(const struct weir_ptx_inst *p);
+LLVMValueRef low_cvt_small(struct low *l, struct low_args *x);
 /* emit_video.c */
 unsigned low_video_parts(uint16_t opcode);
 bool low_video_ok(const struct weir_ptx_inst *p);

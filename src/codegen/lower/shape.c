@@ -368,6 +368,8 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
         }
         return true;
     case WEIR_PTX_OP_cvt:
+        if (p->operand_count != 2 || p->sub == WEIR_PTX_SUB_OTHER)
+            return false;
         *f = cvt_fact(x->l, p, &x->a[0]);
         return true;
     default:
@@ -495,6 +497,7 @@ static struct low_fact inst_fact(struct facts *x)
     case WEIR_PTX_OP_redux:
         return members_differ(x) ? varying : uniform;
     case WEIR_PTX_OP_activemask:
+    case WEIR_PTX_OP_createpolicy:
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
         return uniform;

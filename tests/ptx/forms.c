@@ -1,0 +1,81 @@
+/* Every typed form that public programs have (forms.ptx): parses, and compiles or is refused by
+ * name, as the kernel's name says.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/jit.h"
+#include "ptx/ptx.h"
+
+static char *read_file(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+
+    if (f && fseek(f, 0, SEEK_END) == 0) {
+        long n = ftell(f);
+
+        rewind(f);
+        text = malloc((size_t)n + 1);
+        *bytes = text ? fread(text, 1, (size_t)n, f) : 0;
+        fclose(f);
+    }
+    return text;
+}
+
+/* The form that the kernel is about: what stands before its last instruction. */
+static void form_of(const struct weir_ptx_function *f, char *out, size_t bytes)
+{
+    const struct weir_ptx_inst *i = &f->insts[f->inst_count > 1 ? f->inst_count - 2 : 0];
+
+    snprintf(out, bytes, "%s%s", weir_ptx_opcode_name((enum weir_ptx_opcode)i->opcode), i->suffix);
+}
+
+static bool is_right(const struct weir_jit_api *jit, const struct weir_ptx_function *f,
+                     enum weir_jit_tier tier)
+{
+    struct weir_jit_request q = {.kernel = f, .block = {64, 1, 1}, .tier = tier};
+    struct weir_jit_result r;
+    char form[128], message[256] = "";
+    bool wanted = f->name[0] == 'f', ok;
+    enum weir_err err = jit->compile(&q, &r), checked = jit->check(f, message, sizeof message);
+
+    form_of(f, form, sizeof form);
+    ok = err == WEIR_OK ? wanted : !wanted && err == WEIR_ERR_NOT_SUPPORTED;
+    if (!ok)
+        printf("FAIL %s: %s\n", form, err == WEIR_OK ? "compiles" : r.message);
+    if (!wanted && (!strstr(r.message, form) || checked != WEIR_OK || !strstr(message, form))) {
+        printf("FAIL %s: not named: '%s', '%s'\n", form, r.message, message);
+        ok = false;
+    }
+    if (err == WEIR_OK)
+        jit->release(&r);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    const struct weir_jit_api *jit = weir_jit_entry();
+    struct weir_ptx_module *m;
+    struct weir_ptx_error e;
+    size_t bytes = 0, count[2] = {0}, bad = 0;
+    char *text = argc > 1 ? read_file(argv[1], &bytes) : NULL;
+
+    if (!text || weir_ptx_parse(text, bytes, &m, &e) != WEIR_OK) {
+        printf("%d:%d: %s\n", text ? e.line : 0, e.column, text ? e.message : "no file");
+        return 1;
+    }
+    for (size_t k = 0; k < m->function_count; k++) {
+        const struct weir_ptx_function *f = m->functions[k];
+
+        if (!f->is_entry)
+            continue;
+        count[f->name[0] == 'f']++;
+        bad += !is_right(jit, f, WEIR_JIT_QUICK);
+    }
+    printf("%zu forms compile, %zu are refused by name, %zu wrong\n", count[1], count[0], bad);
+    weir_ptx_module_destroy(m);
+    free(text);
+    return bad || count[1] < 300;
+}
