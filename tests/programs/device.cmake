@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What device code of real programs is made of, as nvcc compiles it: libcu++, cooperative groups, Thrust, CUB and the language.
+# What device code of real programs is made of, as nvcc compiles it: libcu++, cooperative groups and the language.
 set(dir ${CMAKE_CURRENT_LIST_DIR}/device)
-foreach(p barrier atomics calls groups)
+foreach(p barrier atomics calls groups language)
   weir_program_test(programs_device_${p} "${dir}/run.sh;${dir}/${p}.cu" TIMEOUT 300 LABELS nvcc)
+endforeach()
+# Kernels of thousands of instructions: much to compile, for nvcc and for Weir.
+foreach(p thrust cub)
+  weir_deep_test(programs_device_${p} COMMAND sh ${dir}/run.sh ${dir}/${p}.cu)
+  set_tests_properties(deep_programs_device_${p} PROPERTIES ENVIRONMENT "${WEIR_PROGRAM_ENV}")
 endforeach()
