@@ -69,6 +69,8 @@ struct weir_cg_kernel {
 };
 
 struct weir_cg_module {
+    _Atomic uint32_t
+        refs; /* its owner's and one for each job: a compilation that runs ends first */
     struct weir_ptx_module *ptx;
     uint64_t text_hash[2];
     struct weir_cg_kernel *kernels;
@@ -77,6 +79,10 @@ struct weir_cg_module {
     void **data; /* module->vars[i]'s address; NULL before it is placed */
     bool placed;
 };
+
+/* module.c */
+void weir_cg_module_ref(struct weir_cg_module *m);
+void weir_cg_module_unref(struct weir_cg_module *m, uint32_t n);
 
 /* kernel.c */
 void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,

@@ -1,7 +1,8 @@
 /* Opening libweir-jit.so, and the compile threads.
- * At exit queued background jobs are dropped, and a running one is given two seconds: its result in
- * the cache spares the next process the work, but a program must not hang for it. Kernels that are
- * still to be launched then are compiled as ever.
+ * At exit queued background jobs are dropped, and a running one is given half as long as the
+ * program has run, two seconds at most: its result in the cache spares the next process the work,
+ * but a program must not hang for it. Kernels that are still to be launched then are compiled as
+ * ever.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/compile.h"
 
@@ -186,14 +187,14 @@ struct pool {
     /* guarded by lock */
     struct weir_list urgent, background;
     struct weir_cg_job *running[THREAD_MAX];
-    const void *running_owner[THREAD_MAX];
     pthread_t threads[THREAD_MAX];
     int thread_count, idle, background_running, queue_length;
     bool started, ending /* no background jobs */, stopping /* no jobs */;
     pid_t pid;
+    uint64_t started_ns; /* the first job came */
     /* futex words, counted up under the lock */
     _Atomic uint32_t queued;   /* a job came: workers sleep on it */
-    _Atomic uint32_t finished; /* a job ended: cancel and drain sleep on it */
+    _Atomic uint32_t finished; /* a job ended: drain and the exit sleep on it */
 };
 
 static struct pool pool = {.lock = WEIR_LOCK_INIT(LEAF)};
@@ -254,13 +255,11 @@ static void *worker(void *arg)
             continue;
         }
         pool.running[self] = job;
-        pool.running_owner[self] = job->owner;
         pool.background_running += is_background;
         weir_lock_release(&pool.lock);
         job->run(job); /* the job's memory may be gone afterwards */
         weir_lock_acquire(&pool.lock);
         pool.running[self] = NULL;
-        pool.running_owner[self] = NULL;
         pool.background_running -= is_background;
         bump(&pool.finished, INT32_MAX);
     }
@@ -268,20 +267,19 @@ static void *worker(void *arg)
     return NULL;
 }
 
-static bool is_busy_locked(const void *owner)
+static bool is_busy_locked(void)
 {
     for (int i = 0; i < pool.thread_count; i++) {
-        if (pool.running[i] && (!owner || pool.running_owner[i] == owner))
+        if (pool.running[i])
             return true;
     }
     return false;
 }
 
-/* Sleeps until no job (of the owner) runs; the lock is held on entry and return. False on time-out.
- */
-static bool wait_idle_locked(const void *owner, uint64_t deadline_ns)
+/* Sleeps until no job runs; the lock is held on entry and return. False on time-out. */
+static bool wait_idle_locked(uint64_t deadline_ns)
 {
-    while (is_busy_locked(owner)) {
+    while (is_busy_locked()) {
         uint32_t seen = atomic_load_explicit(&pool.finished, memory_order_acquire);
         uint64_t now = weir_clock_ns();
 
@@ -309,11 +307,14 @@ static void drop_background_locked(void)
  * that is still pending drains after this. */
 static void end_background(void)
 {
+    uint64_t now;
+
     if (pool.pid != getpid())
         return; /* a forked child has no such threads */
     weir_lock_acquire(&pool.lock);
     drop_background_locked();
-    (void)wait_idle_locked(NULL, weir_clock_ns() + EXIT_GRACE_NS);
+    now = weir_clock_ns();
+    (void)wait_idle_locked(now + WEIR_MIN(EXIT_GRACE_NS, (now - pool.started_ns) / 2));
     weir_lock_release(&pool.lock);
 }
 
@@ -327,7 +328,7 @@ WEIR_DESTRUCTOR_LAST static void end_threads(void)
         return;
     weir_lock_acquire(&pool.lock);
     drop_background_locked();
-    if (is_busy_locked(NULL)) {
+    if (is_busy_locked()) {
         weir_lock_release(&pool.lock);
         return;
     }
@@ -345,6 +346,7 @@ static void start_locked(void)
     weir_list_init(&pool.urgent);
     weir_list_init(&pool.background);
     pool.pid = getpid();
+    pool.started_ns = weir_clock_ns();
     pool.started = true;
 }
 
@@ -379,33 +381,37 @@ enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent)
     return err;
 }
 
-static void drop_queued_locked(struct weir_list *list, const void *owner)
+static size_t drop_queued_locked(struct weir_list *list, const void *owner)
 {
+    size_t n = 0;
+
     WEIR_LIST_FOR_EACH_SAFE(node, next, list)
     {
         if (WEIR_LIST_ENTRY(node, struct weir_cg_job, link)->owner == owner) {
             weir_list_remove(node);
             pool.queue_length--;
+            n++;
         }
     }
+    return n;
 }
 
-void weir_cg_jobs_cancel(const void *owner)
+size_t weir_cg_jobs_drop(const void *owner)
 {
+    size_t n = 0;
+
     weir_lock_acquire(&pool.lock);
-    if (pool.started && pool.pid == getpid()) {
-        drop_queued_locked(&pool.urgent, owner);
-        drop_queued_locked(&pool.background, owner);
-        wait_idle_locked(owner, UINT64_MAX);
-    }
+    if (pool.started && pool.pid == getpid())
+        n = drop_queued_locked(&pool.urgent, owner) + drop_queued_locked(&pool.background, owner);
     weir_lock_release(&pool.lock);
+    return n;
 }
 
 void weir_cg_jobs_drain(void)
 {
     weir_lock_acquire(&pool.lock);
     while (pool.started && (!weir_list_is_empty(&pool.urgent) ||
-                            !weir_list_is_empty(&pool.background) || is_busy_locked(NULL))) {
+                            !weir_list_is_empty(&pool.background) || is_busy_locked())) {
         uint32_t seen = atomic_load_explicit(&pool.finished, memory_order_acquire);
 
         weir_lock_release(&pool.lock);

@@ -6,6 +6,7 @@
 #define WEIR_CODEGEN_COMPILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/list.h"
@@ -23,15 +24,15 @@ void weir_cg_jit_hash(struct weir_hash128 *h);
 struct weir_cg_job {
     struct weir_list link;
     void (*run)(struct weir_cg_job *job); /* on a compile thread, no lock held */
-    const void *owner;                    /* the module: for weir_cg_jobs_cancel */
+    const void *owner;                    /* the module: for weir_cg_jobs_drop */
 };
 
 /* Queues the job; urgent ones go first and always find a thread, background ones share what is
- * left. The job's memory is the caller's until run has returned or cancel has. Errors:
+ * left. The job's memory is the caller's until run has returned or it was dropped. Errors:
  * OPERATING_SYSTEM, MEMORY_ALLOCATION (no thread). */
 enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent) WEIR_MUST_CHECK;
-/* Drops the owner's queued jobs and waits until none of it runs. */
-void weir_cg_jobs_cancel(const void *owner);
+/* Drops the owner's queued jobs; returns how many. Those that run go on. */
+size_t weir_cg_jobs_drop(const void *owner);
 /* Waits until no job is queued or running (tests, benchmarks). */
 void weir_cg_jobs_drain(void);
 

@@ -327,26 +327,41 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
     return err;
 }
 
+/* The module lives until the job's run gives its reference back, or the job is dropped. */
+static enum weir_err submit(struct weir_cg_variant *v, struct weir_cg_job *job,
+                            void (*run)(struct weir_cg_job *job), bool urgent)
+{
+    struct weir_cg_module *m = v->kernel->module;
+    enum weir_err err;
+
+    job->run = run;
+    job->owner = m;
+    weir_cg_module_ref(m);
+    err = weir_cg_job_submit(job, urgent);
+    if (err)
+        weir_cg_module_unref(m, 1);
+    return err;
+}
+
 static void run_better(struct weir_cg_job *job)
 {
     struct weir_cg_variant *v = WEIR_CONTAINER_OF(job, struct weir_cg_variant, better);
+    struct weir_cg_module *m = v->kernel->module;
     struct weir_cache_key key;
 
-    if (compile(v, WEIR_JIT_BEST, false) != WEIR_OK)
-        return; /* the quick code stays */
-    if (weir_cg_settings()->cache.dir[0]) {
+    /* on failure the quick code stays */
+    if (compile(v, WEIR_JIT_BEST, false) == WEIR_OK && weir_cg_settings()->cache.dir[0]) {
         variant_key(v, WEIR_JIT_QUICK, &key);
         weir_cache_remove(&weir_cg_settings()->cache, &key);
     }
+    weir_cg_module_unref(m, 1);
 }
 
 static void want_better(struct weir_cg_variant *v)
 {
     if (v->last_quick || weir_cg_settings()->tiers != WEIR_CG_TIERS_AUTO)
         return;
-    v->better.run = run_better;
-    v->better.owner = v->kernel->module;
-    if (weir_cg_job_submit(&v->better, false) != WEIR_OK)
+    if (submit(v, &v->better, run_better, false) != WEIR_OK)
         weir_log(WEIR_LOG_INFO, "kernel %s stays at the quick tier: %s", v->kernel->function->name,
                  weir_err_message());
 }
@@ -367,10 +382,12 @@ static enum weir_jit_tier first_tier(const struct weir_cg_variant *v)
 static void run_first(struct weir_cg_job *job)
 {
     struct weir_cg_variant *v = WEIR_CONTAINER_OF(job, struct weir_cg_variant, first);
+    struct weir_cg_module *m = v->kernel->module;
     enum weir_jit_tier tier = first_tier(v);
 
     if (compile(v, tier, true) == WEIR_OK && tier == WEIR_JIT_QUICK)
         want_better(v);
+    weir_cg_module_unref(m, 1);
 }
 
 /* The caller has made the state BUSY. The disk cache is read here (some 100 us); a compilation goes
@@ -399,9 +416,7 @@ static void fill(struct weir_cg_variant *v)
         want_better(v);
         return;
     }
-    v->first.run = run_first;
-    v->first.owner = k->module;
-    err = weir_cg_job_submit(&v->first, true);
+    err = submit(v, &v->first, run_first, true);
     if (err)
         finish(v, err);
 }

@@ -87,6 +87,7 @@ static enum weir_err module_create(const struct weir_cg_unit *units, size_t coun
     *out = NULL;
     if (!m)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for a module");
+    atomic_init(&m->refs, 1);
     weir_hash128_init(&hash);
     if (link) {
         for (size_t i = 0; i < count; i++)
@@ -124,11 +125,15 @@ enum weir_err weir_cg_module_link(const struct weir_cg_unit *units, size_t count
     return module_create(units, count, true, out);
 }
 
-void weir_cg_module_destroy(struct weir_cg_module *m)
+void weir_cg_module_ref(struct weir_cg_module *m)
 {
-    if (!m)
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+}
+
+void weir_cg_module_unref(struct weir_cg_module *m, uint32_t n)
+{
+    if (atomic_fetch_sub_explicit(&m->refs, n, memory_order_acq_rel) != n)
         return;
-    weir_cg_jobs_cancel(m);
     for (size_t i = 0; i < m->kernel_count; i++)
         weir_cg_kernel_finish(&m->kernels[i]);
     weir_free(m->kernels);
@@ -136,6 +141,13 @@ void weir_cg_module_destroy(struct weir_cg_module *m)
     weir_free(m->data);
     weir_ptx_module_destroy(m->ptx);
     weir_free(m);
+}
+
+/* A compilation that runs may take seconds: it is not waited for, its result is for the cache. */
+void weir_cg_module_destroy(struct weir_cg_module *m)
+{
+    if (m)
+        weir_cg_module_unref(m, 1 + (uint32_t)weir_cg_jobs_drop(m));
 }
 
 /* Variables that have one address for the whole module. */

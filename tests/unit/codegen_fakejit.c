@@ -28,6 +28,8 @@ static enum weir_err compile(const struct weir_jit_request *request, struct weir
     atomic_fetch_add(&fakejit.compiles[request->tier], 1);
     atomic_fetch_add(&fakejit.running, 1);
     usleep((unsigned)atomic_load(&fakejit.delay_us));
+    while (request->tier == WEIR_JIT_BEST && atomic_load(&fakejit.hold_best))
+        usleep(1000);
     atomic_fetch_sub(&fakejit.running, 1);
     if (check(request->kernel, result->message, sizeof result->message) != WEIR_OK)
         return WEIR_ERR_NOT_SUPPORTED;

@@ -8,6 +8,7 @@
 struct fakejit {
     _Atomic int compiles[2]; /* by tier */
     _Atomic int running, delay_us, fail_memory;
+    _Atomic int hold_best; /* compilations of the better tier do not end meanwhile */
 };
 
 #endif
