@@ -247,6 +247,9 @@ static enum weir_err install(struct weir_cg_variant *v, enum weir_jit_tier tier,
     t->code.may_park = meta->may_park;
     t->code.cooperative = meta->cooperative;
     t->code.module_data = v->kernel->module->data;
+    if (tier == WEIR_JIT_BEST) /* also for launches that run the quick code */
+        atomic_store_explicit(&v->tiers[WEIR_JIT_QUICK].code.better, &t->code,
+                              memory_order_release);
     atomic_store_explicit(&v->code, &t->code, memory_order_release);
     return WEIR_OK;
 }

@@ -49,7 +49,8 @@ void weir_slot_destroy(struct slot *s)
 
 enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k, int device)
 {
-    const struct weir_kernel_code *code = k->code;
+    /* a better tier may have come while the kernel runs */
+    const struct weir_kernel_code *code = s->code = weir_kernel_code_newest(k->code);
     size_t threads = (size_t)k->launch.block[0] * k->launch.block[1] * k->launch.block[2];
     size_t state = WEIR_ALIGN_UP((size_t)k->shared_bytes, (size_t)128);
     size_t local = WEIR_ALIGN_UP(state + code->state_bytes, (size_t)128);
@@ -111,12 +112,13 @@ static void blocks_body(void *arg)
     struct compute *c = &r->dev->compute;
     struct weir_block *b = &r->slot->block;
     const struct weir_launch *launch = &k->launch;
-    const weir_block_fn run = k->code->run;
+    const struct weir_kernel_code *code = r->slot->code;
+    const weir_block_fn run = code->run;
     const uint64_t end = r->end;
     const int priority = r->priority;
     uint32_t count = 0;
 
-    weir_fp_control_set(k->code->mxcsr ? k->code->mxcsr : MXCSR_DEFAULT);
+    weir_fp_control_set(code->mxcsr ? code->mxcsr : MXCSR_DEFAULT);
     for (uint64_t index = r->index;;) {
         uint32_t how = run(b);
 

@@ -42,10 +42,11 @@ struct inbox {
 /* A thread block's own memory: block, and what its pointers point to. */
 struct slot {
     struct weir_block block;
-    struct weir_list link;           /* in compute.parked, or free */
-    struct weir_kernel_work *kernel; /* while parked */
-    uint64_t index;                  /* of the block in the grid */
-    char *memory;                    /* in the window */
+    struct weir_list link;               /* in compute.parked, or free */
+    struct weir_kernel_work *kernel;     /* while parked */
+    const struct weir_kernel_code *code; /* that its block runs, from start to end */
+    uint64_t index;                      /* of the block in the grid */
+    char *memory;                        /* in the window */
     size_t memory_bytes;
     size_t state_offset, local_offset;
 };

@@ -6,6 +6,7 @@
 #ifndef WEIR_DEVICE_KERNEL_H
 #define WEIR_DEVICE_KERNEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,7 +91,8 @@ struct weir_block {
     void *engine;           /* engine's */
 };
 
-/* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable. */
+/* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable, but for
+ * `better`. */
 struct weir_kernel_code {
     weir_block_fn run;
     const char *name;
@@ -101,6 +103,18 @@ struct weir_kernel_code {
     bool may_park;    /* can return PARKED: the engine keeps spare blocks */
     bool cooperative; /* uses grid synchronisation: all blocks must be resident */
     const void *module_data;
+    /* Code that was made later, to be used for blocks that start from now on; NULL: none yet. It
+     * lives as long as this one. atomic: release in codegen, acquire in weir_kernel_code_newest */
+    const struct weir_kernel_code *_Atomic better;
 };
+
+static inline const struct weir_kernel_code *
+weir_kernel_code_newest(const struct weir_kernel_code *code)
+{
+    const struct weir_kernel_code *better =
+        atomic_load_explicit(&((struct weir_kernel_code *)code)->better, memory_order_acquire);
+
+    return better ? better : code;
+}
 
 #endif

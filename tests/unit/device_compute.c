@@ -184,6 +184,59 @@ static void kernel_that_polls_a_host_flag_holds_nobody_up(void **state)
     }
 }
 
+/* args[0]: counters of blocks that the first code ran, the better one, resumed ones; args[1]: the
+ * better code, offered by block 0, which then waits for a block that ran it. */
+static uint32_t first_code(struct weir_block *b)
+{
+    _Atomic uint32_t *counts = kernel_of(b)->args[0];
+
+    if (b->resume) {
+        if (atomic_load(&counts[1]) == 0)
+            return WEIR_BLOCK_PARKED;
+        atomic_fetch_add(&counts[2], 1);
+        return WEIR_BLOCK_DONE;
+    }
+    atomic_fetch_add(&counts[0], 1);
+    if (b->ctaid[0] == 0) {
+        atomic_store(&kernel_of(b)->code.better, kernel_of(b)->args[1]);
+        b->resume = 1;
+        return WEIR_BLOCK_PARKED;
+    }
+    busy_wait_ns(20000);
+    return WEIR_BLOCK_DONE;
+}
+
+static uint32_t better_code(struct weir_block *b)
+{
+    _Atomic uint32_t *counts = kernel_of(b)->args[0];
+
+    if (b->resume)
+        weir_device_block_fail(b, WEIR_ERR_ASSERT, 1);
+    memset(b->state, 0xff, 100000);
+    atomic_fetch_add(&counts[1], 1);
+    return WEIR_BLOCK_DONE;
+}
+
+static void better_code_is_for_blocks_that_start_later(void **state)
+{
+    struct weir_kernel_code better = {.run = better_code, .name = "test", .state_bytes = 100000};
+    struct weir_device *dev = device_make(1, true);
+    _Atomic uint32_t counts[3] = {0};
+    struct kernel k;
+
+    (void)state;
+    better.may_park = true;
+    kernel_init(&k, first_code, 3000, counts);
+    k.args[1] = &better;
+    k.code.may_park = true;
+    kernel_submit(dev, &k);
+    assert_int_equal(wait_for(&k.wait), WEIR_OK);
+    assert_true(counts[0] > 0 && counts[1] > 0);
+    assert_int_equal(counts[0] + counts[1], 3000);
+    assert_int_equal(counts[2], 1);
+    weir_device_destroy(dev);
+}
+
 static uint32_t set_flag_block(struct weir_block *b)
 {
     atomic_store((_Atomic uint32_t *)kernel_of(b)->args[0], 1);
@@ -488,6 +541,7 @@ int main(void)
         cmocka_unit_test(waiting_host_thread_runs_the_kernel),
         cmocka_unit_test(helper_stops_between_blocks_and_the_rest_is_run),
         cmocka_unit_test(kernel_is_prepared_once_or_fails),
+        cmocka_unit_test(better_code_is_for_blocks_that_start_later),
         cmocka_unit_test(destroy_waits_for_pending_work),
         cmocka_unit_test(done_may_submit_the_next_one),
     };
