@@ -7,11 +7,20 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#define NICE 10
+
 static WEIR_TLS bool is_own;
+
+void weir_thread_be_nice(void)
+{
+    /* Linux keeps this by thread; on failure it is only less polite */
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
 
 void weir_thread_mark_own(void)
 {

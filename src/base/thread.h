@@ -19,6 +19,10 @@ enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_b
 /* First call of each thread that weir_thread_start has started (it takes no memory, so it cannot do
  * that itself): the thread runs Weir's code and the program's host functions only. */
 void weir_thread_mark_own(void);
+
+/* Lets all other threads go first from now on, when processors are scarce. For good: an ordinary
+ * user's thread cannot take it back. */
+void weir_thread_be_nice(void);
 bool weir_thread_is_own(void);
 
 /* Sleeps while *word == expected, until woken or timeout_ns (relative; UINT64_MAX = none) has

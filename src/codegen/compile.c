@@ -182,50 +182,38 @@ void weir_cg_jit_hash(struct weir_hash128 *h)
 
 /* ---- the threads ---- */
 
+/* Two crews, so that urgent work never waits for a background compilation, and so that background
+ * threads can be nice: a thread cannot take that back. */
+struct crew {
+    /* guarded by the pool's lock */
+    struct weir_list jobs;
+    int length, idle, count;
+    pthread_t threads[THREAD_MAX];
+    struct weir_cg_job *running[THREAD_MAX];
+    /* futex word, counted up under the lock: a job came */
+    _Atomic uint32_t queued;
+};
+
+enum crew_kind { CREW_URGENT, CREW_BACKGROUND, CREWS };
+
 struct pool {
     struct weir_lock lock;
     /* guarded by lock */
-    struct weir_list urgent, background;
-    struct weir_cg_job *running[THREAD_MAX];
-    pthread_t threads[THREAD_MAX];
-    int thread_count, idle, background_running, queue_length;
+    struct crew crews[CREWS];
     bool started, ending /* no background jobs */, stopping /* no jobs */;
     pid_t pid;
     uint64_t started_ns; /* the first job came */
-    /* futex words, counted up under the lock */
-    _Atomic uint32_t queued;   /* a job came: workers sleep on it */
-    _Atomic uint32_t finished; /* a job ended: drain and the exit sleep on it */
+    /* futex word, counted up under the lock: a job ended; drain and the exit sleep on it */
+    _Atomic uint32_t finished;
 };
 
 static struct pool pool = {.lock = WEIR_LOCK_INIT(LEAF)};
 
-static int thread_limit(void)
+static int crew_limit(enum crew_kind kind)
 {
-    return WEIR_MIN(weir_cpu_count() + 1, THREAD_MAX);
-}
+    int n = weir_cpu_count();
 
-/* One thread fewer than there are is left for urgent work. */
-static int background_limit(void)
-{
-    return WEIR_MAX(1, (thread_limit() - 1) / 2);
-}
-
-static struct weir_cg_job *take_locked(bool *is_background)
-{
-    struct weir_list *from = NULL;
-    struct weir_cg_job *job;
-
-    if (!weir_list_is_empty(&pool.urgent))
-        from = &pool.urgent;
-    else if (!weir_list_is_empty(&pool.background) && pool.background_running < background_limit())
-        from = &pool.background;
-    if (!from)
-        return NULL;
-    *is_background = from == &pool.background;
-    job = WEIR_LIST_ENTRY(from->next, struct weir_cg_job, link);
-    weir_list_remove(&job->link);
-    pool.queue_length--;
-    return job;
+    return WEIR_MIN(kind == CREW_URGENT ? n : WEIR_MAX(1, n / 2), THREAD_MAX);
 }
 
 static void bump(_Atomic uint32_t *word, int wake)
@@ -234,44 +222,57 @@ static void bump(_Atomic uint32_t *word, int wake)
     weir_futex_wake(word, wake);
 }
 
-static void *worker(void *arg)
+static void crew_run(struct crew *crew, int self)
 {
-    int self = (int)(intptr_t)arg;
-
-    weir_thread_mark_own();
     weir_lock_acquire(&pool.lock);
     while (!pool.stopping) {
-        bool is_background = false;
-        struct weir_cg_job *job = take_locked(&is_background);
+        struct weir_cg_job *job;
 
-        if (!job) {
-            uint32_t seen = atomic_load_explicit(&pool.queued, memory_order_acquire);
+        if (weir_list_is_empty(&crew->jobs)) {
+            uint32_t seen = atomic_load_explicit(&crew->queued, memory_order_acquire);
 
-            pool.idle++;
+            crew->idle++;
             weir_lock_release(&pool.lock);
-            weir_futex_wait(&pool.queued, seen, UINT64_MAX);
+            weir_futex_wait(&crew->queued, seen, UINT64_MAX);
             weir_lock_acquire(&pool.lock);
-            pool.idle--;
+            crew->idle--;
             continue;
         }
-        pool.running[self] = job;
-        pool.background_running += is_background;
+        job = WEIR_LIST_ENTRY(crew->jobs.next, struct weir_cg_job, link);
+        weir_list_remove(&job->link);
+        crew->length--;
+        crew->running[self] = job;
         weir_lock_release(&pool.lock);
         job->run(job); /* the job's memory may be gone afterwards */
         weir_lock_acquire(&pool.lock);
-        pool.running[self] = NULL;
-        pool.background_running -= is_background;
+        crew->running[self] = NULL;
         bump(&pool.finished, INT32_MAX);
     }
     weir_lock_release(&pool.lock);
+}
+
+static void *urgent_worker(void *arg)
+{
+    weir_thread_mark_own();
+    crew_run(&pool.crews[CREW_URGENT], (int)(intptr_t)arg);
+    return NULL;
+}
+
+static void *background_worker(void *arg)
+{
+    weir_thread_mark_own();
+    weir_thread_be_nice();
+    crew_run(&pool.crews[CREW_BACKGROUND], (int)(intptr_t)arg);
     return NULL;
 }
 
 static bool is_busy_locked(void)
 {
-    for (int i = 0; i < pool.thread_count; i++) {
-        if (pool.running[i])
-            return true;
+    for (int k = 0; k < CREWS; k++) {
+        for (int i = 0; i < pool.crews[k].count; i++) {
+            if (pool.crews[k].running[i])
+                return true;
+        }
     }
     return false;
 }
@@ -295,10 +296,12 @@ static bool wait_idle_locked(uint64_t deadline_ns)
 
 static void drop_background_locked(void)
 {
+    struct crew *c = &pool.crews[CREW_BACKGROUND];
+
     pool.ending = true;
-    while (pool.started && !weir_list_is_empty(&pool.background)) {
-        weir_list_remove(pool.background.next);
-        pool.queue_length--;
+    while (pool.started && !weir_list_is_empty(&c->jobs)) {
+        weir_list_remove(c->jobs.next);
+        c->length--;
     }
 }
 
@@ -314,16 +317,13 @@ static void end_background(void)
     weir_lock_acquire(&pool.lock);
     drop_background_locked();
     now = weir_clock_ns();
-    (void)wait_idle_locked(now + WEIR_MIN(EXIT_GRACE_NS, (now - pool.started_ns) / 2));
+    (void)wait_idle_locked(now + WEIR_MIN(EXIT_GRACE_NS, (now - pool.started_ns) / 4));
     weir_lock_release(&pool.lock);
 }
 
 /* The end, after pending work has drained. A thread that still compiles is left to the process. */
 WEIR_DESTRUCTOR_LAST static void end_threads(void)
 {
-    pthread_t threads[THREAD_MAX];
-    int count;
-
     if (pool.pid != getpid())
         return;
     weir_lock_acquire(&pool.lock);
@@ -333,26 +333,47 @@ WEIR_DESTRUCTOR_LAST static void end_threads(void)
         return;
     }
     pool.stopping = true;
-    count = pool.thread_count;
-    memcpy(threads, pool.threads, sizeof threads);
-    bump(&pool.queued, INT32_MAX);
+    for (int k = 0; k < CREWS; k++)
+        bump(&pool.crews[k].queued, INT32_MAX);
     weir_lock_release(&pool.lock);
-    for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
+    for (int k = 0; k < CREWS; k++) { /* nobody starts a thread any more */
+        for (int i = 0; i < pool.crews[k].count; i++)
+            pthread_join(pool.crews[k].threads[i], NULL);
+    }
 }
 
 static void start_locked(void)
 {
-    weir_list_init(&pool.urgent);
-    weir_list_init(&pool.background);
+    for (int k = 0; k < CREWS; k++)
+        weir_list_init(&pool.crews[k].jobs);
     pool.pid = getpid();
     pool.started_ns = weir_clock_ns();
     pool.started = true;
 }
 
+/* Another thread when all are busy. */
+static enum weir_err add_thread_locked(enum crew_kind kind)
+{
+    struct crew *c = &pool.crews[kind];
+    enum weir_err err;
+
+    if (c->length <= c->idle || c->count >= crew_limit(kind))
+        return WEIR_OK;
+    err = weir_thread_start(&c->threads[c->count], "compile", STACK_BYTES,
+                            kind == CREW_URGENT ? urgent_worker : background_worker,
+                            (void *)(intptr_t)c->count);
+    if (!err)
+        c->count++;
+    else if (c->count > 0)
+        err = WEIR_OK; /* one that is there will come to it */
+    return err;
+}
+
 enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent)
 {
-    enum weir_err err = WEIR_OK;
+    enum crew_kind kind = urgent ? CREW_URGENT : CREW_BACKGROUND;
+    struct crew *c = &pool.crews[kind];
+    enum weir_err err;
 
     weir_lock_acquire(&pool.lock);
     if (!pool.started)
@@ -362,38 +383,16 @@ enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent)
         return WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM,
                          "no compile threads (after exit, or in a forked child)");
     }
-    weir_list_append(urgent ? &pool.urgent : &pool.background, &job->link);
-    pool.queue_length++;
-    if (pool.queue_length > pool.idle && pool.thread_count < thread_limit()) {
-        err = weir_thread_start(&pool.threads[pool.thread_count], "compile", STACK_BYTES, worker,
-                                (void *)(intptr_t)pool.thread_count);
-        if (!err) {
-            pool.thread_count++;
-        } else if (pool.thread_count > 0) {
-            err = WEIR_OK; /* one that is there will come to it */
-        } else {
-            weir_list_remove(&job->link);
-            pool.queue_length--;
-        }
+    weir_list_append(&c->jobs, &job->link);
+    c->length++;
+    err = add_thread_locked(kind);
+    if (err) {
+        weir_list_remove(&job->link);
+        c->length--;
     }
-    bump(&pool.queued, INT32_MAX);
+    bump(&c->queued, INT32_MAX);
     weir_lock_release(&pool.lock);
     return err;
-}
-
-static size_t drop_queued_locked(struct weir_list *list, const void *owner)
-{
-    size_t n = 0;
-
-    WEIR_LIST_FOR_EACH_SAFE(node, next, list)
-    {
-        if (WEIR_LIST_ENTRY(node, struct weir_cg_job, link)->owner == owner) {
-            weir_list_remove(node);
-            pool.queue_length--;
-            n++;
-        }
-    }
-    return n;
 }
 
 size_t weir_cg_jobs_drop(const void *owner)
@@ -401,17 +400,33 @@ size_t weir_cg_jobs_drop(const void *owner)
     size_t n = 0;
 
     weir_lock_acquire(&pool.lock);
-    if (pool.started && pool.pid == getpid())
-        n = drop_queued_locked(&pool.urgent, owner) + drop_queued_locked(&pool.background, owner);
+    for (int k = 0; k < CREWS && pool.started && pool.pid == getpid(); k++) {
+        WEIR_LIST_FOR_EACH_SAFE(node, next, &pool.crews[k].jobs)
+        {
+            if (WEIR_LIST_ENTRY(node, struct weir_cg_job, link)->owner == owner) {
+                weir_list_remove(node);
+                pool.crews[k].length--;
+                n++;
+            }
+        }
+    }
     weir_lock_release(&pool.lock);
     return n;
+}
+
+static bool is_any_queued_locked(void)
+{
+    for (int k = 0; k < CREWS; k++) {
+        if (!weir_list_is_empty(&pool.crews[k].jobs))
+            return true;
+    }
+    return false;
 }
 
 void weir_cg_jobs_drain(void)
 {
     weir_lock_acquire(&pool.lock);
-    while (pool.started && (!weir_list_is_empty(&pool.urgent) ||
-                            !weir_list_is_empty(&pool.background) || is_busy_locked())) {
+    while (pool.started && (is_any_queued_locked() || is_busy_locked())) {
         uint32_t seen = atomic_load_explicit(&pool.finished, memory_order_acquire);
 
         weir_lock_release(&pool.lock);

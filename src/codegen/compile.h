@@ -27,7 +27,7 @@ struct weir_cg_job {
     const void *owner;                    /* the module: for weir_cg_jobs_drop */
 };
 
-/* Queues the job; urgent ones go first and always find a thread, background ones share what is
+/* Queues the job; urgent ones have threads of their own, background ones run where processors are
  * left. The job's memory is the caller's until run has returned or it was dropped. Errors:
  * OPERATING_SYSTEM, MEMORY_ALLOCATION (no thread). */
 enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent) WEIR_MUST_CHECK;

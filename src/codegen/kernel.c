@@ -17,7 +17,7 @@
 
 /* Kernels up to this many PTX instructions are compiled well at once; larger ones start with the
  * quick tier. */
-#define DIRECT_BEST_MAX 200
+#define DIRECT_BEST_MAX 50
 /* More shapes than this of one kernel get the quick tier only: a program that changes its shape all
  * the time would keep the compile threads busy for code that is run once. */
 #define SHAPES_MAX   64
