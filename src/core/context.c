@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "core/array.h"
 #include "core/module.h"
 #include "core/pool.h"
 #include "core/stream.h"
@@ -157,8 +158,10 @@ static void empty(struct weir_context *ctx)
     ctx->legacy->epoch = atomic_load(&ctx->epoch);
     weir_module_unload_context(ctx);
     weir_mem_free_owned(ctx->ordinal, weir_context_owner(ctx));
-    if (ctx->index == ctx->ordinal)
+    if (ctx->index == ctx->ordinal) {
         weir_pool_reset_device(ctx->ordinal);
+        weir_array_reset_device(ctx->ordinal);
+    }
 }
 
 enum weir_err weir_context_destroy(struct weir_context *ctx)

@@ -49,6 +49,7 @@ struct weir_core {
     _Atomic uint64_t next_context_id;
     struct weir_model model;
     struct weir_slots streams, events, pools;
+    struct weir_slots arrays, textures; /* made at the first use, under the lock */
     /* of each device: its own pool, made at the first use, and the one in use; under the lock */
     struct weir_pool *default_pools[WEIR_MAX_DEVICES], *_Atomic current_pools[WEIR_MAX_DEVICES];
     struct weir_graph_state graphs;

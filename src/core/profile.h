@@ -51,6 +51,9 @@ enum weir_attribute_id {
     WEIR_ATTR_MAX_PITCH = 11,
     WEIR_ATTR_MAX_REGISTERS_PER_BLOCK = 12,
     WEIR_ATTR_CLOCK_RATE = 13,
+    WEIR_ATTR_TEXTURE_1D = 21,
+    WEIR_ATTR_TEXTURE_2D = 22, /* and 23: width, height */
+    WEIR_ATTR_TEXTURE_3D = 24, /* to 26 */
     WEIR_ATTR_SM_COUNT = 16,
     WEIR_ATTR_PCI_BUS = 33,
     WEIR_ATTR_PCI_DEVICE = 34,

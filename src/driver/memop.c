@@ -1,4 +1,5 @@
-/* Memory operations of streams: waits for a value in memory, and writes of one, in a stream's order.
+/* Memory operations of streams: waits for a value in memory, and writes of one, in a stream's
+ * order.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/capture.h"
 #include "core/poll.h"

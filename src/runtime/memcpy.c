@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "core/array.h"
 #include "core/copy.h"
 #include "core/module.h"
 #include "runtime/copies.h"
@@ -169,53 +170,86 @@ static enum weir_err box_side(struct cudaPitchedPtr p, struct cudaPos pos, struc
     return WEIR_OK;
 }
 
-static enum weir_err make_3d(struct cudaPitchedPtr dst, struct cudaPos dst_pos,
-                             struct cudaPitchedPtr src, struct cudaPos src_pos, struct cudaExtent e,
+/* One end of a copy of a box: an array, or memory in rows. */
+struct end {
+    cudaArray_const_t array;
+    struct cudaPitchedPtr ptr;
+    struct cudaPos pos;
+};
+
+/* e is in bytes. An array's position is in elements, memory's in bytes. */
+static enum weir_err end_side(const struct end *end, struct cudaExtent e, void **first,
+                              size_t *pitch, size_t *slice)
+{
+    struct weir_array *a;
+    char *place;
+
+    if (!end->array) {
+        *pitch = end->ptr.pitch;
+        return box_side(end->ptr, end->pos, e, first, slice);
+    }
+    RT_TRY(weir_array_get(end->array, &a));
+    RT_TRY(weir_array_place(a, end->pos.x * a->element_bytes, end->pos.y, end->pos.z, e.width,
+                            e.height, e.depth, &place));
+    *first = place;
+    *pitch = a->pitch;
+    *slice = a->slice;
+    return WEIR_OK;
+}
+
+/* Where an array takes part, the extent's width is in its elements. */
+static enum weir_err extent_in_bytes(const struct end *dst, const struct end *src,
+                                     struct cudaExtent *e)
+{
+    struct weir_array *a, *b = NULL;
+
+    if (!dst->array && !src->array)
+        return WEIR_OK;
+    RT_TRY(weir_array_get(dst->array ? dst->array : src->array, &a));
+    if (dst->array && src->array)
+        RT_TRY(weir_array_get(src->array, &b));
+    if ((b && b->element_bytes != a->element_bytes) ||
+        WEIR_MUL_OVERFLOWS(e->width, a->element_bytes, &e->width))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "arrays whose elements are not of one size");
+    return WEIR_OK;
+}
+
+static enum weir_err make_3d(const struct end *dst, const struct end *src, struct cudaExtent e,
                              struct weir_copy *c)
 {
     void *from;
 
-    RT_TRY(box_side(dst, dst_pos, e, &c->dst, &c->dst_slice));
-    RT_TRY(box_side(src, src_pos, e, &from, &c->src_slice));
+    RT_TRY(extent_in_bytes(dst, src, &e));
+    RT_TRY(end_side(dst, e, &c->dst, &c->dst_pitch, &c->dst_slice));
+    RT_TRY(end_side(src, e, &from, &c->src_pitch, &c->src_slice));
     c->src = from;
-    c->src_pitch = src.pitch;
-    c->dst_pitch = dst.pitch;
+    c->width = e.width;
+    c->height = e.height;
+    c->depth = e.depth;
     return WEIR_OK;
 }
 
-static enum weir_err copy_3d(struct cudaPitchedPtr dst, struct cudaPos dst_pos,
-                             struct cudaPitchedPtr src, struct cudaPos src_pos, struct cudaExtent e,
+static enum weir_err copy_3d(const struct end *dst, const struct end *src, struct cudaExtent e,
                              enum weir_copy_kind kind, bool peer, cudaStream_t stream, bool async)
 {
-    struct weir_copy c = {.width = e.width,
-                          .height = e.height,
-                          .depth = e.depth,
-                          .kind = kind,
-                          .async = async,
-                          .peer = peer};
+    struct weir_copy c = {.kind = kind, .async = async, .peer = peer};
 
     if (e.width == 0 || e.height == 0 || e.depth == 0)
         return WEIR_OK;
-    RT_TRY(make_3d(dst, dst_pos, src, src_pos, e, &c));
+    RT_TRY(make_3d(dst, src, e, &c));
     return copy(&c, stream);
-}
-
-static enum weir_err refuse_arrays(const void *a, const void *b)
-{
-    if (!a && !b)
-        return WEIR_OK;
-    weir_log_unsupported("copies of CUDA arrays", "cudaMemcpy3D");
-    return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "copies of CUDA arrays");
 }
 
 static enum weir_err copy_3d_parms(const struct cudaMemcpy3DParms *p, cudaStream_t stream,
                                    bool async)
 {
+    struct end dst, src;
+
     RT_REQUIRE(p);
     RT_TRY(check_kind(p->kind));
-    RT_TRY(refuse_arrays(p->srcArray, p->dstArray));
-    return copy_3d(p->dstPtr, p->dstPos, p->srcPtr, p->srcPos, p->extent,
-                   (enum weir_copy_kind)p->kind, false, stream, async);
+    dst = (struct end){p->dstArray, p->dstPtr, p->dstPos};
+    src = (struct end){p->srcArray, p->srcPtr, p->srcPos};
+    return copy_3d(&dst, &src, p->extent, (enum weir_copy_kind)p->kind, false, stream, async);
 }
 
 enum weir_err weir_rt_Memcpy3D(const struct cudaMemcpy3DParms *p)
@@ -231,11 +265,13 @@ enum weir_err weir_rt_Memcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStrea
 static enum weir_err copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream,
                                   bool async)
 {
+    struct end dst, src;
+
     RT_REQUIRE(p);
     RT_TRY(check_peers(p->dstDevice, p->srcDevice));
-    RT_TRY(refuse_arrays(p->srcArray, p->dstArray));
-    return copy_3d(p->dstPtr, p->dstPos, p->srcPtr, p->srcPos, p->extent, WEIR_COPY_DEFAULT, true,
-                   stream, async);
+    dst = (struct end){p->dstArray, p->dstPtr, p->dstPos};
+    src = (struct end){p->srcArray, p->srcPtr, p->srcPos};
+    return copy_3d(&dst, &src, p->extent, WEIR_COPY_DEFAULT, true, stream, async);
 }
 
 enum weir_err weir_rt_Memcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
@@ -332,14 +368,17 @@ enum weir_err weir_rt_make_linear(void *dst, const void *src, size_t count,
 
 enum weir_err weir_rt_make_box(const struct cudaMemcpy3DParms *p, struct weir_copy *out)
 {
+    struct end dst, src;
+
     *out = (struct weir_copy){.width = p->extent.width,
                               .height = p->extent.height,
                               .depth = p->extent.depth,
                               .kind = (enum weir_copy_kind)p->kind,
                               .async = true};
     RT_TRY(check_kind(p->kind));
-    RT_TRY(refuse_arrays(p->srcArray, p->dstArray));
-    return make_3d(p->dstPtr, p->dstPos, p->srcPtr, p->srcPos, p->extent, out);
+    dst = (struct end){p->dstArray, p->dstPtr, p->dstPos};
+    src = (struct end){p->srcArray, p->srcPtr, p->srcPos};
+    return make_3d(&dst, &src, p->extent, out);
 }
 
 enum weir_err weir_rt_make_to_symbol(const void *symbol, const void *src, size_t count,

@@ -1,0 +1,42 @@
+/* CUDA arrays: device memory with a format and an extent, of which a program sees no address. Here they
+ * lie in rows, slice behind slice; copies to and from them are copies of boxes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_ARRAY_H
+#define WEIR_CORE_ARRAY_H
+
+#include "core/copy.h"
+
+struct weir_array_config {
+    size_t width, height, depth; /* elements; height and depth 0 as the program gave them */
+    int bits[4];                 /* of each channel, 0: not there */
+    int format;                  /* cudaChannelFormatKind */
+    uint32_t flags;              /* cudaArray* */
+};
+
+struct weir_array {
+    struct weir_slot slot; /* first: handle */
+    /* immutable while live */
+    struct weir_array_config config;
+    int device;
+    size_t element_bytes, row_bytes, pitch, slice;
+    size_t rows, slices; /* at least 1 */
+    char *memory;
+};
+
+/* Errors: INVALID_VALUE (format, extent beyond the device's limits), INVALID_CHANNEL_DESCRIPTOR,
+ * NOT_SUPPORTED (layered, cube, sparse, deferred), MEMORY_ALLOCATION. Thread: any. */
+enum weir_err weir_array_create(struct weir_context *ctx, const struct weir_array_config *config,
+                                struct weir_array **out) WEIR_MUST_CHECK;
+/* The caller has waited for the device. Errors: INVALID_VALUE (freed before). */
+enum weir_err weir_array_destroy(struct weir_array *a) WEIR_MUST_CHECK;
+/* The live array behind a handle. Errors: INVALID_RESOURCE_HANDLE. */
+enum weir_err weir_array_get(const void *handle, struct weir_array **out) WEIR_MUST_CHECK;
+void weir_array_reset_device(int device);
+
+/* The address of byte x of row y of slice z, of which width x height x depth are wanted. Errors:
+ * INVALID_VALUE when that leaves the array. */
+enum weir_err weir_array_place(const struct weir_array *a, size_t x, size_t y, size_t z,
+                               size_t width, size_t height, size_t depth,
+                               char **out) WEIR_MUST_CHECK;
+
+#endif

@@ -1,0 +1,255 @@
+/* Memory management: arrays, and copies to and from them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/array.h"
+
+#include "runtime/rt.h"
+
+enum weir_err weir_rt_Malloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                    struct cudaExtent extent, unsigned int flags)
+{
+    struct weir_array_config config = {
+        .width = extent.width, .height = extent.height, .depth = extent.depth, .flags = flags};
+    struct weir_context *ctx;
+    struct weir_array *a;
+
+    RT_REQUIRE(array);
+    RT_REQUIRE(desc);
+    config.bits[0] = desc->x;
+    config.bits[1] = desc->y;
+    config.bits[2] = desc->z;
+    config.bits[3] = desc->w;
+    config.format = (int)desc->f;
+    RT_TRY(weir_context_current(&ctx));
+    RT_TRY(weir_array_create(ctx, &config, &a));
+    *array = (cudaArray_t)a;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_MallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                  size_t width, size_t height, unsigned int flags)
+{
+    return weir_rt_Malloc3DArray(array, desc, (struct cudaExtent){width, height, 0}, flags);
+}
+
+enum weir_err weir_rt_FreeArray(cudaArray_t array)
+{
+    struct weir_array *a;
+
+    if (!array)
+        return WEIR_OK;
+    RT_TRY(weir_array_get(array, &a));
+    if (weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device)
+        RT_TRY(weir_context_wait_device(a->device));
+    return weir_array_destroy(a);
+}
+
+enum weir_err weir_rt_GetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
+{
+    struct weir_array *a;
+
+    RT_REQUIRE(desc);
+    RT_TRY(weir_array_get(array, &a));
+    *desc = (struct cudaChannelFormatDesc){
+        .x = a->config.bits[0],
+        .y = a->config.bits[1],
+        .z = a->config.bits[2],
+        .w = a->config.bits[3],
+        .f = (enum cudaChannelFormatKind)a->config.format,
+    };
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_ArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+                                   unsigned int *flags, cudaArray_t array)
+{
+    struct weir_array *a;
+
+    RT_TRY(weir_array_get(array, &a));
+    if (desc)
+        RT_TRY(weir_rt_GetChannelDesc(desc, array));
+    if (extent)
+        *extent =
+            (struct cudaExtent){a->config.width, a->config.height, a->config.depth};
+    if (flags)
+        *flags = a->config.flags;
+    return WEIR_OK;
+}
+
+/* ---- copies ---- */
+
+static enum weir_err copy(struct weir_copy *c, enum cudaMemcpyKind kind, cudaStream_t stream,
+                          bool async)
+{
+    struct weir_stream *s;
+
+    if ((unsigned)kind >= WEIR_COPY_KIND_COUNT)
+        return WEIR_FAIL(WEIR_ERR_INVALID_MEMCPY_DIRECTION, "copy kind %d", (int)kind);
+    RT_TRY(weir_stream_get(stream, &s));
+    c->depth = 1;
+    c->kind = (enum weir_copy_kind)kind;
+    c->async = async;
+    return weir_copy_submit(s, c);
+}
+
+static enum weir_err check_pitch(size_t pitch, size_t width, size_t height)
+{
+    return pitch >= width || height <= 1
+               ? WEIR_OK
+               : WEIR_FAIL(WEIR_ERR_INVALID_PITCH_VALUE, "pitch %zu of rows of %zu bytes", pitch,
+                           width);
+}
+
+static enum weir_err to_array(cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream, bool async)
+{
+    struct weir_copy c = {.src = src, .width = width, .height = height, .src_pitch = pitch};
+    struct weir_array *a;
+    char *place;
+
+    RT_TRY(weir_array_get(dst, &a));
+    RT_TRY(check_pitch(pitch, width, height));
+    RT_TRY(weir_array_place(a, x, y, 0, width, height, 1, &place));
+    c.dst = place;
+    c.dst_pitch = a->pitch;
+    return copy(&c, kind, stream, async);
+}
+
+static enum weir_err from_array(void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y,
+                                size_t width, size_t height, enum cudaMemcpyKind kind,
+                                cudaStream_t stream, bool async)
+{
+    struct weir_copy c = {.dst = dst, .width = width, .height = height, .dst_pitch = pitch};
+    struct weir_array *a;
+    char *place;
+
+    RT_TRY(weir_array_get(src, &a));
+    RT_TRY(check_pitch(pitch, width, height));
+    RT_TRY(weir_array_place(a, x, y, 0, width, height, 1, &place));
+    c.src = place;
+    c.src_pitch = a->pitch;
+    return copy(&c, kind, stream, async);
+}
+
+enum weir_err weir_rt_Memcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                      const void *src, size_t spitch, size_t width, size_t height,
+                                      enum cudaMemcpyKind kind)
+{
+    return to_array(dst, wOffset, hOffset, src, spitch, width, height, kind, NULL, false);
+}
+
+enum weir_err weir_rt_Memcpy2DToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                           const void *src, size_t spitch, size_t width,
+                                           size_t height, enum cudaMemcpyKind kind,
+                                           cudaStream_t stream)
+{
+    return to_array(dst, wOffset, hOffset, src, spitch, width, height, kind, stream, true);
+}
+
+enum weir_err weir_rt_Memcpy2DFromArray(void *dst, size_t dpitch, cudaArray_const_t src,
+                                        size_t wOffset, size_t hOffset, size_t width, size_t height,
+                                        enum cudaMemcpyKind kind)
+{
+    return from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind, NULL, false);
+}
+
+enum weir_err weir_rt_Memcpy2DFromArrayAsync(void *dst, size_t dpitch, cudaArray_const_t src,
+                                             size_t wOffset, size_t hOffset, size_t width,
+                                             size_t height, enum cudaMemcpyKind kind,
+                                             cudaStream_t stream)
+{
+    return from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind, stream, true);
+}
+
+enum weir_err weir_rt_Memcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                           cudaArray_const_t src, size_t wOffsetSrc,
+                                           size_t hOffsetSrc, size_t width, size_t height,
+                                           enum cudaMemcpyKind kind)
+{
+    struct weir_array *from;
+    char *place;
+
+    RT_TRY(weir_array_get(src, &from));
+    RT_TRY(weir_array_place(from, wOffsetSrc, hOffsetSrc, 0, width, height, 1, &place));
+    return to_array(dst, wOffsetDst, hOffsetDst, place, from->pitch, width, height, kind, NULL,
+                    false);
+}
+
+/* ---- bytes in a row, which go on in the next row of the array ---- */
+
+/* From offset `at` of the array's rows: up to the end of the row, whole rows, the rest. Each piece is a
+ * copy of its own. */
+static enum weir_err row_pieces(struct weir_array *a, size_t x, size_t y, char *linear,
+                                size_t count, bool to, enum cudaMemcpyKind kind,
+                                cudaStream_t stream, bool async)
+{
+    while (count) {
+        size_t width = WEIR_MIN(count, a->row_bytes - x), rows = 1;
+        char *place;
+
+        if (x == 0 && count >= a->row_bytes)
+            rows = count / a->row_bytes;
+        RT_TRY(weir_array_place(a, x, y, 0, width, rows, 1, &place));
+        {
+            struct weir_copy c = {.src = to ? linear : place,
+                                  .dst = to ? place : linear,
+                                  .width = width,
+                                  .height = rows,
+                                  .src_pitch = to ? width : a->pitch,
+                                  .dst_pitch = to ? a->pitch : width};
+
+            RT_TRY(copy(&c, kind, stream, async));
+        }
+        linear += width * rows;
+        count -= width * rows;
+        y += rows;
+        x = 0;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_err linear_copy(cudaArray_const_t array, size_t x, size_t y, void *linear,
+                                 size_t count, bool to, enum cudaMemcpyKind kind,
+                                 cudaStream_t stream, bool async)
+{
+    struct weir_array *a;
+    size_t room;
+
+    RT_TRY(weir_array_get(array, &a));
+    if (x >= a->row_bytes || y >= a->rows)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "place %zu, %zu in an array of %zu bytes x %zu", x,
+                         y, a->row_bytes, a->rows);
+    room = (a->rows - y) * a->row_bytes - x;
+    if (count > room)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%zu bytes where an array has %zu left", count,
+                         room);
+    return row_pieces(a, x, y, linear, count, to, kind, stream, async);
+}
+
+enum weir_err weir_rt_MemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                    const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+    return linear_copy(dst, wOffset, hOffset, (void *)(uintptr_t)src, count, true, kind, NULL,
+                       false);
+}
+
+enum weir_err weir_rt_MemcpyToArrayAsync(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                         const void *src, size_t count, enum cudaMemcpyKind kind,
+                                         cudaStream_t stream)
+{
+    return linear_copy(dst, wOffset, hOffset, (void *)(uintptr_t)src, count, true, kind, stream,
+                       true);
+}
+
+enum weir_err weir_rt_MemcpyFromArray(void *dst, cudaArray_const_t src, size_t wOffset,
+                                      size_t hOffset, size_t count, enum cudaMemcpyKind kind)
+{
+    return linear_copy(src, wOffset, hOffset, dst, count, false, kind, NULL, false);
+}
+
+enum weir_err weir_rt_MemcpyFromArrayAsync(void *dst, cudaArray_const_t src, size_t wOffset,
+                                           size_t hOffset, size_t count, enum cudaMemcpyKind kind,
+                                           cudaStream_t stream)
+{
+    return linear_copy(src, wOffset, hOffset, dst, count, false, kind, stream, true);
+}
