@@ -21,57 +21,79 @@
 #define WEIR_CUDA_PTDS(name) name
 #endif
 
-#define cuCtxCreate                cuCtxCreate_v4
-#define cuCtxDestroy               cuCtxDestroy_v2
-#define cuCtxPopCurrent            cuCtxPopCurrent_v2
-#define cuCtxPushCurrent           cuCtxPushCurrent_v2
-#define cuDeviceGetUuid            cuDeviceGetUuid_v2
-#define cuDevicePrimaryCtxRelease  cuDevicePrimaryCtxRelease_v2
-#define cuDevicePrimaryCtxReset    cuDevicePrimaryCtxReset_v2
-#define cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2
-#define cuDeviceTotalMem           cuDeviceTotalMem_v2
-#define cuEventDestroy             cuEventDestroy_v2
-#define cuEventElapsedTime         cuEventElapsedTime_v2
-#define cuGetProcAddress           cuGetProcAddress_v2
-#define cuLinkAddData              cuLinkAddData_v2
-#define cuLinkAddFile              cuLinkAddFile_v2
-#define cuLinkCreate               cuLinkCreate_v2
-#define cuMemAdvise                cuMemAdvise_v2
-#define cuMemAllocHost             cuMemAllocHost_v2
-#define cuMemAllocPitch            cuMemAllocPitch_v2
-#define cuMemAlloc                 cuMemAlloc_v2
-#define cuMemFree                  cuMemFree_v2
-#define cuMemGetAddressRange       cuMemGetAddressRange_v2
-#define cuMemGetInfo               cuMemGetInfo_v2
-#define cuMemHostGetDevicePointer  cuMemHostGetDevicePointer_v2
-#define cuMemHostRegister          cuMemHostRegister_v2
-#define cuMemPrefetchAsync         WEIR_CUDA_PTSZ(cuMemPrefetchAsync_v2)
-#define cuMemcpy2DAsync            WEIR_CUDA_PTSZ(cuMemcpy2DAsync_v2)
-#define cuMemcpy2DUnaligned        WEIR_CUDA_PTDS(cuMemcpy2DUnaligned_v2)
-#define cuMemcpy2D                 WEIR_CUDA_PTDS(cuMemcpy2D_v2)
-#define cuMemcpy3DAsync            WEIR_CUDA_PTSZ(cuMemcpy3DAsync_v2)
-#define cuMemcpy3DBatchAsync       WEIR_CUDA_PTSZ(cuMemcpy3DBatchAsync_v2)
-#define cuMemcpy3D                 WEIR_CUDA_PTDS(cuMemcpy3D_v2)
-#define cuMemcpyBatchAsync         WEIR_CUDA_PTSZ(cuMemcpyBatchAsync_v2)
-#define cuMemcpyDtoDAsync          WEIR_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
-#define cuMemcpyDtoD               WEIR_CUDA_PTDS(cuMemcpyDtoD_v2)
-#define cuMemcpyDtoHAsync          WEIR_CUDA_PTSZ(cuMemcpyDtoHAsync_v2)
-#define cuMemcpyDtoH               WEIR_CUDA_PTDS(cuMemcpyDtoH_v2)
-#define cuMemcpyHtoDAsync          WEIR_CUDA_PTSZ(cuMemcpyHtoDAsync_v2)
-#define cuMemcpyHtoD               WEIR_CUDA_PTDS(cuMemcpyHtoD_v2)
-#define cuMemsetD16                WEIR_CUDA_PTDS(cuMemsetD16_v2)
-#define cuMemsetD2D16              WEIR_CUDA_PTDS(cuMemsetD2D16_v2)
-#define cuMemsetD2D32              WEIR_CUDA_PTDS(cuMemsetD2D32_v2)
-#define cuMemsetD2D8               WEIR_CUDA_PTDS(cuMemsetD2D8_v2)
-#define cuMemsetD32                WEIR_CUDA_PTDS(cuMemsetD32_v2)
-#define cuMemsetD8                 WEIR_CUDA_PTDS(cuMemsetD8_v2)
-#define cuModuleGetGlobal          cuModuleGetGlobal_v2
-#define cuStreamDestroy            cuStreamDestroy_v2
-#define cuStreamGetCaptureInfo     WEIR_CUDA_PTSZ(cuStreamGetCaptureInfo_v3)
+#define cuCtxCreate                       cuCtxCreate_v4
+#define cuCtxDestroy                      cuCtxDestroy_v2
+#define cuCtxPopCurrent                   cuCtxPopCurrent_v2
+#define cuCtxPushCurrent                  cuCtxPushCurrent_v2
+#define cuDeviceGetUuid                   cuDeviceGetUuid_v2
+#define cuDevicePrimaryCtxRelease         cuDevicePrimaryCtxRelease_v2
+#define cuDevicePrimaryCtxReset           cuDevicePrimaryCtxReset_v2
+#define cuDevicePrimaryCtxSetFlags        cuDevicePrimaryCtxSetFlags_v2
+#define cuDeviceTotalMem                  cuDeviceTotalMem_v2
+#define cuEventDestroy                    cuEventDestroy_v2
+#define cuEventElapsedTime                cuEventElapsedTime_v2
+#define cuGetProcAddress                  cuGetProcAddress_v2
+#define cuGraphAddDependencies            cuGraphAddDependencies_v2
+#define cuGraphAddKernelNode              cuGraphAddKernelNode_v2
+#define cuGraphAddNode                    cuGraphAddNode_v2
+#define cuGraphExecKernelNodeSetParams    cuGraphExecKernelNodeSetParams_v2
+#define cuGraphExecUpdate                 cuGraphExecUpdate_v2
+#define cuGraphGetEdges                   cuGraphGetEdges_v2
+#define cuGraphKernelNodeGetParams        cuGraphKernelNodeGetParams_v2
+#define cuGraphKernelNodeSetParams        cuGraphKernelNodeSetParams_v2
+#define cuGraphNodeGetDependencies        cuGraphNodeGetDependencies_v2
+#define cuGraphNodeGetDependentNodes      cuGraphNodeGetDependentNodes_v2
+#define cuGraphRemoveDependencies         cuGraphRemoveDependencies_v2
+#define cuIpcOpenMemHandle                cuIpcOpenMemHandle_v2
+#define cuLinkAddData                     cuLinkAddData_v2
+#define cuLinkAddFile                     cuLinkAddFile_v2
+#define cuLinkCreate                      cuLinkCreate_v2
+#define cuMemAdvise                       cuMemAdvise_v2
+#define cuMemAllocHost                    cuMemAllocHost_v2
+#define cuMemAllocPitch                   cuMemAllocPitch_v2
+#define cuMemAlloc                        cuMemAlloc_v2
+#define cuMemFree                         cuMemFree_v2
+#define cuMemGetAddressRange              cuMemGetAddressRange_v2
+#define cuMemGetInfo                      cuMemGetInfo_v2
+#define cuMemHostGetDevicePointer         cuMemHostGetDevicePointer_v2
+#define cuMemHostRegister                 cuMemHostRegister_v2
+#define cuMemPrefetchAsync                WEIR_CUDA_PTSZ(cuMemPrefetchAsync_v2)
+#define cuMemcpy2DAsync                   WEIR_CUDA_PTSZ(cuMemcpy2DAsync_v2)
+#define cuMemcpy2DUnaligned               WEIR_CUDA_PTDS(cuMemcpy2DUnaligned_v2)
+#define cuMemcpy2D                        WEIR_CUDA_PTDS(cuMemcpy2D_v2)
+#define cuMemcpy3DAsync                   WEIR_CUDA_PTSZ(cuMemcpy3DAsync_v2)
+#define cuMemcpy3DBatchAsync              WEIR_CUDA_PTSZ(cuMemcpy3DBatchAsync_v2)
+#define cuMemcpy3D                        WEIR_CUDA_PTDS(cuMemcpy3D_v2)
+#define cuMemcpyBatchAsync                WEIR_CUDA_PTSZ(cuMemcpyBatchAsync_v2)
+#define cuMemcpyDtoDAsync                 WEIR_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
+#define cuMemcpyDtoD                      WEIR_CUDA_PTDS(cuMemcpyDtoD_v2)
+#define cuMemcpyDtoHAsync                 WEIR_CUDA_PTSZ(cuMemcpyDtoHAsync_v2)
+#define cuMemcpyDtoH                      WEIR_CUDA_PTDS(cuMemcpyDtoH_v2)
+#define cuMemcpyHtoDAsync                 WEIR_CUDA_PTSZ(cuMemcpyHtoDAsync_v2)
+#define cuMemcpyHtoD                      WEIR_CUDA_PTDS(cuMemcpyHtoD_v2)
+#define cuMemsetD16                       WEIR_CUDA_PTDS(cuMemsetD16_v2)
+#define cuMemsetD2D16                     WEIR_CUDA_PTDS(cuMemsetD2D16_v2)
+#define cuMemsetD2D32                     WEIR_CUDA_PTDS(cuMemsetD2D32_v2)
+#define cuMemsetD2D8                      WEIR_CUDA_PTDS(cuMemsetD2D8_v2)
+#define cuMemsetD32                       WEIR_CUDA_PTDS(cuMemsetD32_v2)
+#define cuMemsetD8                        WEIR_CUDA_PTDS(cuMemsetD8_v2)
+#define cuModuleGetGlobal                 cuModuleGetGlobal_v2
+#define cuStreamBeginCapture              WEIR_CUDA_PTSZ(cuStreamBeginCapture_v2)
+#define cuStreamDestroy                   cuStreamDestroy_v2
+#define cuStreamGetCaptureInfo            WEIR_CUDA_PTSZ(cuStreamGetCaptureInfo_v3)
+#define cuStreamUpdateCaptureDependencies WEIR_CUDA_PTSZ(cuStreamUpdateCaptureDependencies_v2)
+#define cuStreamWaitValue32               WEIR_CUDA_PTSZ(cuStreamWaitValue32_v2)
+#define cuStreamWaitValue64               WEIR_CUDA_PTSZ(cuStreamWaitValue64_v2)
+#define cuStreamWriteValue32              WEIR_CUDA_PTSZ(cuStreamWriteValue32_v2)
+#define cuStreamWriteValue64              WEIR_CUDA_PTSZ(cuStreamWriteValue64_v2)
+#define cuGraphInstantiate                cuGraphInstantiateWithFlags
 
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define cuEventRecord                     cuEventRecord_ptsz
 #define cuEventRecordWithFlags            cuEventRecordWithFlags_ptsz
+#define cuGraphInstantiateWithParams      cuGraphInstantiateWithParams_ptsz
+#define cuGraphLaunch                     cuGraphLaunch_ptsz
+#define cuGraphUpload                     cuGraphUpload_ptsz
 #define cuLaunchCooperativeKernel         cuLaunchCooperativeKernel_ptsz
 #define cuLaunchHostFunc                  cuLaunchHostFunc_ptsz
 #define cuLaunchKernel                    cuLaunchKernel_ptsz
@@ -96,7 +118,9 @@
 #define cuMemsetD8Async                   cuMemsetD8Async_ptsz
 #define cuStreamAddCallback               cuStreamAddCallback_ptsz
 #define cuStreamAttachMemAsync            cuStreamAttachMemAsync_ptsz
+#define cuStreamBeginCaptureToGraph       cuStreamBeginCaptureToGraph_ptsz
 #define cuStreamCopyAttributes            cuStreamCopyAttributes_ptsz
+#define cuStreamEndCapture                cuStreamEndCapture_ptsz
 #define cuStreamGetAttribute              cuStreamGetAttribute_ptsz
 #define cuStreamGetCtx                    cuStreamGetCtx_ptsz
 #define cuStreamGetCtx_v2                 cuStreamGetCtx_v2_ptsz
@@ -246,6 +270,11 @@ CUresult cuLibraryUnload(CUlibrary library);
 
 CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId);
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev);
+CUresult cuIpcCloseMemHandle(CUdeviceptr dptr);
+CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event);
+CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr);
+CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle);
+CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags);
 CUresult cuMemAllocHost(void **pp, size_t bytesize);
 CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags);
 CUresult cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
@@ -364,10 +393,16 @@ CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *
                              unsigned int flags);
 CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                 unsigned int flags);
+CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
+                                     const CUgraphNode *dependencies,
+                                     const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                                     CUstreamCaptureMode mode);
+CUresult cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode);
 CUresult cuStreamCopyAttributes(CUstream dst, CUstream src);
 CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags);
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority);
 CUresult cuStreamDestroy(CUstream hStream);
+CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph);
 CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value_out);
 CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
                                 cuuint64_t *id_out, CUgraph *graph_out,
@@ -384,7 +419,11 @@ CUresult cuStreamQuery(CUstream hStream);
 CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
                               const CUstreamAttrValue *value);
 CUresult cuStreamSynchronize(CUstream hStream);
+CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
+                                           const CUgraphEdgeData *dependencyData,
+                                           size_t numDependencies, unsigned int flags);
 CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags);
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode);
 
 /* --- Events ------------------------------------------------------------------------------- */
 
@@ -395,6 +434,17 @@ CUresult cuEventQuery(CUevent hEvent);
 CUresult cuEventRecord(CUevent hEvent, CUstream hStream);
 CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags);
 CUresult cuEventSynchronize(CUevent hEvent);
+
+/* --- Memory operations of streams --------------------------------------------------------- */
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                             unsigned int flags);
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                             unsigned int flags);
+CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
+                              unsigned int flags);
+CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
+                              unsigned int flags);
 
 /* --- Execution ---------------------------------------------------------------------------- */
 
@@ -438,6 +488,122 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
                                                    CUoccupancyB2DSize blockSizeToDynamicSMemSize,
                                                    size_t dynamicSMemSize, int blockSizeLimit,
                                                    unsigned int flags);
+
+/* --- Graphs ------------------------------------------------------------------------------- */
+
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value);
+CUresult cuDeviceGraphMemTrim(CUdevice device);
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value);
+CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                  const CUgraphNode *dependencies, size_t numDependencies,
+                                  CUgraph childGraph);
+CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
+                                const CUgraphEdgeData *edgeData, size_t numDependencies);
+CUresult cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                             const CUgraphNode *dependencies, size_t numDependencies);
+CUresult cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                   const CUgraphNode *dependencies, size_t numDependencies,
+                                   CUevent event);
+CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                 const CUgraphNode *dependencies, size_t numDependencies,
+                                 CUevent event);
+CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                            const CUgraphNode *dependencies, size_t numDependencies,
+                            const CUDA_HOST_NODE_PARAMS *nodeParams);
+CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                              const CUgraphNode *dependencies, size_t numDependencies,
+                              const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                const CUgraphNode *dependencies, size_t numDependencies,
+                                CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams);
+CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                               const CUgraphNode *dependencies, size_t numDependencies,
+                               CUdeviceptr dptr);
+CUresult cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                              const CUgraphNode *dependencies, size_t numDependencies,
+                              const CUDA_MEMCPY3D *copyParams, CUcontext ctx);
+CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                              const CUgraphNode *dependencies, size_t numDependencies,
+                              const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx);
+CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+                        const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                        CUgraphNodeParams *nodeParams);
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph);
+CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph);
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
+                                        CUcontext ctx, unsigned int defaultLaunchValue,
+                                        unsigned int flags);
+CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags);
+CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags);
+CUresult cuGraphDestroy(CUgraph hGraph);
+CUresult cuGraphDestroyNode(CUgraphNode hNode);
+CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
+CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event);
+CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out);
+CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event);
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            CUgraph childGraph);
+CUresult cuGraphExecDestroy(CUgraphExec hGraphExec);
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            CUevent event);
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event);
+CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags);
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      const CUDA_HOST_NODE_PARAMS *nodeParams);
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMCPY3D *copyParams, CUcontext ctx);
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx);
+CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                  CUgraphNodeParams *nodeParams);
+CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
+                           CUgraphExecUpdateResultInfo *resultInfo);
+CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
+                         CUgraphEdgeData *edgeData, size_t *numEdges);
+CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes);
+CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes);
+CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams);
+CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams);
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                     unsigned long long flags);
+CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src);
+CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                       CUkernelNodeAttrValue *value_out);
+CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams);
+CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                       const CUkernelNodeAttrValue *value);
+CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams);
+CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream);
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out);
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out);
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams);
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams);
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams);
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams);
+CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
+                                CUgraph hClonedGraph);
+CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
+                                    CUgraphEdgeData *edgeData, size_t *numDependencies);
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
+                                      CUgraphEdgeData *edgeData, size_t *numDependentNodes);
+CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled);
+CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type);
+CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled);
+CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams);
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count);
+CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
+                                   const CUgraphEdgeData *edgeData, size_t numDependencies);
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
+                                 unsigned int flags);
+CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream);
+CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
+                            unsigned int initialRefcount, unsigned int flags);
+CUresult cuUserObjectRelease(CUuserObject object, unsigned int count);
+CUresult cuUserObjectRetain(CUuserObject object, unsigned int count);
 
 #ifdef __cplusplus
 }

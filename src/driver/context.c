@@ -2,6 +2,7 @@
  * a thread is in core/thread.h, so that the runtime and this API see the same.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
+#include "core/capture.h"
 #include "driver/drv.h"
 
 #define API_VERSION       13000
@@ -257,6 +258,7 @@ enum weir_err weir_drv_CtxGetId(CUcontext ctx, unsigned long long *ctxId)
 
 enum weir_err weir_drv_CtxSynchronize(void)
 {
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_DEVICE_WAIT, NULL, "cuCtxSynchronize"));
     return weir_wait_device(weir_drv_current());
 }
 

@@ -1,8 +1,7 @@
 /* Memory management: copies and memsets in all their forms, as one rectangle each (core/copy.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
-#include "core/copy.h"
-#include "driver/drv.h"
+#include "driver/memcpy.h"
 
 #define PITCH_MAX 2147483647u /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
@@ -165,22 +164,31 @@ static enum weir_copy_kind kind_of(CUmemorytype src, CUmemorytype dst)
     return dst == CU_MEMORYTYPE_HOST ? WEIR_COPY_D2H : WEIR_COPY_D2D;
 }
 
+static enum weir_err make_box(const struct side *src, const struct side *dst,
+                              const struct extent *e, bool async, bool peer, struct weir_copy *out)
+{
+    void *from;
+
+    *out = (struct weir_copy){.width = e->width,
+                              .height = e->height,
+                              .depth = e->depth,
+                              .kind = peer ? WEIR_COPY_DEFAULT : kind_of(src->type, dst->type),
+                              .async = async,
+                              .peer = peer};
+    if (e->width == 0 || e->height == 0 || e->depth == 0)
+        return WEIR_OK;
+    DRV_TRY(locate(src, e, &from, &out->src_pitch, &out->src_slice));
+    DRV_TRY(locate(dst, e, &out->dst, &out->dst_pitch, &out->dst_slice));
+    out->src = from;
+    return WEIR_OK;
+}
+
 static enum weir_err copy_box(const struct side *src, const struct side *dst,
                               const struct extent *e, CUstream stream, bool async, bool peer)
 {
-    struct weir_copy c = {.width = e->width,
-                          .height = e->height,
-                          .depth = e->depth,
-                          .kind = peer ? WEIR_COPY_DEFAULT : kind_of(src->type, dst->type),
-                          .async = async,
-                          .peer = peer};
-    void *from;
+    struct weir_copy c;
 
-    if (e->width == 0 || e->height == 0 || e->depth == 0)
-        return WEIR_OK;
-    DRV_TRY(locate(src, e, &from, &c.src_pitch, &c.src_slice));
-    DRV_TRY(locate(dst, e, &c.dst, &c.dst_pitch, &c.dst_slice));
-    c.src = from;
+    DRV_TRY(make_box(src, dst, e, async, peer, &c));
     return submit(&c, stream);
 }
 
@@ -223,6 +231,14 @@ static enum weir_err copy_3d(const CUDA_MEMCPY3D *p, CUstream stream, bool async
     const struct extent e = {p->WidthInBytes, p->Height, p->Depth};
 
     return copy_box(&src, &dst, &e, stream, async, false);
+}
+
+enum weir_err weir_drv_make_box(const CUDA_MEMCPY3D *box, struct weir_copy *out)
+{
+    const struct side src = SIDE_3D(box, src), dst = SIDE_3D(box, dst);
+    const struct extent e = {box->WidthInBytes, box->Height, box->Depth};
+
+    return make_box(&src, &dst, &e, true, false, out);
 }
 
 enum weir_err weir_drv_Memcpy3D(const CUDA_MEMCPY3D *pCopy)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/capture.h"
 #include "core/launch.h"
 #include "driver/drv.h"
 #include "memory/memory.h"
@@ -51,6 +52,7 @@ enum weir_err weir_drv_StreamSynchronize(CUstream hStream)
     struct weir_stream *s;
 
     DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_STREAM_WAIT, s, "cuStreamSynchronize"));
     return weir_wait_stream(s);
 }
 
@@ -59,6 +61,7 @@ enum weir_err weir_drv_StreamQuery(CUstream hStream)
     struct weir_stream *s;
 
     DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_STREAM_WAIT, s, "cuStreamQuery"));
     return weir_query_stream(s);
 }
 
@@ -108,6 +111,7 @@ enum weir_err weir_drv_StreamGetFlags(CUstream hStream, unsigned int *flags)
 
     DRV_REQUIRE(flags);
     DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cuStreamGetFlags"));
     *flags = s->flags;
     return WEIR_OK;
 }
@@ -128,6 +132,7 @@ enum weir_err weir_drv_StreamGetId(CUstream hStream, unsigned long long *streamI
 
     DRV_REQUIRE(streamId);
     DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cuStreamGetId"));
     *streamId = s->id;
     return WEIR_OK;
 }
@@ -138,6 +143,7 @@ enum weir_err weir_drv_StreamGetDevice(CUstream hStream, CUdevice *device)
 
     DRV_REQUIRE(device);
     DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cuStreamGetDevice"));
     *device = s->ctx->ordinal;
     return WEIR_OK;
 }
@@ -251,49 +257,6 @@ enum weir_err weir_drv_StreamCopyAttributes(CUstream dst, CUstream src)
     return WEIR_OK;
 }
 
-/* ---- capture: streams cannot capture yet, so none does ---- */
-
-enum weir_err weir_drv_StreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    struct weir_stream *s;
-
-    DRV_REQUIRE(captureStatus);
-    DRV_TRY(weir_stream_get(hStream, &s));
-    *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_StreamGetCaptureInfo(CUstream hStream,
-                                            CUstreamCaptureStatus *captureStatus_out,
-                                            cuuint64_t *id_out, CUgraph *graph_out,
-                                            const CUgraphNode **dependencies_out,
-                                            const CUgraphEdgeData **edgeData_out,
-                                            size_t *numDependencies_out)
-{
-    /* The others are only written for a stream that captures. */
-    (void)id_out, (void)graph_out, (void)dependencies_out, (void)edgeData_out,
-        (void)numDependencies_out;
-    return weir_drv_StreamIsCapturing(hStream, captureStatus_out);
-}
-
-enum weir_err weir_drv_StreamGetCaptureInfoV1(CUstream hStream,
-                                              CUstreamCaptureStatus *captureStatus_out,
-                                              cuuint64_t *id_out)
-{
-    (void)id_out;
-    return weir_drv_StreamIsCapturing(hStream, captureStatus_out);
-}
-
-enum weir_err weir_drv_StreamGetCaptureInfoV2(CUstream hStream,
-                                              CUstreamCaptureStatus *captureStatus_out,
-                                              cuuint64_t *id_out, CUgraph *graph_out,
-                                              const CUgraphNode **dependencies_out,
-                                              size_t *numDependencies_out)
-{
-    (void)id_out, (void)graph_out, (void)dependencies_out, (void)numDependencies_out;
-    return weir_drv_StreamIsCapturing(hStream, captureStatus_out);
-}
-
 /* ---- managed memory ---- */
 
 /* Managed memory is always coherent here, whatever it is attached to: only the arguments are
@@ -305,6 +268,7 @@ enum weir_err weir_drv_StreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, 
     struct weir_stream *s;
 
     DRV_TRY(weir_stream_get(hStream, &s));
+    DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cuStreamAttachMemAsync"));
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
         flags != CU_MEM_ATTACH_SINGLE)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);

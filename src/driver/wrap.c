@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "core/capture.h"
 
 /* ---- guards ---- */
 
@@ -48,10 +49,19 @@ static inline enum weir_err guard_ctx(void)
     return WEIR_UNLIKELY(err != WEIR_OK) ? err : weir_context_error(weir_drv_current());
 }
 
-#define GUARD_FREE  guard_free
-#define GUARD_INIT  guard_init
-#define GUARD_BOUND guard_bound
-#define GUARD_CTX   guard_ctx
+/* A call that a capture may forbid (CAP-010). */
+static inline enum weir_err guard_unsafe(const char *name)
+{
+    enum weir_err err = guard_ctx();
+
+    return err == WEIR_OK ? weir_capture_forbid(WEIR_CAPTURE_CALL_UNSAFE, NULL, name) : err;
+}
+
+#define GUARD_FREE(name)   guard_free()
+#define GUARD_INIT(name)   guard_init()
+#define GUARD_BOUND(name)  guard_bound()
+#define GUARD_CTX(name)    guard_ctx()
+#define GUARD_UNSAFE(name) guard_unsafe(name)
 
 /* ---- results ---- */
 
@@ -99,7 +109,7 @@ static CUresult not_supported(const char *name)
     WEIR_EXPORT CUresult symbol params;                                                            \
     CUresult symbol params                                                                         \
     {                                                                                              \
-        enum weir_err err = GUARD_##guard();                                                       \
+        enum weir_err err = GUARD_##guard(text);                                                   \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             weir_thread.ptds = (per_thread);                                                       \
             err = weir_drv_##body args;                                                            \

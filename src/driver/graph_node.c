@@ -1,0 +1,762 @@
+/* Graph management: nodes, and what they do. Each call becomes a weir_node_params; adding, setting
+ * and setting in an instance differ only in where that goes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/log.h"
+#include "core/graph.h"
+#include "driver/exec.h"
+#include "driver/memcpy.h"
+
+#define GREATEST_PRIORITY (-5)
+
+/* ---- where it goes ---- */
+
+static enum weir_err add_with(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps,
+                              const CUgraphEdgeData *data, size_t count, struct weir_node_params *p)
+{
+    struct weir_context *ctx;
+    struct weir_graph *g;
+    struct weir_node *n;
+
+    DRV_REQUIRE(out);
+    DRV_TRY(weir_graph_get(graph, &g));
+    DRV_TRY(weir_context_current(&ctx));
+    DRV_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, (const struct weir_edge_data *)data,
+                           count, &n));
+    *out = (CUgraphNode)n;
+    return WEIR_OK;
+}
+
+static enum weir_err add(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, size_t count,
+                         struct weir_node_params *p)
+{
+    return add_with(out, graph, deps, NULL, count, p);
+}
+
+static enum weir_err set(CUgraphNode node, const struct weir_node_params *p)
+{
+    struct weir_context *ctx;
+    struct weir_node *n;
+
+    DRV_TRY(weir_node_get(node, &n));
+    DRV_TRY(weir_context_current(&ctx));
+    return weir_node_set(n, ctx, p);
+}
+
+static enum weir_err exec_set(CUgraphExec exec, CUgraphNode node, const struct weir_node_params *p)
+{
+    struct weir_context *ctx;
+    struct weir_exec *x;
+    struct weir_node *n;
+
+    DRV_TRY(weir_exec_get(exec, &x));
+    DRV_TRY(weir_node_get(node, &n));
+    DRV_TRY(weir_context_current(&ctx));
+    return weir_exec_set(x, n, ctx, p);
+}
+
+static enum weir_err get(CUgraphNode node, enum weir_node_kind kind, struct weir_node_params *p)
+{
+    struct weir_node *n;
+
+    DRV_TRY(weir_node_get(node, &n));
+    return weir_node_params(n, kind, p);
+}
+
+/* ---- kernels ---- */
+
+/* The newest form; kern stands in for a func that is NULL. */
+static enum weir_err make_kernel(const CUDA_KERNEL_NODE_PARAMS_v2 *p, struct weir_node_params *out)
+{
+    const void *handle;
+    struct weir_function *f;
+
+    DRV_REQUIRE(p);
+    handle = p->func ? (const void *)p->func : (const void *)p->kern;
+    DRV_TRY(weir_drv_function(handle, &f));
+    *out = (struct weir_node_params){
+        .kind = WEIR_NODE_KERNEL,
+        .kernel = {.function = f,
+                   .config = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                              .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                              .dynamic_shared_bytes = p->sharedMemBytes},
+                   .args = p->kernelParams}};
+    if (p->kernelParams && p->extra)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernelParams and extra");
+    for (void **e = p->extra; e && e[0] != CU_LAUNCH_PARAM_END; e += 2) {
+        if (e[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            out->kernel.packed = e[1];
+        else if (e[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            out->kernel.packed_bytes = *(const size_t *)e[1];
+        else
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a word of `extra` that means nothing");
+    }
+    return WEIR_OK;
+}
+
+/* The older form is the beginning of the newer one. */
+static enum weir_err make_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p,
+                                    struct weir_node_params *out)
+{
+    CUDA_KERNEL_NODE_PARAMS_v2 wide = {0};
+
+    DRV_REQUIRE(p);
+    memcpy(&wide, p, sizeof *p);
+    return make_kernel(&wide, out);
+}
+
+enum weir_err weir_drv_GraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                          const CUgraphNode *dependencies, size_t numDependencies,
+                                          const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_kernel(nodeParams, &p));
+    return add(phGraphNode, hGraph, dependencies, numDependencies, &p);
+}
+
+enum weir_err weir_drv_GraphAddKernelNodeV1(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                            const CUgraphNode *dependencies, size_t numDependencies,
+                                            const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_kernel_v1(nodeParams, &p));
+    return add(phGraphNode, hGraph, dependencies, numDependencies, &p);
+}
+
+enum weir_err weir_drv_GraphKernelNodeSetParams(CUgraphNode hNode,
+                                                const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_kernel(nodeParams, &p));
+    return set(hNode, &p);
+}
+
+enum weir_err weir_drv_GraphKernelNodeSetParamsV1(CUgraphNode hNode,
+                                                  const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_kernel_v1(nodeParams, &p));
+    return set(hNode, &p);
+}
+
+enum weir_err weir_drv_GraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                    const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_kernel(nodeParams, &p));
+    return exec_set(hGraphExec, hNode, &p);
+}
+
+enum weir_err weir_drv_GraphExecKernelNodeSetParamsV1(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                      const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_kernel_v1(nodeParams, &p));
+    return exec_set(hGraphExec, hNode, &p);
+}
+
+enum weir_err weir_drv_GraphKernelNodeGetParams(CUgraphNode hNode,
+                                                CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct weir_node_params p;
+    const struct weir_launch_config *c = &p.kernel.config;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(get(hNode, WEIR_NODE_KERNEL, &p));
+    *nodeParams = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)p.kernel.function,
+                                            .gridDimX = c->grid[0],
+                                            .gridDimY = c->grid[1],
+                                            .gridDimZ = c->grid[2],
+                                            .blockDimX = c->block[0],
+                                            .blockDimY = c->block[1],
+                                            .blockDimZ = c->block[2],
+                                            .sharedMemBytes = (unsigned)c->dynamic_shared_bytes,
+                                            .kernelParams = (void **)p.kernel.args};
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphKernelNodeGetParamsV1(CUgraphNode hNode,
+                                                  CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+{
+    CUDA_KERNEL_NODE_PARAMS_v2 wide;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(weir_drv_GraphKernelNodeGetParams(hNode, &wide));
+    memcpy(nodeParams, &wide, sizeof *nodeParams);
+    return WEIR_OK;
+}
+
+_Static_assert(sizeof(CUkernelNodeAttrValue) == WEIR_ATTR_BYTES, "attributes are kept as bytes");
+
+static enum weir_err kernel_node(CUgraphNode node, struct weir_node **n)
+{
+    DRV_TRY(weir_node_get(node, n));
+    return weir_node_kind(*n) == WEIR_NODE_KERNEL
+               ? WEIR_OK
+               : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "not a kernel node");
+}
+
+/* What a kernel node has attributes of; programmatic order is its edges' (oracle pdl_capture). */
+static bool is_node_attribute(CUkernelNodeAttrID attr)
+{
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum weir_err weir_drv_GraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                                   CUkernelNodeAttrValue *value_out)
+{
+    struct weir_node_params p;
+    struct weir_node_attr a;
+    struct weir_node *n;
+
+    DRV_REQUIRE(value_out);
+    DRV_TRY(kernel_node(hNode, &n));
+    if (!is_node_attribute(attr))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", (int)attr);
+    memset(value_out, 0, sizeof *value_out);
+    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        value_out->priority = weir_node_priority(n);
+    } else if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        DRV_TRY(weir_node_params(n, WEIR_NODE_KERNEL, &p));
+        value_out->cooperative = p.kernel.config.cooperative;
+    } else if (weir_node_attr_get(n, (int)attr, &a)) {
+        memcpy(value_out, a.value, sizeof *value_out);
+    }
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
+                                                   const CUkernelNodeAttrValue *value)
+{
+    struct weir_node_attr a = {.id = (int)attr};
+    struct weir_node *n;
+
+    DRV_REQUIRE(value);
+    DRV_TRY(kernel_node(hNode, &n));
+    if (!is_node_attribute(attr))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", (int)attr);
+    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+        weir_node_set_priority(n, WEIR_MAX(WEIR_MIN(value->priority, 0), GREATEST_PRIORITY));
+        return WEIR_OK;
+    }
+    if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
+        weir_node_set_cooperative(n, value->cooperative != 0);
+        return WEIR_OK;
+    }
+    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+        value->clusterDim.x * value->clusterDim.y * value->clusterDim.z > 1)
+        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "clusters of blocks");
+    memcpy(a.value, value, sizeof *value);
+    return weir_node_attr_set(n, &a);
+}
+
+enum weir_err weir_drv_GraphKernelNodeCopyAttributes(CUgraphNode hDst, CUgraphNode hSrc)
+{
+    struct weir_node *to, *from;
+
+    DRV_TRY(weir_node_get(hDst, &to));
+    DRV_TRY(weir_node_get(hSrc, &from));
+    return weir_node_attrs_copy(to, from);
+}
+
+/* ---- copies ---- */
+
+/* Nodes of copies and memsets name the context that they are of. */
+static enum weir_err add_in(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, size_t count,
+                            CUcontext handle, struct weir_node_params *p)
+{
+    struct weir_context *ctx;
+    struct weir_graph *g;
+    struct weir_node *n;
+
+    DRV_REQUIRE(out);
+    DRV_TRY(weir_graph_get(graph, &g));
+    DRV_TRY(weir_drv_context(handle, &ctx));
+    DRV_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, NULL, count, &n));
+    *out = (CUgraphNode)n;
+    return WEIR_OK;
+}
+
+static enum weir_err exec_set_in(CUgraphExec exec, CUgraphNode node, CUcontext handle,
+                                 const struct weir_node_params *p)
+{
+    struct weir_context *ctx;
+    struct weir_exec *x;
+    struct weir_node *n;
+
+    DRV_TRY(weir_exec_get(exec, &x));
+    DRV_TRY(weir_node_get(node, &n));
+    DRV_TRY(weir_drv_context(handle, &ctx));
+    return weir_exec_set(x, n, ctx, p);
+}
+
+static enum weir_err make_box(const CUDA_MEMCPY3D *box, struct weir_node_params *out)
+{
+    DRV_REQUIRE(box);
+    out->kind = WEIR_NODE_MEMCPY;
+    return weir_drv_make_box(box, &out->copy);
+}
+
+enum weir_err weir_drv_GraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                          const CUgraphNode *dependencies, size_t numDependencies,
+                                          const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_box(copyParams, &p));
+    return add_in(phGraphNode, hGraph, dependencies, numDependencies, ctx, &p);
+}
+
+enum weir_err weir_drv_GraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_box(nodeParams, &p));
+    return set(hNode, &p);
+}
+
+enum weir_err weir_drv_GraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                                    const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_box(copyParams, &p));
+    return exec_set_in(hGraphExec, hNode, ctx, &p);
+}
+
+enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
+{
+    struct weir_node_params p;
+    const struct weir_copy *c = &p.copy;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(get(hNode, WEIR_NODE_MEMCPY, &p));
+    *nodeParams = (CUDA_MEMCPY3D){
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = (uintptr_t)c->src,
+        .srcPitch = c->src_pitch,
+        .srcHeight = c->src_pitch ? c->src_slice / c->src_pitch : c->height,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = (uintptr_t)c->dst,
+        .dstPitch = c->dst_pitch,
+        .dstHeight = c->dst_pitch ? c->dst_slice / c->dst_pitch : c->height,
+        .WidthInBytes = c->width,
+        .Height = c->height,
+        .Depth = c->depth,
+    };
+    return WEIR_OK;
+}
+
+/* ---- memsets ---- */
+
+static enum weir_err make_memset(void *dst, size_t pitch, unsigned value, unsigned element,
+                                 size_t width, size_t height, struct weir_node_params *out)
+{
+    if (element != 1 && element != 2 && element != 4)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of elements of %u bytes", element);
+    if (height > 1 && pitch < width * element)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "pitch %zu of rows of %zu elements", pitch, width);
+    *out =
+        (struct weir_node_params){.kind = WEIR_NODE_MEMSET,
+                                  .fill = {.dst = dst,
+                                           .value = value,
+                                           .element_bytes = (uint8_t)element,
+                                           .width = width * element,
+                                           .height = height,
+                                           .depth = 1,
+                                           .pitch = height > 1 ? pitch : width * element,
+                                           .slice = height > 1 ? pitch * height : width * element,
+                                           .async = true}};
+    return WEIR_OK;
+}
+
+static enum weir_err make_fill(const CUDA_MEMSET_NODE_PARAMS *m, struct weir_node_params *out)
+{
+    DRV_REQUIRE(m);
+    return make_memset(weir_drv_pointer(m->dst), m->pitch, m->value, m->elementSize, m->width,
+                       m->height, out);
+}
+
+enum weir_err weir_drv_GraphAddMemsetNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                          const CUgraphNode *pDependencies, size_t numDependencies,
+                                          const CUDA_MEMSET_NODE_PARAMS *pMemsetParams,
+                                          CUcontext ctx)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_fill(pMemsetParams, &p));
+    return add_in(pGraphNode, graph, pDependencies, numDependencies, ctx, &p);
+}
+
+enum weir_err weir_drv_GraphMemsetNodeSetParams(CUgraphNode node,
+                                                const CUDA_MEMSET_NODE_PARAMS *pNodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_fill(pNodeParams, &p));
+    return set(node, &p);
+}
+
+enum weir_err weir_drv_GraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode node,
+                                                    const CUDA_MEMSET_NODE_PARAMS *pNodeParams,
+                                                    CUcontext ctx)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_fill(pNodeParams, &p));
+    return exec_set_in(hGraphExec, node, ctx, &p);
+}
+
+enum weir_err weir_drv_GraphMemsetNodeGetParams(CUgraphNode node,
+                                                CUDA_MEMSET_NODE_PARAMS *pNodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(pNodeParams);
+    DRV_TRY(get(node, WEIR_NODE_MEMSET, &p));
+    *pNodeParams = (CUDA_MEMSET_NODE_PARAMS){.dst = (uintptr_t)p.fill.dst,
+                                             .pitch = p.fill.pitch,
+                                             .value = p.fill.value,
+                                             .elementSize = p.fill.element_bytes,
+                                             .width = p.fill.width / p.fill.element_bytes,
+                                             .height = p.fill.height};
+    return WEIR_OK;
+}
+
+/* ---- host functions ---- */
+
+static enum weir_err make_host(const CUDA_HOST_NODE_PARAMS *h, struct weir_node_params *out)
+{
+    DRV_REQUIRE(h);
+    *out = (struct weir_node_params){.kind = WEIR_NODE_HOST, .host = {h->fn, h->userData}};
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphAddHostNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                        const CUgraphNode *pDependencies, size_t numDependencies,
+                                        const CUDA_HOST_NODE_PARAMS *pNodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_host(pNodeParams, &p));
+    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+}
+
+enum weir_err weir_drv_GraphHostNodeSetParams(CUgraphNode node,
+                                              const CUDA_HOST_NODE_PARAMS *pNodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_host(pNodeParams, &p));
+    return set(node, &p);
+}
+
+enum weir_err weir_drv_GraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode node,
+                                                  const CUDA_HOST_NODE_PARAMS *pNodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_host(pNodeParams, &p));
+    return exec_set(hGraphExec, node, &p);
+}
+
+enum weir_err weir_drv_GraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *pNodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(pNodeParams);
+    DRV_TRY(get(node, WEIR_NODE_HOST, &p));
+    *pNodeParams = (CUDA_HOST_NODE_PARAMS){p.host.fn, p.host.user};
+    return WEIR_OK;
+}
+
+/* ---- child graphs, empty nodes ---- */
+
+static enum weir_err make_child(CUgraph graph, bool move, struct weir_node_params *out)
+{
+    *out = (struct weir_node_params){.kind = WEIR_NODE_GRAPH, .child = {.move = move}};
+    return weir_graph_get(graph, &out->child.graph);
+}
+
+enum weir_err weir_drv_GraphAddChildGraphNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                              const CUgraphNode *pDependencies,
+                                              size_t numDependencies, CUgraph childGraph)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_child(childGraph, false, &p));
+    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+}
+
+enum weir_err weir_drv_GraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode node,
+                                                        CUgraph childGraph)
+{
+    struct weir_node_params p;
+
+    DRV_TRY(make_child(childGraph, false, &p));
+    return exec_set(hGraphExec, node, &p);
+}
+
+enum weir_err weir_drv_GraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *pGraph)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(pGraph);
+    DRV_TRY(get(node, WEIR_NODE_GRAPH, &p));
+    *pGraph = (CUgraph)p.child.graph;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphAddEmptyNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                         const CUgraphNode *pDependencies, size_t numDependencies)
+{
+    struct weir_node_params p = {.kind = WEIR_NODE_EMPTY};
+
+    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+}
+
+/* ---- events ---- */
+
+static enum weir_err make_event(enum weir_node_kind kind, CUevent event,
+                                struct weir_node_params *out)
+{
+    DRV_REQUIRE(event);
+    out->kind = kind;
+    return weir_event_get(event, &out->event);
+}
+
+#define EVENT_CALLS(NAME, KIND)                                                                    \
+    enum weir_err weir_drv_GraphAddEvent##NAME##Node(CUgraphNode *pGraphNode, CUgraph graph,       \
+                                                     const CUgraphNode *pDependencies,             \
+                                                     size_t numDependencies, CUevent event)        \
+    {                                                                                              \
+        struct weir_node_params p;                                                                 \
+                                                                                                   \
+        DRV_TRY(make_event(KIND, event, &p));                                                      \
+        return add(pGraphNode, graph, pDependencies, numDependencies, &p);                         \
+    }                                                                                              \
+    enum weir_err weir_drv_GraphEvent##NAME##NodeSetEvent(CUgraphNode node, CUevent event)         \
+    {                                                                                              \
+        struct weir_node_params p;                                                                 \
+                                                                                                   \
+        DRV_TRY(make_event(KIND, event, &p));                                                      \
+        return set(node, &p);                                                                      \
+    }                                                                                              \
+    enum weir_err weir_drv_GraphExecEvent##NAME##NodeSetEvent(CUgraphExec hGraphExec,              \
+                                                              CUgraphNode hNode, CUevent event)    \
+    {                                                                                              \
+        struct weir_node_params p;                                                                 \
+                                                                                                   \
+        DRV_TRY(make_event(KIND, event, &p));                                                      \
+        return exec_set(hGraphExec, hNode, &p);                                                    \
+    }                                                                                              \
+    enum weir_err weir_drv_GraphEvent##NAME##NodeGetEvent(CUgraphNode node, CUevent *event_out)    \
+    {                                                                                              \
+        struct weir_node_params p;                                                                 \
+                                                                                                   \
+        DRV_REQUIRE(event_out);                                                                    \
+        DRV_TRY(get(node, KIND, &p));                                                              \
+        *event_out = (CUevent)p.event;                                                             \
+        return WEIR_OK;                                                                            \
+    }
+
+EVENT_CALLS(Record, WEIR_NODE_EVENT_RECORD)
+EVENT_CALLS(Wait, WEIR_NODE_EVENT_WAIT)
+
+/* ---- memory ---- */
+
+static enum weir_err make_alloc(const CUmemPoolProps *props, size_t bytes,
+                                struct weir_node_params *out)
+{
+    if (props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || props->location.id < 0 ||
+        props->location.id >= weir_core.device_count)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory node: type %d, location %d of type %d",
+                         (int)props->allocType, props->location.id, (int)props->location.type);
+    *out = (struct weir_node_params){.kind = WEIR_NODE_MEM_ALLOC,
+                                     .alloc = {.device = props->location.id, .bytes = bytes}};
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphAddMemAllocNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                            const CUgraphNode *pDependencies,
+                                            size_t numDependencies,
+                                            CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(make_alloc(&nodeParams->poolProps, nodeParams->bytesize, &p));
+    DRV_TRY(add(pGraphNode, graph, pDependencies, numDependencies, &p));
+    nodeParams->dptr = (uintptr_t)p.alloc.ptr;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphMemAllocNodeGetParams(CUgraphNode node,
+                                                  CUDA_MEM_ALLOC_NODE_PARAMS *params_out)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(params_out);
+    DRV_TRY(get(node, WEIR_NODE_MEM_ALLOC, &p));
+    memset(params_out, 0, sizeof *params_out);
+    params_out->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    params_out->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    params_out->poolProps.location.id = p.alloc.device;
+    params_out->bytesize = p.alloc.bytes;
+    params_out->dptr = (uintptr_t)p.alloc.ptr;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphAddMemFreeNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                           const CUgraphNode *pDependencies, size_t numDependencies,
+                                           CUdeviceptr dptr)
+{
+    struct weir_node_params p = {.kind = WEIR_NODE_MEM_FREE, .free = weir_drv_pointer(dptr)};
+
+    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+}
+
+enum weir_err weir_drv_GraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *dptr_out)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(dptr_out);
+    DRV_TRY(get(node, WEIR_NODE_MEM_FREE, &p));
+    *dptr_out = (uintptr_t)p.free;
+    return WEIR_OK;
+}
+
+/* ---- conditional nodes ---- */
+
+enum weir_err weir_drv_GraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out,
+                                                    CUgraph hGraph, CUcontext ctx,
+                                                    unsigned int defaultLaunchValue,
+                                                    unsigned int flags)
+{
+    struct weir_context *c;
+    struct weir_graph *g;
+    uint64_t handle;
+
+    DRV_REQUIRE(pHandle_out);
+    DRV_TRY(weir_graph_get(hGraph, &g));
+    if (flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
+    DRV_TRY(weir_drv_context(ctx, &c));
+    DRV_TRY(weir_conditional_create(g, c, defaultLaunchValue, flags == CU_GRAPH_COND_ASSIGN_DEFAULT,
+                                    &handle));
+    *pHandle_out = handle;
+    return WEIR_OK;
+}
+
+/* ---- nodes of any kind ---- */
+
+static enum weir_err make_any(CUgraphNodeParams *np, struct weir_node_params *out)
+{
+    memset(out, 0, sizeof *out);
+    switch (np->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        return make_kernel((const CUDA_KERNEL_NODE_PARAMS_v2 *)&np->kernel, out); /* one form */
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        return make_box(&np->memcpy.copyParams, out);
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        return make_memset(weir_drv_pointer(np->memset.dst), np->memset.pitch, np->memset.value,
+                           np->memset.elementSize, np->memset.width, np->memset.height, out);
+    case CU_GRAPH_NODE_TYPE_HOST:
+        *out = (struct weir_node_params){.kind = WEIR_NODE_HOST,
+                                         .host = {np->host.fn, np->host.userData}};
+        return WEIR_OK;
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+        return make_child(np->graph.graph,
+                          np->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, out);
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+        out->kind = WEIR_NODE_EMPTY;
+        return WEIR_OK;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+        return make_event(WEIR_NODE_EVENT_WAIT, np->eventWait.event, out);
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        return make_event(WEIR_NODE_EVENT_RECORD, np->eventRecord.event, out);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return make_alloc(&np->alloc.poolProps, np->alloc.bytesize, out);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        *out = (struct weir_node_params){.kind = WEIR_NODE_MEM_FREE,
+                                         .free = weir_drv_pointer(np->free.dptr)};
+        return WEIR_OK;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        *out = (struct weir_node_params){
+            .kind = WEIR_NODE_CONDITIONAL,
+            .conditional = {.handle = np->conditional.handle,
+                            .kind = (enum weir_conditional_kind)np->conditional.type,
+                            .size = np->conditional.size}};
+        return WEIR_OK;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        weir_log_unsupported("graph nodes of external semaphores", "cuGraphAddNode");
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "external semaphores");
+    default:
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "graph node of type %d", (int)np->type);
+    }
+}
+
+enum weir_err weir_drv_GraphAddNode(CUgraphNode *pGraphNode, CUgraph graph,
+                                    const CUgraphNode *pDependencies,
+                                    const CUgraphEdgeData *dependencyData, size_t numDependencies,
+                                    CUgraphNodeParams *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(make_any(nodeParams, &p));
+    DRV_TRY(add_with(pGraphNode, graph, pDependencies, dependencyData, numDependencies, &p));
+    if (p.kind == WEIR_NODE_MEM_ALLOC)
+        nodeParams->alloc.dptr = (uintptr_t)p.alloc.ptr;
+    if (p.kind == WEIR_NODE_CONDITIONAL)
+        nodeParams->conditional.phGraph_out = (CUgraph *)p.conditional.bodies;
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_GraphAddNodeV1(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                      const CUgraphNode *dependencies, size_t numDependencies,
+                                      CUgraphNodeParams *nodeParams)
+{
+    return weir_drv_GraphAddNode(phGraphNode, hGraph, dependencies, NULL, numDependencies,
+                                 nodeParams);
+}
+
+enum weir_err weir_drv_GraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(make_any(nodeParams, &p));
+    return set(node, &p);
+}
+
+enum weir_err weir_drv_GraphExecNodeSetParams(CUgraphExec graphExec, CUgraphNode node,
+                                              CUgraphNodeParams *nodeParams)
+{
+    struct weir_node_params p;
+
+    DRV_REQUIRE(nodeParams);
+    DRV_TRY(make_any(nodeParams, &p));
+    return exec_set(graphExec, node, &p);
+}
