@@ -495,29 +495,38 @@ static bool run_store(struct thread *t, const struct weir_ptx_inst *i)
     return true;
 }
 
+static const struct weir_ptx_operand *part_of(const struct weir_ptx_operand *o, unsigned k)
+{
+    return o->kind == WEIR_PTX_OPERAND_VECTOR ? &o->elements[k] : o;
+}
+
 static bool run_atomic(struct thread *t, const struct weir_ptx_inst *i)
 {
     enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
     unsigned red = i->opcode == WEIR_PTX_OP_red, bytes = weir_ptx_type_bits(type) / 8;
+    unsigned parts = i->vec ? i->vec : 1;
     const struct weir_ptx_operand *o = i->operands + !red;
     bool cas = i->sub == WEIR_PTX_SUB_CAS;
-    uint64_t old = 0, b, c, out = 0;
-    void *p;
+    uint64_t old[8] = {0};
+    char *p;
 
-    if (i->vec || bytes > 8 || o[0].kind != WEIR_PTX_OPERAND_ADDRESS)
+    if (bytes > 8 || parts > 8 || o[0].kind != WEIR_PTX_OPERAND_ADDRESS)
         return interp_unsupported(t, i);
-    p = interp_resolve_address(t, i, &o[0], bytes);
+    p = interp_resolve_address(t, i, &o[0], bytes * parts);
     if (!p)
         return false;
-    memcpy(&old, p, bytes);
-    b = interp_read_operand(t, &o[1], type).lo;
-    c = cas ? interp_read_operand(t, &o[2], type).lo : 0;
-    if (!interp_alu_atomic(i, old, b, c, !interp_is_shared_address(t, (uint64_t)(uintptr_t)p),
-                           &out))
-        return interp_unsupported(t, i);
-    memcpy(p, &out, bytes);
-    if (!red)
-        interp_write_operand(t, &i->operands[0], (struct bits){old, 0}, type);
+    for (unsigned k = 0; k < parts; k++) {
+        uint64_t b = interp_read_operand(t, part_of(&o[1], k), type).lo, out = 0;
+        uint64_t c = cas ? interp_read_operand(t, &o[2], type).lo : 0;
+
+        memcpy(&old[k], p + k * bytes, bytes);
+        if (!interp_alu_atomic(i, old[k], b, c,
+                               !interp_is_shared_address(t, (uint64_t)(uintptr_t)p), &out))
+            return interp_unsupported(t, i);
+        memcpy(p + k * bytes, &out, bytes);
+    }
+    for (unsigned k = 0; k < parts && !red; k++)
+        interp_write_operand(t, part_of(&i->operands[0], k), (struct bits){old[k], 0}, type);
     return true;
 }
 

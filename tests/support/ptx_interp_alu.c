@@ -897,6 +897,23 @@ bool interp_alu(struct thread *t, const struct weir_ptx_inst *i)
 
 /* ---- atomics ---- */
 
+/* min and max of halves, one or two of them */
+static bool atomic_half(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_t *out)
+{
+    enum weir_ptx_type type = (enum weir_ptx_type)i->type[0];
+    bool bf = type == WEIR_PTX_BF16 || type == WEIR_PTX_BF16X2, max = i->sub == WEIR_PTX_SUB_MAX;
+    unsigned w = weir_ptx_type_bits(type);
+
+    if (type == WEIR_PTX_F32 || type == WEIR_PTX_F64 || (!max && i->sub != WEIR_PTX_SUB_MIN))
+        return false;
+    *out = 0;
+    for (unsigned k = 0; k < w; k += 16)
+        *out |= interp_float_minmax(i, bf ? WEIR_PTX_BF16 : WEIR_PTX_F16, max, old >> k & 0xffff,
+                                    b >> k & 0xffff)
+                << k;
+    return true;
+}
+
 bool interp_alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, uint64_t c,
                        bool flush, uint64_t *out)
 {
@@ -907,7 +924,7 @@ bool interp_alu_atomic(const struct weir_ptx_inst *i, uint64_t old, uint64_t b, 
 
     if (weir_ptx_type_is_float(type)) {
         if (i->sub != WEIR_PTX_SUB_ADD)
-            return false;
+            return atomic_half(i, old, b, out);
         *out = interp_float_add(type, old, b, flush && type == WEIR_PTX_F32);
         return true;
     }

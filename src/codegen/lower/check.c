@@ -181,12 +181,35 @@ static bool types_ok(const struct weir_ptx_inst *i, const char **why)
     return true;
 }
 
+static bool vector_atomic_ok(const struct weir_ptx_inst *i)
+{
+    unsigned bytes = weir_ptx_type_bits(i->type[0]) / 8u * i->vec;
+    bool add = i->sub == WEIR_PTX_SUB_ADD, red = i->opcode == WEIR_PTX_OP_red;
+    bool shape = (i->type[0] == WEIR_PTX_F32 && add) || is_half(i->type[0]);
+    unsigned at = red ? 0 : 1;
+    if (!shape || bytes > 16 || i->operand_count < at + 2)
+        return false;
+    for (unsigned k = 0; k <= at + 1; k++) {
+        const struct weir_ptx_operand *o = &i->operands[k];
+        if (k != at && (o->kind != WEIR_PTX_OPERAND_VECTOR || o->count != i->vec))
+            return false;
+    }
+    return true;
+}
+
 static bool atomic_ok(const struct weir_ptx_inst *i, const char **why)
 {
-    if (i->vec) {
-        *why = "vector atomic";
+    *why = "vector atomic";
+    if (i->vec && !vector_atomic_ok(i))
         return false;
-    }
+    *why = "type";
+    if (is_half(i->type[0]))
+        return i->sub == WEIR_PTX_SUB_ADD || i->sub == WEIR_PTX_SUB_MIN ||
+               i->sub == WEIR_PTX_SUB_MAX;
+    if (weir_ptx_type_is_float(i->type[0]) && i->sub != WEIR_PTX_SUB_ADD &&
+        i->sub != WEIR_PTX_SUB_EXCH && i->sub != WEIR_PTX_SUB_CAS)
+        return false;
+    *why = "atomic operation";
     switch (i->sub) {
     case WEIR_PTX_SUB_ADD:
     case WEIR_PTX_SUB_AND:
@@ -200,7 +223,6 @@ static bool atomic_ok(const struct weir_ptx_inst *i, const char **why)
     case WEIR_PTX_SUB_CAS:
         return true;
     default:
-        *why = "atomic operation";
         return false;
     }
 }

@@ -12,8 +12,8 @@ struct atomic {
     const struct weir_ptx_inst *p;
     struct low_address a;
     LLVMTypeRef elem, integer;
-    uint32_t size;
-    struct low_val v, swap; /* operands */
+    uint32_t size, comps, offset; /* offset: of the component */
+    struct low_val v, swap;       /* operands */
     bool wants_old, plain;
 };
 
@@ -60,16 +60,21 @@ static LLVMAtomicRMWBinOp operation(struct low *l, const struct weir_ptx_inst *p
     }
 }
 
-/* Sum of floats: f32 outside of shared memory flushes subnormals (PTX ISA, atom), NaNs are made
- * canonical. flush: i1, NULL for never. */
+/* Sum of floats, or minimum or maximum of halves: f32 outside of shared memory flushes subnormals
+ * (PTX ISA, atom), NaNs are made canonical. flush: i1, NULL for never. */
 static LLVMValueRef float_sum(struct low *l, struct atomic *x, LLVMValueRef old, LLVMValueRef v,
                               LLVMValueRef flush)
 {
-    static const struct weir_ptx_inst add = {.opcode = WEIR_PTX_OP_add, .guard = -1, .suffix = ""};
+    static const struct weir_ptx_inst ops[] = {
+        {.opcode = WEIR_PTX_OP_add, .guard = -1, .suffix = ""},
+        {.opcode = WEIR_PTX_OP_min, .guard = -1, .suffix = ""},
+        {.opcode = WEIR_PTX_OP_max, .guard = -1, .suffix = ""},
+    };
     bool bf;
     unsigned parts;
     if (low_half_kind(x->p->type[0], &bf, &parts)) {
-        struct low_args a = {.p = &add, .a = {old, v}, .count = 2};
+        unsigned which = x->p->sub == WEIR_PTX_SUB_ADD ? 0 : x->p->sub == WEIR_PTX_SUB_MIN ? 1 : 2;
+        struct low_args a = {.p = &ops[which], .a = {old, v}, .count = 2};
         return low_half(l, &a, bf, parts);
     }
     if (x->p->type[0] != WEIR_PTX_F32)
@@ -81,6 +86,13 @@ static LLVMValueRef float_sum(struct low *l, struct atomic *x, LLVMValueRef old,
     }
     LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, r, r, "");
     return LLVMBuildSelect(l->b, nan, low_fbits(l, l->t.f32, 0x7fffffff), r, "");
+}
+
+static bool is_half(uint8_t t)
+{
+    bool bf;
+    unsigned parts;
+    return low_half_kind((enum weir_ptx_type)t, &bf, &parts);
 }
 
 static LLVMValueRef outside_shared(struct low *l, struct atomic *x, LLVMValueRef ptr)
@@ -124,6 +136,8 @@ static LLVMValueRef modify(struct low *l, struct atomic *x, LLVMValueRef old, LL
     const struct weir_ptx_inst *p = x->p;
     bool sign = weir_ptx_type_is_signed(p->type[0]), fp = weir_ptx_type_is_float(p->type[0]);
     LLVMValueRef zero = LLVMConstNull(x->elem), one;
+    if (is_half(p->type[0]))
+        return float_sum(l, x, old, v, NULL);
     switch (p->sub) { /* dispatch */
     case WEIR_PTX_SUB_ADD:
         return fp ? float_sum(l, x, old, v, NULL) : LLVMBuildAdd(l->b, old, v, "");
@@ -176,7 +190,8 @@ static LLVMValueRef one_lane(struct low *l, struct atomic *x, LLVMValueRef ptr, 
         LLVMValueRef r = LLVMBuildAtomicCmpXchg(l->b, ptr, v, swap, o, f, 0);
         return LLVMBuildExtractValue(l->b, r, 0, "");
     }
-    if (weir_ptx_type_is_float(x->p->type[0]) && x->p->sub == WEIR_PTX_SUB_ADD)
+    if (is_half(x->p->type[0]) ||
+        (weir_ptx_type_is_float(x->p->type[0]) && x->p->sub == WEIR_PTX_SUB_ADD))
         return add_float(l, x, ptr, v);
     return LLVMBuildAtomicRMW(l->b, operation(l, x->p), ptr, v, ordering(x->p), 0);
 }
@@ -216,8 +231,11 @@ static void lane_step(struct low *l, struct atomic *x, LLVMValueRef lane)
 static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
 {
     LLVMValueRef addr[LOW_MAX_GROUPS];
-    low_address_vectors(l, &x->a, x->size, 2, addr);
+    low_address_vectors(l, &x->a, x->size * x->comps, 2, addr);
+    x->a.proven = true; /* further components lie beside */
     for (unsigned g = 0; g < l->groups; g++) {
+        if (x->offset)
+            addr[g] = LLVMBuildAdd(l->b, addr[g], low_const(l, LLVMTypeOf(addr[g]), x->offset), "");
         put(l, l->t.i64, 0, g, addr[g]);
         if (x->v.shape != LOW_UNIFORM)
             put(l, x->elem, 1, g, low_vector(l, &x->v, g));
@@ -286,38 +304,54 @@ static void reduced(struct low *l, struct atomic *x)
     one_lane(l, x, LLVMBuildIntToPtr(l->b, p, l->t.ptr, ""), low_reduce(l, x->p, &x->v), NULL);
 }
 
+static const struct weir_ptx_operand *part_of(const struct weir_ptx_operand *o, unsigned c)
+{
+    return o->kind == WEIR_PTX_OPERAND_VECTOR ? &o->elements[c] : o;
+}
+
+static bool is_used(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *d)
+{
+    return d->kind == WEIR_PTX_OPERAND_REG && l->regs.items[low_reg_of(l, i, d->reg)].use_count > 0;
+}
+
+/* One component: each is atomic by itself. */
+static void component(struct low *l, struct atomic *x, unsigned at, unsigned c, struct low_val *old)
+{
+    const struct weir_ptx_inst *p = x->p;
+    x->offset = c * x->size;
+    x->v = low_read(l, x->i, part_of(&p->operands[at + 1], c), p->type[0]);
+    if (p->sub == WEIR_PTX_SUB_CAS)
+        x->swap = low_read(l, x->i, &p->operands[at + 2], p->type[0]);
+    x->wants_old = at == 1 && is_used(l, x->i, part_of(&p->operands[0], c));
+    if (x->comps == 1 && reducible(x))
+        reduced(l, x);
+    else
+        by_lanes(l, x, old);
+}
+
 void low_emit_atomic(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
-    struct atomic x = {.i = i, .p = p};
+    struct atomic x = {.i = i, .p = p, .comps = p->vec ? p->vec : 1};
     unsigned at = p->opcode == WEIR_PTX_OP_red ? 0 : 1;
-    if (p->operand_count < at + 2 || p->operands[at].kind != WEIR_PTX_OPERAND_ADDRESS || p->vec)
+    if (p->operand_count < at + 2 || p->operands[at].kind != WEIR_PTX_OPERAND_ADDRESS)
         low_refuse(l, p, "form");
     x.size = weir_ptx_type_bits(p->type[0]) / 8;
     x.elem = low_type(l, p->type[0]);
-    bool bf, half, other;
-    unsigned parts;
-    half = low_half_kind(p->type[0], &bf, &parts);
-    other = weir_ptx_type_is_float(p->type[0]) && p->type[0] != WEIR_PTX_F32 &&
-            p->type[0] != WEIR_PTX_F64;
-    if (x.size > 8 || x.size < 2 || (other && !(half && p->sub == WEIR_PTX_SUB_ADD)))
+    if (x.size > 8 || x.size < 2)
         low_refuse(l, p, "type");
-    x.v = low_read(l, i, &p->operands[at + 1], p->type[0]);
-    if (p->sub == WEIR_PTX_SUB_CAS)
-        x.swap = low_read(l, i, &p->operands[at + 2], p->type[0]);
-    low_address(l, i, &p->operands[at], p->space, x.size + 1,
+    low_address(l, i, &p->operands[at], p->space, x.size * x.comps + 1,
                 &x.a); /* no stride of size + 1: exact addresses */
     x.a.proven = false;
     x.plain = x.a.space == WEIR_PTX_SHARED || x.a.space == WEIR_PTX_LOCAL;
-    if (at == 1 && p->operands[0].kind == WEIR_PTX_OPERAND_REG)
-        x.wants_old = l->regs.items[low_reg_of(l, i, p->operands[0].reg)].use_count > 0;
-    struct low_val old = {0};
-    if (reducible(&x))
-        reduced(l, &x);
-    else
-        by_lanes(l, &x, &old);
-    if (x.wants_old)
-        low_write(l, low_reg_of(l, i, p->operands[0].reg), &old);
+    struct low_val old[8] = {0};
+    for (unsigned c = 0; c < x.comps; c++)
+        component(l, &x, at, c, &old[c]);
+    for (unsigned c = 0; c < x.comps; c++) {
+        const struct weir_ptx_operand *d = at ? part_of(&p->operands[0], c) : NULL;
+        if (d && is_used(l, i, d))
+            low_write(l, low_reg_of(l, i, d->reg), &old[c]);
+    }
 }
 
 void low_emit_fence(struct low *l, const struct low_inst *i)

@@ -66,7 +66,8 @@ static void reach_from(struct reach *r, const struct weir_ptx_function *f)
 {
     for (size_t k = 0; k < f->inst_count; k++) {
         const struct weir_ptx_inst *p = &f->insts[k];
-        r->local_stack |= p->opcode == WEIR_PTX_OP_alloca;
+        r->local_stack |= p->opcode == WEIR_PTX_OP_alloca || p->opcode == WEIR_PTX_OP_stacksave ||
+                          p->opcode == WEIR_PTX_OP_stackrestore;
         if (!p->call)
             continue;
         if (p->call->callee) {
