@@ -1,6 +1,7 @@
 /* Cooperative groups for weir cc: grids, blocks, tiles of a warp, the threads that happen to be
- * together. Device code only. Reductions and scans stand in cooperative_groups/reduce.h and scan.h.
- * Not there yet: clusters, memcpy_async.
+ * together, and tiles of several warps that meet in shared memory. Device code only. Reductions,
+ * scans and copies stand in cooperative_groups/reduce.h, scan.h and memcpy_async.h. Not there:
+ * clusters, the experimental and multi-device parts.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CUDA_COOPERATIVE_GROUPS_H
 #define WEIR_CUDA_COOPERATIVE_GROUPS_H
@@ -83,11 +84,32 @@ class thread_group {
     __device__ bool is_valid() const { return true; }
 };
 
+namespace weir {
+
+/* Where the warps of one larger tile meet: who has come, and a value of each. */
+struct tile_room {
+    unsigned come;
+    unsigned words[33][4];
+};
+
+} // namespace weir
+
+/* In shared memory, for tiles of more than a warp: the smallest such tile has two. */
+template <unsigned MaxBlockSize = 1024> struct block_tile_memory {
+    weir::tile_room rooms[MaxBlockSize > 64 ? MaxBlockSize / 64 : 1];
+};
+
 class thread_block : public thread_group {
-    __device__ thread_block() : thread_group(true, 0) {}
+    __device__ explicit thread_block(weir::tile_room *memory = nullptr)
+        : thread_group(true, 0), rooms(memory)
+    {
+    }
     friend __device__ thread_block this_thread_block();
+    template <unsigned Max>
+    friend __device__ thread_block this_thread_block(block_tile_memory<Max> &memory);
 
   public:
+    weir::tile_room *rooms; /* Weir's own */
     struct arrival_token {};
     static __device__ void sync() { __syncthreads(); }
     static __device__ void barrier_sync() { __syncthreads(); }
@@ -103,6 +125,17 @@ class thread_block : public thread_group {
 __device__ inline thread_block this_thread_block()
 {
     return thread_block();
+}
+
+/* All threads of the block call it together. */
+template <unsigned Max>
+__device__ inline thread_block this_thread_block(block_tile_memory<Max> &memory)
+{
+    for (unsigned i = weir::block_rank(); i < sizeof memory.rooms / sizeof memory.rooms[0];
+         i += weir::block_size())
+        memory.rooms[i].come = 0;
+    __syncthreads();
+    return thread_block(memory.rooms);
 }
 
 namespace weir {
@@ -217,12 +250,11 @@ template <class Self> struct warp_part {
 
 } // namespace weir
 
-/* An aligned piece of a warp whose size is known when compiling. */
-template <unsigned Size, class Parent = void>
+/* An aligned piece of a warp whose size is known when compiling, or (below) several warps. */
+template <unsigned Size, class Parent = void, bool OneWarp = (Size <= 32)>
 class thread_block_tile : public thread_group,
-                          public weir::warp_part<thread_block_tile<Size, Parent>> {
-    static_assert(Size <= 32 && Size > 0 && (Size & (Size - 1)) == 0,
-                  "weir cc supports tiles of 1, 2, 4, 8, 16 and 32 threads");
+                          public weir::warp_part<thread_block_tile<Size, Parent, OneWarp>> {
+    static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
     typedef weir::warp_part<thread_block_tile> part;
     friend part;
 
@@ -236,7 +268,7 @@ class thread_block_tile : public thread_group,
   public:
     __device__ thread_block_tile() : thread_group(false, weir::tile_mask(Size)) {}
     template <class Other>
-    __device__ thread_block_tile(const thread_block_tile<Size, Other> &)
+    __device__ thread_block_tile(const thread_block_tile<Size, Other, true> &)
         : thread_group(false, weir::tile_mask(Size))
     {
     }
@@ -251,6 +283,76 @@ class thread_block_tile : public thread_group,
     {
         return part::from_lane(value, lane_of(thread_rank() ^ lane_mask));
     }
+};
+
+/* Several warps. They count in the tile's room who has come; a round ends at a multiple of their
+ * number. Values go through the room as well, one thread's to all. */
+template <unsigned Size, class Parent> class thread_block_tile<Size, Parent, false> {
+    static_assert((Size & (Size - 1)) == 0 && Size <= 1024, "a tile has a power of two of threads");
+    weir::tile_room *room;
+
+  public:
+    explicit __device__ thread_block_tile(weir::tile_room *rooms)
+        : room(rooms + weir::block_rank() / Size)
+    {
+    }
+    static __device__ constexpr unsigned size() { return Size; }
+    static __device__ constexpr unsigned num_threads() { return Size; }
+    static __device__ unsigned thread_rank() { return weir::block_rank() & (Size - 1); }
+    static __device__ unsigned meta_group_size() { return (weir::block_size() + Size - 1) / Size; }
+    static __device__ unsigned meta_group_rank() { return weir::block_rank() / Size; }
+    static __device__ unsigned weir_warps()
+    {
+        const unsigned left = weir::block_size() - meta_group_rank() * Size;
+        return ((left < Size ? left : Size) + 31) / 32;
+    }
+    __device__ void sync() const
+    {
+        __syncwarp();
+        if (weir::lane() == 0) {
+            const unsigned warps = weir_warps();
+            __threadfence_block();
+            const unsigned end = (atomicAdd(&room->come, 1u) / warps + 1) * warps;
+            while ((int)(*(volatile unsigned *)&room->come - end) < 0)
+                ;
+            __threadfence_block();
+        }
+        __syncwarp();
+    }
+    /* The value of rank `from` to place `at` of the room; after a sync() anybody reads it. */
+    template <class T> __device__ void weir_put(const T &value, unsigned at) const
+    {
+        static_assert(sizeof(T) <= sizeof room->words[0], "values of up to 16 bytes");
+        __builtin_memcpy(room->words[at], &value, sizeof value);
+    }
+    template <class T> __device__ T weir_get(unsigned at) const
+    {
+        T value;
+        __builtin_memcpy(&value, room->words[at], sizeof value);
+        return value;
+    }
+    template <class T> __device__ T shfl(const T &value, int rank) const
+    {
+        if (thread_rank() == (unsigned)rank % Size)
+            weir_put(value, 32);
+        sync();
+        const T got = weir_get<T>(32);
+        sync();
+        return got;
+    }
+    __device__ int any(int predicate) const
+    {
+        const int mine = __any_sync(__activemask(), predicate);
+        if (weir::lane() == 0)
+            weir_put(mine, thread_rank() / 32);
+        sync();
+        int all_of_them = 0;
+        for (unsigned i = 0; i < weir_warps(); i++)
+            all_of_them |= weir_get<int>(i);
+        sync();
+        return all_of_them;
+    }
+    __device__ int all(int predicate) const { return !any(!predicate); }
 };
 
 /* The threads of a warp that are active together. */
@@ -290,10 +392,29 @@ __device__ inline coalesced_group coalesced_threads()
 
 /* --- Partitions ------------------------------------------------------------------------------ */
 
+namespace weir {
+
+template <unsigned Size, class Parent, bool OneWarp> struct make_tile {
+    static __device__ thread_block_tile<Size, Parent> from(const Parent &)
+    {
+        return thread_block_tile<Size, Parent>();
+    }
+};
+template <unsigned Size, class Parent> struct make_tile<Size, Parent, false> {
+    static __device__ thread_block_tile<Size, Parent> from(const Parent &block)
+    {
+        if (!block.rooms) /* this_thread_block() without a block_tile_memory */
+            __trap();
+        return thread_block_tile<Size, Parent>(block.rooms);
+    }
+};
+
+} // namespace weir
+
 template <unsigned Size, class Parent>
-__device__ inline thread_block_tile<Size, Parent> tiled_partition(const Parent &)
+__device__ inline thread_block_tile<Size, Parent> tiled_partition(const Parent &parent)
 {
-    return thread_block_tile<Size, Parent>();
+    return weir::make_tile<Size, Parent, Size <= 32>::from(parent);
 }
 
 __device__ inline thread_group tiled_partition(const thread_group &parent, unsigned size)
@@ -339,6 +460,15 @@ template <class Group, class Function> __device__ inline void invoke_one(const G
 {
     if (g.thread_rank() == 0)
         f();
+}
+
+template <class Group, class Function>
+__device__ inline auto invoke_one_broadcast(const Group &g, Function f) -> decltype(f())
+{
+    decltype(f()) value{};
+    if (g.thread_rank() == 0)
+        value = f();
+    return g.shfl(value, 0);
 }
 
 /* --- Operators of reductions and scans ------------------------------------------------------- */

@@ -66,8 +66,6 @@ DEV float clc_erfcf(float) __asm__("_Z4erfcf");
 DEV double clc_lgamma(double) __asm__("_Z6lgammad");
 DEV int clc_ilogbf(float) __asm__("_Z5ilogbf");
 DEV int clc_ilogb(double) __asm__("_Z5ilogbd");
-DEV float clc_ldexpf(float, int) __asm__("_Z5ldexpfi");
-DEV double clc_ldexp(double, int) __asm__("_Z5ldexpdi");
 DEV float clc_pownf(float, int) __asm__("_Z4pownfi");
 DEV double clc_pown(double, int) __asm__("_Z4powndi");
 DEV float clc_frexpf(float, int *) __asm__("_Z5frexpfPi");
@@ -76,10 +74,6 @@ DEV double clc_remquo(double, double, int *) __asm__("_Z6remquoddPi");
 
 DEV int __nv_ilogbf(float x) { return clc_ilogbf(x); }
 DEV int __nv_ilogb(double x) { return clc_ilogb(x); }
-DEV float __nv_ldexpf(float x, int n) { return clc_ldexpf(x, n); }
-DEV double __nv_ldexp(double x, int n) { return clc_ldexp(x, n); }
-DEV float __nv_scalbnf(float x, int n) { return clc_ldexpf(x, n); }
-DEV double __nv_scalbn(double x, int n) { return clc_ldexp(x, n); }
 DEV float __nv_powif(float x, int n) { return clc_pownf(x, n); }
 DEV double __nv_powi(double x, int n) { return clc_pown(x, n); }
 DEV float __nv_frexpf(float x, int *e) { return clc_frexpf(x, e); }

@@ -28,6 +28,21 @@ __device__ inline T reduce(const Group &g, const T &value, Op op)
     return g.shfl(sum, 0);
 }
 
+/* Several warps: each by itself, then the warps' results in their order. */
+template <unsigned Size, class Parent, class T, class Op>
+__device__ inline T reduce(const thread_block_tile<Size, Parent, false> &g, const T &value, Op op)
+{
+    const T own = reduce(coalesced_threads(), value, op);
+    if (weir::lane() == 0)
+        g.weir_put(own, g.thread_rank() / 32);
+    g.sync();
+    T sum = g.template weir_get<T>(0);
+    for (unsigned i = 1; i < g.weir_warps(); i++)
+        sum = op(sum, g.template weir_get<T>(i));
+    g.sync();
+    return sum;
+}
+
 } // namespace cooperative_groups
 
 #endif

@@ -126,7 +126,26 @@ static __device__ inline unsigned int __isShared(const void *p)
 static __device__ inline size_t __cvta_generic_to_shared(const void *p);
 
 #include <__clang_cuda_cmath.h>
+/* The intrinsics header of clang 19 gives these the mask first; they take the value first. */
+#if __clang_major__ == 19
+#define __nvvm_redux_sync_add(mask, value)  __nvvm_redux_sync_add(value, mask)
+#define __nvvm_redux_sync_min(mask, value)  __nvvm_redux_sync_min(value, mask)
+#define __nvvm_redux_sync_max(mask, value)  __nvvm_redux_sync_max(value, mask)
+#define __nvvm_redux_sync_umin(mask, value) __nvvm_redux_sync_umin(value, mask)
+#define __nvvm_redux_sync_umax(mask, value) __nvvm_redux_sync_umax(value, mask)
+#define __nvvm_redux_sync_and(mask, value)  __nvvm_redux_sync_and(value, mask)
+#define __nvvm_redux_sync_or(mask, value)   __nvvm_redux_sync_or(value, mask)
+#define __nvvm_redux_sync_xor(mask, value)  __nvvm_redux_sync_xor(value, mask)
+#endif
 #include <__clang_cuda_intrinsics.h>
+#undef __nvvm_redux_sync_add
+#undef __nvvm_redux_sync_min
+#undef __nvvm_redux_sync_max
+#undef __nvvm_redux_sync_umin
+#undef __nvvm_redux_sync_umax
+#undef __nvvm_redux_sync_and
+#undef __nvvm_redux_sync_or
+#undef __nvvm_redux_sync_xor
 #include <__clang_cuda_complex_builtins.h>
 
 #include "weir_atomics.h"

@@ -118,6 +118,47 @@ static void measure(const char *name, const char *type, double bound, Launch lau
     F(atan2, 3, 2) F(fdim, 0.5, 0.5) F(fmod, 0, 0) F(hypot, 1.5, 2) F(pow, 2, 2) F(remainder, 0, 0) \
     F(fmax, 0, 0) F(fmin, 0, 0) F(copysign, 0, 0)
 
+/* Exact, denormal results and arguments too. */
+__global__ void k_exact(const double *x, const int *n, double *d, float *f, int *e)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    d[2 * i] = ldexp(x[i], n[i]);
+    d[2 * i + 1] = scalbn(x[i], n[i] / 8);
+    f[2 * i] = ldexpf((float)x[i], n[i] / 8);
+    f[2 * i + 1] = frexpf((float)x[i], &e[i]);
+}
+
+static void check_exact()
+{
+    double *x, *d;
+    float *f;
+    int *n, *e, wrong = 0;
+    CHECK(cudaMallocManaged(&x, count * sizeof *x));
+    CHECK(cudaMallocManaged(&d, 2 * count * sizeof *d));
+    CHECK(cudaMallocManaged(&f, 2 * count * sizeof *f));
+    CHECK(cudaMallocManaged(&n, count * sizeof *n));
+    CHECK(cudaMallocManaged(&e, count * sizeof *e));
+    for (int i = 0; i < count; i++) {
+        uint64_t bits = next_random();
+        n[i] = (int)(bits >> 20) % (i % 4 ? 2100 : 60);
+        bits &= i % 3 == 0 ? 0x801fffffffffffffull : ~0ull;
+        memcpy(&x[i], &bits, sizeof bits);
+        if (x[i] != x[i])
+            x[i] = 1;
+    }
+    k_exact<<<count / 256, 256>>>(x, n, d, f, e);
+    CHECK(cudaDeviceSynchronize());
+    for (int i = 0; i < count; i++) {
+        int exponent;
+        const float fraction = frexpf((float)x[i], &exponent);
+        wrong += d[2 * i] != ldexp(x[i], n[i]) || d[2 * i + 1] != scalbn(x[i], n[i] / 8) ||
+                 f[2 * i] != ldexpf((float)x[i], n[i] / 8) || f[2 * i + 1] != fraction ||
+                 (std::isfinite((float)x[i]) && e[i] != exponent);
+    }
+    printf("ldexp, scalbn, frexp: %d wrong\n", wrong);
+    failures += wrong != 0;
+}
+
 #define KERNEL1(name, bf, bd) KERNEL(name, name##f(x), name(x))
 #define KERNEL2(name, bf, bd) KERNEL(name, name##f(x, y), name(x, y))
 TABLE1(KERNEL1)
@@ -149,6 +190,7 @@ KERNEL(rsqrt, rsqrtf(x), rsqrt(x))
 
 int main()
 {
+    check_exact();
     TABLE1(MEASURE1)
     TABLE2(MEASURE2)
     /* Bessel functions: what is not near zero for an argument below 8; the rest of the time an absolute error is documented. */
