@@ -117,11 +117,13 @@ struct weir_trace_op {
     bool done; /* it ran; else only submit_ns and ready_ns are known */
     int32_t status;
     uint64_t submit_ns, ready_ns, start_ns, end_ns;
-    const char *name; /* short: kernel's name without parameters, "H2D pinned", ... */
-    uint32_t call;    /* the call that submitted it, or NONE (the process ended inside) */
-    uint32_t prev;    /* the one before in its stream, or NONE */
+    const char *name;   /* short: kernel's name without parameters, "H2D pinned", ... */
+    const char *symbol; /* kernels: the mangled name; else "" */
+    uint32_t call;      /* the call that submitted it, or NONE (the process ended inside) */
+    uint32_t prev;      /* the one before in its stream, or NONE */
     uint32_t dep_first, dep_count;         /* in deps */
     uint32_t pointer_first, pointer_count; /* kernels: in pointers */
+    uint32_t pointer_reads; /* bit per pointer: the kernel only reads there (T const *) */
     uint64_t bytes;
     union {
         struct {

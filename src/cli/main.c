@@ -27,7 +27,7 @@ static const struct command {
     {"summary", weir_cli_summary, "a trace in numbers"},
     {"diff", weir_cli_diff, "two traces side by side"},
     {"export", weir_cli_export, "a trace for other tools"},
-    {"advise", NULL, "why things do not overlap"},
+    {"advise", weir_cli_advise, "why things do not overlap"},
     {"plan", NULL, "what other settings or another GPU would give"},
     {"explain", NULL, "an error or rule in words"},
     {"where", NULL, "what a running program waits for"},

@@ -111,18 +111,40 @@ static bool link_calls(struct reader *r)
 
 /* ---- operations ---- */
 
-static const char *kernel_name(struct reader *r, struct weir_map *names, uint32_t id)
+/* What a kernel's mangled name says, once for all its launches. */
+struct kernel_name {
+    const char *name;
+    uint32_t pointers, reads;
+};
+
+static const struct kernel_name *kernel_name(struct reader *r, struct weir_map *names, uint32_t id)
 {
-    const char *short_name = id ? weir_map_get(names, id) : NULL;
+    struct kernel_name *k = weir_map_get(names, (uint64_t)id + 1);
     char text[512];
 
-    if (short_name)
-        return short_name;
-    short_name = weir_trace_keep(
-        r->file, weir_strdup(weir_trace_demangle(weir_trace_text_of(r, id), text, sizeof text)));
-    if (short_name && id && !weir_map_put(names, id, (void *)(uintptr_t)short_name))
+    if (k)
+        return k;
+    k = weir_calloc(1, sizeof *k);
+    if (!k || !weir_trace_keep(r->file, (char *)k))
         return NULL;
-    return short_name;
+    k->reads = weir_trace_const_pointers(weir_trace_text_of(r, id), &k->pointers);
+    k->name = weir_trace_keep(
+        r->file, weir_strdup(weir_trace_demangle(weir_trace_text_of(r, id), text, sizeof text)));
+    return k->name && weir_map_put(names, (uint64_t)id + 1, k) ? k : NULL;
+}
+
+static bool name_kernel(struct reader *r, struct weir_map *names, struct weir_trace_op *op,
+                        uint32_t id)
+{
+    const struct kernel_name *k = kernel_name(r, names, id);
+
+    if (!k)
+        return false;
+    op->name = k->name;
+    op->symbol = weir_trace_text_of(r, id);
+    if (k->pointers == op->pointer_count)
+        op->pointer_reads = k->reads;
+    return true;
 }
 
 static const char *copy_name(const struct weir_trace_op *op)
@@ -156,13 +178,13 @@ static bool name_ops(struct reader *r)
     for (size_t i = 0; i < f->ops_count && ok; i++) {
         struct weir_trace_op *op = &f->ops[i];
 
+        op->symbol = "";
         if (op->kind == WEIR_TRACE_OP_KERNEL)
-            op->name = kernel_name(r, &names, r->raw_ops.items[i].name);
+            ok = name_kernel(r, &names, op, r->raw_ops.items[i].name);
         else if (op->kind == WEIR_TRACE_OP_COPY)
             op->name = copy_name(op);
         else
             op->name = weir_trace_kind_name(op->kind);
-        ok = op->name != NULL;
     }
     weir_map_finish(&names);
     return ok;

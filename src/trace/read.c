@@ -215,6 +215,7 @@ static bool read_op(struct reader *r, struct cursor *c, struct weir_trace_op *op
 
     *op = (struct weir_trace_op){.engine = WEIR_TRACE_ENGINE_NONE,
                                  .name = "",
+                                 .symbol = "",
                                  .call = WEIR_TRACE_NONE,
                                  .prev = WEIR_TRACE_NONE,
                                  .why_op = WEIR_TRACE_NONE};

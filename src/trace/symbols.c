@@ -117,6 +117,50 @@ char *weir_trace_demangle(const char *mangled, char *out, size_t room)
     return out;
 }
 
+/* One parameter of a demangled list: "float const*" is a pointer that is only read through. */
+static void count_parameter(const char *begin, const char *end, uint32_t *count, uint32_t *reads)
+{
+    while (end > begin && end[-1] == ' ')
+        end--;
+    if (end - begin > 12 && memcmp(end - 12, " __restrict__", 12) == 0)
+        end -= 12;
+    if (end == begin || end[-1] != '*')
+        return;
+    if (end - begin > 6 && memcmp(end - 6, "const*", 6) == 0 && *count < 32)
+        *reads |= 1u << *count;
+    ++*count;
+}
+
+uint32_t weir_trace_const_pointers(const char *mangled, uint32_t *count)
+{
+    cxx_demangle f = strncmp(mangled, "_Z", 2) == 0 ? find_demangle() : NULL;
+    int status = -1, depth = 0;
+    char *full = f ? f(mangled, NULL, NULL, &status) : NULL;
+    const char *p = full && status == 0 ? full : "", *begin = NULL;
+    uint32_t reads = 0;
+
+    *count = 0;
+    for (; *p && !(*p == '(' && strncmp(p, "(anonymous", 10) != 0); p++) {
+        if (*p == '<') {
+            p = skip_angle(p) - 1;
+        }
+    }
+    for (; *p; p++) {
+        depth += *p == '(' || *p == '<' || *p == '[';
+        depth -= *p == ')' || *p == '>' || *p == ']';
+        if (depth == 1 && *p == '(')
+            begin = p + 1;
+        if (begin && ((depth == 1 && *p == ',') || depth == 0)) {
+            count_parameter(begin, p, count, &reads);
+            begin = p + 1;
+        }
+        if (depth == 0)
+            break;
+    }
+    free(full); /* the C++ library's malloc */
+    return reads;
+}
+
 /* ---- symbol tables ---- */
 
 struct image {

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "advise/advise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/find.h"
+#include "base/alloc.h"
+#include "base/vec.h"
+
+static const struct question {
+    const char *kind, *text;
+    bool (*find)(struct weir_advise_context *c); /* NULL: another row's function answers it */
+} questions[] = {
+    {"single-stream", "is independent work all in one stream?", weir_advise_find_streams},
+    {"default-stream", "is the default stream used for work that others could run beside?", NULL},
+    {"legacy-serialization", "does the legacy default stream serialise blocking streams?",
+     weir_advise_find_legacy},
+    {"pageable-sync", "does pageable memory make asynchronous copies wait?",
+     weir_advise_find_pageable},
+    {"sync-in-loop", "do synchronising calls stand inside the loop?", weir_advise_find_syncs},
+    {"alloc-in-loop", "is memory allocated, freed or pinned inside the loop?",
+     weir_advise_find_allocs},
+    {"kernel-fills-device", "do kernels fill the device, so that streams cannot help them?",
+     weir_advise_find_full},
+    {"copy-engine-bound", "are the copies of one direction the bound?", NULL},
+    {"launch-bound", "is the host too slow to submit?", weir_advise_find_launches},
+    {"unneeded-wait", "does an event wait order work that shares no data?",
+     weir_advise_find_unneeded},
+    {"pipeline-depth", "would other chunks or more streams help the pipeline?",
+     weir_advise_find_depth},
+    {"small-copies", "could small copies be one?", weir_advise_find_small},
+    {"timing-events", "do events take times that nobody asks for?", weir_advise_find_timing},
+};
+
+const char *weir_advise_question(size_t i, const char **kind)
+{
+    if (i >= WEIR_ARRAY_SIZE(questions))
+        return NULL;
+    *kind = questions[i].kind;
+    return questions[i].text;
+}
+
+/* ---- findings ---- */
+
+bool weir_advise_price(const struct weir_advise_context *c, const struct weir_advise_scenario *s,
+                       uint64_t *gain)
+{
+    struct weir_advise_result r;
+
+    *gain = 0;
+    if (!weir_advise_run(&c->model, s, &r))
+        return false;
+    if (r.length_ns < c->base.length_ns)
+        *gain = c->base.length_ns - r.length_ns;
+    return true;
+}
+
+static double percent_of(const struct weir_advise_report *r, uint64_t ns)
+{
+    return r->length_ns ? 100.0 * (double)ns / (double)r->length_ns : 0;
+}
+
+bool weir_advise_add(struct weir_advise_context *c, const struct weir_advise_finding *finding)
+{
+    struct weir_advise_report *r = c->report;
+
+    if (!weir_vec_reserve_bytes((void **)&r->findings, &r->cap, r->count + 1, sizeof *r->findings))
+        return false;
+    r->findings[r->count] = *finding;
+    if (finding->gain_ns < WEIR_ADVISE_MIN_NS ||
+        percent_of(r, finding->gain_ns) < WEIR_ADVISE_MIN_PERCENT)
+        r->findings[r->count].note = true;
+    r->count++;
+    return true;
+}
+
+void weir_advise_add_site(const struct weir_advise_context *c, struct weir_advise_finding *finding,
+                          uint32_t call)
+{
+    uint32_t site = call == WEIR_TRACE_NONE ? WEIR_TRACE_NONE : c->f->calls[call].site;
+
+    if (site == WEIR_TRACE_NONE || finding->site_count == 3)
+        return;
+    for (uint32_t i = 0; i < finding->site_count; i++) {
+        if (finding->sites[i] == site)
+            return;
+    }
+    finding->sites[finding->site_count++] = site;
+}
+
+static int by_gain(const void *x, const void *y)
+{
+    const struct weir_advise_finding *a = x, *b = y;
+
+    if (a->note != b->note)
+        return a->note - b->note;
+    return a->gain_ns > b->gain_ns ? -1 : a->gain_ns < b->gain_ns;
+}
+
+/* ---- the verdict ---- */
+
+static void judge(const struct weir_advise_context *c)
+{
+    static const char *const bounds[] = {"kernels run", "copies to the device run",
+                                         "copies to the host run", "work on the device runs",
+                                         "host functions run"};
+    struct weir_advise_report *r = c->report;
+    unsigned best = 0;
+    size_t real = 0;
+
+    for (unsigned e = 0; e < WEIR_TRACE_ENGINE_COUNT; e++) {
+        if (c->base.busy_ns[e] > c->base.busy_ns[best])
+            best = e;
+    }
+    while (real < r->count && !r->findings[real].note)
+        real++;
+    if (!r->length_ns)
+        snprintf(r->verdict, sizeof r->verdict, "nothing ran on a device in this trace");
+    else if (real)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "%zu thing%s to change; the first alone saves %.2f of %.2f ms (%.0f%%)", real,
+                 real == 1 ? "" : "s", (double)r->findings[0].gain_ns * 1e-6,
+                 (double)r->length_ns * 1e-6, percent_of(r, r->findings[0].gain_ns));
+    else
+        snprintf(
+            r->verdict, sizeof r->verdict,
+            "nothing to be gained by order alone: %s %.0f%% of the %.2f ms, which is the bound",
+            bounds[best], percent_of(r, c->base.busy_ns[best]), (double)r->length_ns * 1e-6);
+}
+
+bool weir_advise(const struct weir_trace_file *f, struct weir_advise_report *out)
+{
+    const struct weir_advise_scenario as_recorded = {0};
+    struct weir_advise_context c = {.f = f, .report = out};
+    bool ok;
+
+    *out = (struct weir_advise_report){0};
+    ok = weir_advise_data_init(&c.data, f) && weir_advise_model_init(&c.model, f, &c.data) &&
+         weir_advise_run(&c.model, &as_recorded, &c.base);
+    out->length_ns = c.base.length_ns;
+    for (size_t i = 0; ok && out->length_ns && i < WEIR_ARRAY_SIZE(questions); i++)
+        ok = !questions[i].find || questions[i].find(&c);
+    if (ok) {
+        if (out->count)
+            qsort(out->findings, out->count, sizeof *out->findings, by_gain);
+        judge(&c);
+    }
+    weir_advise_model_finish(&c.model);
+    weir_advise_data_finish(&c.data);
+    if (!ok)
+        weir_advise_finish(out);
+    return ok;
+}
+
+void weir_advise_finish(struct weir_advise_report *r)
+{
+    weir_free(r->findings);
+    *r = (struct weir_advise_report){0};
+}

@@ -1,0 +1,44 @@
+/* weir advise: what an expert would ask of a timeline, each answer with its price. A price is the
+ * difference of two simulations (sim.h): as recorded, and with that one obstacle removed.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_ADVISE_ADVISE_H
+#define WEIR_ADVISE_ADVISE_H
+
+#include <stdio.h>
+
+#include "weir/trace.h"
+
+/* A finding gains at least so much, both; what is less is a note. */
+#define WEIR_ADVISE_MIN_NS      50000u
+#define WEIR_ADVISE_MIN_PERCENT 2.0
+
+struct weir_advise_finding {
+    const char *kind;              /* "single-stream", "pageable-sync" ... (docs/advise.md) */
+    uint32_t sites[3], site_count; /* in the trace's sites */
+    uint32_t stream;               /* or WEIR_TRACE_NONE */
+    uint64_t gain_ns;
+    bool note;
+    char message[480]; /* what, and why by the rule */
+    char change[320];  /* the smallest change */
+};
+
+struct weir_advise_report {
+    struct weir_advise_finding *findings; /* notes last; the most expensive first */
+    size_t count, cap;
+    uint64_t length_ns; /* simulated, as recorded: what percentages are of */
+    char verdict[320];
+};
+
+/* NULL behind the last. The questions that `--all` answers. */
+const char *weir_advise_question(size_t i, const char **kind);
+
+/* The caller finishes out. False: no memory. */
+bool weir_advise(const struct weir_trace_file *f, struct weir_advise_report *out);
+void weir_advise_finish(struct weir_advise_report *r);
+
+void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise_report *r,
+                       bool all, FILE *to);
+void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_advise_report *r,
+                            FILE *to);
+
+#endif

@@ -1,0 +1,467 @@
+/* Questions about the host: what makes it wait, what it does in the loop, whether it keeps up.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/find.h"
+#include "base/alloc.h"
+#include "base/map.h"
+
+static bool is_async(const char *name)
+{
+    return strstr(name, "Async") != NULL;
+}
+
+static bool is_work(const struct weir_trace_op *op)
+{
+    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE;
+}
+
+/* ---- 4: pageable memory ---- */
+
+static bool is_pageable(const struct weir_trace_op *op)
+{
+    return op->kind == WEIR_TRACE_OP_COPY &&
+           ((op->engine == WEIR_TRACE_ENGINE_H2D &&
+             (op->u.copy.src_class == WEIR_TRACE_PAGEABLE || op->u.copy.staged)) ||
+            (op->engine == WEIR_TRACE_ENGINE_D2H && op->u.copy.dst_class == WEIR_TRACE_PAGEABLE));
+}
+
+bool weir_advise_find_pageable(struct weir_advise_context *c)
+{
+    struct weir_advise_finding d = {.kind = "pageable-sync", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls);
+    struct weir_advise_scenario s = {.no_wait = calls};
+    uint32_t count = 0;
+    uint64_t waited = 0;
+    bool ok;
+
+    if (!calls)
+        return false;
+    for (size_t i = 0; i < f->ops_count; i++) {
+        uint32_t call = f->ops[i].call;
+
+        if (call == WEIR_TRACE_NONE || !is_pageable(&f->ops[i]) || !is_async(f->calls[call].name))
+            continue;
+        count += !calls[call];
+        calls[call] = true;
+        waited += f->calls[call].waited_ns;
+        d.stream = f->ops[i].stream;
+        weir_advise_add_site(c, &d, call);
+    }
+    ok = !count || weir_advise_price(c, &s, &d.gain_ns);
+    weir_free(calls);
+    if (!ok || !count)
+        return ok;
+    snprintf(
+        d.message, sizeof d.message,
+        "%u cudaMemcpy*Async call%s pageable memory, so the host waits %.3f ms inside them and "
+        "submits nothing meanwhile (ORD-067 to ORD-069)",
+        count, count == 1 ? " copies" : "s copy", (double)waited * 1e-6);
+    snprintf(d.change, sizeof d.change,
+             "allocate that memory by cudaMallocHost, or pin it once by cudaHostRegister");
+    return weir_advise_add(c, &d);
+}
+
+/* ---- groups of calls by place ---- */
+
+struct group {
+    uint32_t place, count, first, last; /* calls */
+};
+
+struct groups {
+    struct group *items;
+    size_t count;
+    uint32_t *place_of; /* by site */
+};
+
+/* Sites of one line, or where lines are not known of one function, are one place: compilers unroll
+ * loops. */
+static bool find_places(const struct weir_trace_file *f, uint32_t *place_of)
+{
+    struct weir_strmap first = {0};
+    bool ok = true;
+
+    for (uint32_t i = 0; i < f->sites_count && ok; i++) {
+        const char *text = f->sites[i].text, *plus = strstr(text, "+0x");
+        size_t n = plus ? (size_t)(plus - text) : strlen(text);
+        uintptr_t known = n > 1 ? (uintptr_t)weir_strmap_get(&first, text, n) : 0;
+
+        place_of[i] = known ? (uint32_t)known - 1 : i;
+        if (!known && n > 1)
+            ok = weir_strmap_put(&first, text, n, (void *)((uintptr_t)i + 1));
+    }
+    weir_strmap_finish(&first);
+    return ok;
+}
+
+static bool is_at(const struct weir_advise_context *c, const struct groups *g, uint32_t call,
+                  const struct group *at)
+{
+    const struct weir_trace_call *k = &c->f->calls[call];
+
+    return k->site != WEIR_TRACE_NONE && g->place_of[k->site] == at->place &&
+           k->name == c->f->calls[at->first].name;
+}
+
+/* Calls that `want` says yes to, by place; places with fewer than `least` are left out. (Of several
+ * functions called at one place the first one counts.) */
+static bool group_calls(const struct weir_advise_context *c,
+                        bool (*want)(const struct weir_advise_context *c, uint32_t call),
+                        uint32_t least, struct groups *out)
+{
+    const struct weir_trace_file *f = c->f;
+    struct group *all = weir_calloc(f->sites_count + 1, sizeof *all);
+
+    *out = (struct groups){.items = all,
+                           .place_of = weir_calloc(f->sites_count + 1, sizeof *out->place_of)};
+    if (!all || !out->place_of || !find_places(f, out->place_of))
+        return false;
+    for (uint32_t i = 0; i < f->calls_count; i++) {
+        uint32_t site = f->calls[i].site, place;
+
+        if (site == WEIR_TRACE_NONE || !want(c, i))
+            continue;
+        place = out->place_of[site];
+        if (!all[place].count)
+            all[place] = (struct group){.place = place, .first = i};
+        if (!is_at(c, out, i, &all[place]))
+            continue;
+        all[place].count++;
+        all[place].last = i;
+    }
+    for (size_t i = 0; i < f->sites_count; i++) {
+        if (all[i].count >= least)
+            all[out->count++] = all[i];
+    }
+    return true;
+}
+
+static void finish_groups(struct groups *g)
+{
+    weir_free(g->items);
+    weir_free(g->place_of);
+}
+
+/* ---- 5: synchronising in the loop ---- */
+
+/* Is the next call of the thread one that asks for a time between events? */
+static bool times_follow(const struct weir_advise_context *c, uint32_t call)
+{
+    const struct weir_trace_file *f = c->f;
+
+    for (size_t i = call + 1; i < f->calls_count; i++) {
+        if (f->calls[i].thread == f->calls[call].thread)
+            return strstr(f->calls[i].name, "Elapsed") != NULL;
+    }
+    return false;
+}
+
+/* Does the call hand results to the host? Then something has to wait: in the call itself, or in
+ * what it and the waits directly before it wait for, something was copied back. */
+static bool brings_results(const struct weir_advise_context *c, uint32_t call)
+{
+    const struct weir_trace_file *f = c->f;
+    bool submitted = false;
+
+    for (uint32_t i = call + 1; i-- > 0;) {
+        const struct weir_trace_call *b = &f->calls[i];
+
+        if (b->thread != f->calls[call].thread)
+            continue;
+        if (i != call && submitted && b->sync_count)
+            break;
+        for (uint32_t k = 0; k < b->op_count; k++) {
+            const struct weir_trace_op *op = &f->ops[f->call_ops[b->op_first + k]];
+
+            if (op->engine == WEIR_TRACE_ENGINE_D2H)
+                return true;
+            submitted = submitted || is_work(op);
+        }
+    }
+    return times_follow(c, call);
+}
+
+static const char *const memory_calls[] = {
+    "cudaMalloc",
+    "cudaMallocPitch",
+    "cudaMalloc3D",
+    "cudaMallocManaged",
+    "cudaMallocHost",
+    "cudaHostAlloc",
+    "cudaFree",
+    "cudaFreeHost",
+    "cudaHostRegister",
+    "cudaHostUnregister",
+    "cudaMallocArray",
+    "cudaFreeArray",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemAllocHost_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuModuleLoad",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cudaLibraryLoadData",
+    "cudaLibraryUnload",
+    "cudaStreamCreate",
+    "cudaStreamDestroy",
+    "cudaStreamCreateWithFlags",
+    "cudaStreamCreateWithPriority",
+};
+
+static bool is_memory_call(const char *name)
+{
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(memory_calls); i++) {
+        if (strcmp(name, memory_calls[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_needless_sync(const struct weir_advise_context *c, uint32_t call)
+{
+    const struct weir_trace_call *k = &c->f->calls[call];
+
+    return k->sync_count && !is_async(k->name) && !is_memory_call(k->name) &&
+           !brings_results(c, call);
+}
+
+bool weir_advise_find_syncs(struct weir_advise_context *c)
+{
+    const struct weir_trace_file *f = c->f;
+    bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok;
+    struct groups g = {0};
+
+    ok = calls && group_calls(c, is_needless_sync, 3, &g);
+    for (size_t i = 0; ok && i < g.count; i++) {
+        struct weir_advise_finding d = {.kind = "sync-in-loop", .stream = WEIR_TRACE_NONE};
+        struct weir_advise_scenario s = {.no_wait = calls};
+        const char *name = f->calls[g.items[i].first].name;
+        bool copies = f->calls[g.items[i].first].op_count != 0;
+        uint64_t waited = 0;
+
+        for (uint32_t k = 0; k < f->calls_count; k++) {
+            /* The last one may end the loop. */
+            calls[k] =
+                is_at(c, &g, k, &g.items[i]) && k != g.items[i].last && is_needless_sync(c, k);
+            waited += calls[k] ? f->calls[k].waited_ns : 0;
+        }
+        ok = weir_advise_price(c, &s, &d.gain_ns);
+        if (!ok || !d.gain_ns)
+            continue;
+        weir_advise_add_site(c, &d, g.items[i].first);
+        snprintf(
+            d.message, sizeof d.message,
+            "%s stops the host %u times, %.3f ms in all, though nothing was copied back for it "
+            "to read",
+            name, g.items[i].count, (double)waited * 1e-6);
+        snprintf(d.change, sizeof d.change, "%s",
+                 copies
+                     ? "use the Async form with pinned memory in the stream that needs the data"
+                     : "leave it out: streams keep the order by themselves; wait once behind the "
+                       "loop, or by an event before memory is used again");
+        ok = weir_advise_add(c, &d);
+    }
+    finish_groups(&g);
+    weir_free(calls);
+    return ok;
+}
+
+/* ---- 6: allocation in the loop ---- */
+
+/* Between the first and the last operation. */
+static bool is_late_memory_call(const struct weir_advise_context *c, uint32_t call)
+{
+    const struct weir_trace_file *f = c->f;
+    const struct weir_trace_call *k = &f->calls[call];
+
+    return is_memory_call(k->name) && f->ops_count && k->begin_ns > f->ops[0].submit_ns &&
+           k->begin_ns < f->ops[f->ops_count - 1].submit_ns;
+}
+
+bool weir_advise_find_allocs(struct weir_advise_context *c)
+{
+    const struct weir_trace_file *f = c->f;
+    bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok;
+    struct weir_advise_finding d = {.kind = "alloc-in-loop", .stream = WEIR_TRACE_NONE};
+    struct weir_advise_scenario s = {.free_call = calls};
+    struct groups g = {0};
+    uint32_t count = 0;
+    uint64_t spent = 0;
+
+    ok = calls && group_calls(c, is_late_memory_call, 3, &g);
+    for (size_t i = 0; ok && i < g.count; i++) {
+        weir_advise_add_site(c, &d, g.items[i].first);
+        for (uint32_t k = 0; k < f->calls_count; k++) {
+            if (!is_at(c, &g, k, &g.items[i]) || !is_late_memory_call(c, k))
+                continue;
+            calls[k] = true;
+            count++;
+            spent += f->calls[k].end_ns - f->calls[k].begin_ns;
+        }
+    }
+    ok = ok && (!count || weir_advise_price(c, &s, &d.gain_ns));
+    if (ok && count && d.gain_ns) {
+        snprintf(
+            d.message, sizeof d.message,
+            "%u calls that allocate, free, pin or create stand between the operations and take "
+            "%.3f ms; freeing waits for the whole device (ORD-080)",
+            count, (double)spent * 1e-6);
+        snprintf(d.change, sizeof d.change,
+                 "allocate once before the loop, or use cudaMallocAsync and cudaFreeAsync");
+        ok = weir_advise_add(c, &d);
+    }
+    finish_groups(&g);
+    weir_free(calls);
+    return ok;
+}
+
+/* ---- 9: the host does not keep up ---- */
+
+static int by_number(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+
+    return a < b ? -1 : a > b;
+}
+
+#define SHORT_KERNEL_NS 50000
+
+bool weir_advise_find_launches(struct weir_advise_context *c)
+{
+    const struct weir_advise_scenario s = {.fast_submission = true};
+    struct weir_advise_finding d = {.kind = "launch-bound", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths), median;
+    uint32_t late = 0;
+    size_t n = 0;
+
+    if (!lengths)
+        return false;
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (f->ops[i].kind != WEIR_TRACE_OP_KERNEL || !f->ops[i].done)
+            continue;
+        lengths[n++] = c->model.alone_ns[i];
+        if (f->ops[i].why == WEIR_TRACE_WHY_HOST) {
+            late++;
+            weir_advise_add_site(c, &d, f->ops[i].call);
+        }
+    }
+    qsort(lengths, n, sizeof *lengths, by_number);
+    median = n ? lengths[n / 2] : 0;
+    weir_free(lengths);
+    if (n < 20 || median > SHORT_KERNEL_NS)
+        return true;
+    if (!weir_advise_price(c, &s, &d.gain_ns))
+        return false;
+    if (!d.gain_ns)
+        return true;
+    snprintf(d.message, sizeof d.message,
+             "%zu kernels take %.1f us each, as short as launching takes: %u of them started when "
+             "the host had submitted them and not before. More streams do not help",
+             n, (double)median * 1e-3, late);
+    snprintf(d.change, sizeof d.change,
+             "put the sequence into a graph (cudaStreamBeginCapture, cudaGraphLaunch), or make one "
+             "kernel of several");
+    return weir_advise_add(c, &d);
+}
+
+/* ---- 13: small copies ---- */
+
+#define SMALL_BYTES 65536
+#define RUN_LEAST   4
+
+static bool joins(const struct weir_trace_file *f, const struct weir_trace_op *op,
+                  const struct weir_trace_op *prev)
+{
+    return op->kind == WEIR_TRACE_OP_COPY && prev->kind == WEIR_TRACE_OP_COPY &&
+           op->engine == prev->engine && op->bytes <= SMALL_BYTES && prev->bytes <= SMALL_BYTES &&
+           is_work(op) && op->call != WEIR_TRACE_NONE && f->ops_count > RUN_LEAST;
+}
+
+bool weir_advise_find_small(struct weir_advise_context *c)
+{
+    struct weir_advise_finding d = {.kind = "small-copies", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths);
+    bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok = lengths && calls;
+    struct weir_advise_scenario s = {.op_ns = lengths, .free_call = calls};
+    uint64_t fixed[WEIR_TRACE_ENGINE_COUNT], run = 0, count = 0, bytes = 0;
+
+    memset(fixed, 0xff, sizeof fixed);
+    for (size_t i = 0; ok && i < f->ops_count; i++) {
+        lengths[i] = c->model.alone_ns[i];
+        if (f->ops[i].kind == WEIR_TRACE_OP_COPY && is_work(&f->ops[i]))
+            fixed[f->ops[i].engine] = WEIR_MIN(fixed[f->ops[i].engine], lengths[i]);
+    }
+    for (size_t i = 0; ok && i < f->stream_ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[f->stream_ops[i]];
+
+        run = op->prev != WEIR_TRACE_NONE && joins(f, op, &f->ops[op->prev]) ? run + 1 : 0;
+        if (run + 1 < RUN_LEAST)
+            continue;
+        /* The whole run, once it is long enough; its first copy stays. */
+        for (size_t k = run + 1 == RUN_LEAST ? i - run + 1 : i; k <= i; k++) {
+            uint32_t at = f->stream_ops[k];
+
+            lengths[at] -= WEIR_MIN(fixed[op->engine], lengths[at]);
+            calls[f->ops[at].call] = f->calls[f->ops[at].call].op_count == 1;
+            weir_advise_add_site(c, &d, f->ops[at].call);
+            bytes += f->ops[at].bytes;
+            count++;
+        }
+        d.stream = op->stream;
+    }
+    ok = ok && (!count || weir_advise_price(c, &s, &d.gain_ns));
+    if (ok && count && d.gain_ns) {
+        snprintf(d.message, sizeof d.message,
+                 "%llu copies of %llu bytes on average follow one another in the same direction; "
+                 "each has its fixed cost",
+                 (unsigned long long)count, (unsigned long long)(bytes / count));
+        snprintf(d.change, sizeof d.change,
+                 "collect them in one buffer and copy once (or use cudaMemcpy2DAsync for rows)");
+        ok = weir_advise_add(c, &d);
+    }
+    weir_free(lengths);
+    weir_free(calls);
+    return ok;
+}
+
+/* ---- 19: times that nobody asks for ---- */
+
+bool weir_advise_find_timing(struct weir_advise_context *c)
+{
+    struct weir_advise_finding d = {.kind = "timing-events", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    struct weir_map asked = {0};
+    bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok = calls != NULL;
+    struct weir_advise_scenario s = {.free_call = calls};
+    uint32_t count = 0;
+
+    for (size_t i = 0; ok && i < f->elapsed_count; i++)
+        ok = weir_map_put(&asked, f->elapsed[i].from + 1, &d) &&
+             weir_map_put(&asked, f->elapsed[i].to + 1, &d);
+    for (size_t i = 0; ok && i < f->records_count; i++) {
+        const struct weir_trace_event_record *r = &f->records[i];
+
+        if (r->flags & 2 || r->call == WEIR_TRACE_NONE || weir_map_get(&asked, r->event + 1))
+            continue;
+        calls[r->call] = true;
+        count++;
+        weir_advise_add_site(c, &d, r->call);
+    }
+    ok = ok && (!count || weir_advise_price(c, &s, &d.gain_ns));
+    weir_map_finish(&asked);
+    weir_free(calls);
+    if (!ok || count < 3)
+        return ok;
+    snprintf(d.message, sizeof d.message,
+             "%u records of events with timing, whose time nobody asks for: only their order is "
+             "needed",
+             count);
+    snprintf(d.change, sizeof d.change, "create them with cudaEventDisableTiming");
+    return weir_advise_add(c, &d);
+}

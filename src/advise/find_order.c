@@ -1,0 +1,413 @@
+/* Questions about order: streams, default streams, waits between them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/find.h"
+#include "base/alloc.h"
+#include "base/map.h"
+#include "model/rules.h"
+
+static bool is_work(const struct weir_trace_op *op)
+{
+    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE;
+}
+
+/* ---- 1, 2: one stream ---- */
+
+struct edge {
+    uint64_t ns;
+    uint32_t stream;
+    bool begins;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct edge *a = x, *b = y;
+
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? -1 : 1;
+    return a->begins - b->begins;
+}
+
+/* The share of the time with work in which two streams had some, submitted and not done. */
+static bool shared_time(const struct weir_trace_file *f, double *share)
+{
+    struct edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
+    uint32_t *pending = weir_calloc(f->streams_count + 1, sizeof *pending), streams = 0;
+    uint64_t one = 0, more = 0;
+    size_t n = 0;
+
+    if (!edges || !pending) {
+        weir_free(edges);
+        weir_free(pending);
+        return false;
+    }
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (!is_work(&f->ops[i]))
+            continue;
+        edges[n++] = (struct edge){f->ops[i].submit_ns, f->ops[i].stream, true};
+        edges[n++] = (struct edge){WEIR_MAX(f->ops[i].end_ns, f->ops[i].submit_ns + 1),
+                                   f->ops[i].stream, false};
+    }
+    qsort(edges, n, sizeof *edges, by_time);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t length = i ? edges[i].ns - edges[i - 1].ns : 0;
+
+        if (streams)
+            *(streams > 1 ? &more : &one) += length;
+        if (edges[i].begins)
+            streams += pending[edges[i].stream]++ == 0;
+        else
+            streams -= --pending[edges[i].stream] == 0;
+    }
+    *share = one + more ? (double)more / (double)(one + more) : 0;
+    weir_free(edges);
+    weir_free(pending);
+    return true;
+}
+
+/* Chains of data go round the streams: an operation stays with the one that it needs when that is
+ * the last in its stream, else it goes to the stream that was used longest ago. */
+static void spread(const struct weir_advise_context *c, uint32_t streams, uint32_t *stream_of)
+{
+    uint32_t last[8], used[8] = {0}, clock = 0;
+
+    memset(last, 0xff, sizeof last);
+    for (uint32_t i = 0; i < c->f->ops_count; i++) {
+        uint32_t to = 0;
+
+        if (c->f->ops[i].engine == WEIR_TRACE_ENGINE_NONE) {
+            stream_of[i] = 0;
+            continue;
+        }
+        for (uint32_t s = 1; s < streams; s++) {
+            if (used[s] < used[to])
+                to = s;
+        }
+        for (uint32_t d = 0; d < c->data.count[i]; d++) {
+            uint32_t on = c->data.deps[c->data.first[i] + d];
+
+            if (last[stream_of[on]] == on)
+                to = stream_of[on];
+        }
+        stream_of[i] = to;
+        last[to] = i;
+        used[to] = ++clock;
+    }
+}
+
+static uint32_t busiest(const struct weir_advise_context *c, double *share, uint32_t *call)
+{
+    const struct weir_trace_file *f = c->f;
+    uint64_t *busy = weir_calloc(f->streams_count + 1, sizeof *busy), all = 0, longest = 0;
+    uint32_t best = 0;
+
+    for (size_t i = 0; busy && i < f->ops_count; i++) {
+        if (!is_work(&f->ops[i]))
+            continue;
+        busy[f->ops[i].stream] += c->model.alone_ns[i];
+        all += c->model.alone_ns[i];
+        if (busy[f->ops[i].stream] > busy[best])
+            best = f->ops[i].stream;
+    }
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (f->ops[i].stream == best && is_work(&f->ops[i]) && c->model.alone_ns[i] >= longest) {
+            longest = c->model.alone_ns[i];
+            *call = f->ops[i].call;
+        }
+    }
+    *share = all && busy ? (double)busy[best] / (double)all : 0;
+    weir_free(busy);
+    return best;
+}
+
+bool weir_advise_find_streams(struct weir_advise_context *c)
+{
+    struct weir_advise_finding d = {.stream = WEIR_TRACE_NONE};
+    uint32_t *stream_of, call = WEIR_TRACE_NONE, best_streams = 0;
+    uint64_t gain, best = 0;
+    double shared, share;
+    char name[64];
+    bool ok = true;
+
+    if (!c->data.known || c->f->ops_count < 4)
+        return true;
+    if (!shared_time(c->f, &shared))
+        return false;
+    if (shared > 0.05)
+        return true;
+    d.stream = busiest(c, &share, &call);
+    stream_of = weir_calloc(c->f->ops_count + 1, sizeof *stream_of);
+    if (!stream_of)
+        return false;
+    for (uint32_t n = 2; n <= 8 && ok; n *= 2) {
+        struct weir_advise_scenario s = {.stream_of = stream_of, .extra_streams = n};
+
+        spread(c, n, stream_of);
+        ok = weir_advise_price(c, &s, &gain);
+        /* More streams must earn their place. */
+        if (ok && gain > best + c->base.length_ns / 50) {
+            best = gain;
+            best_streams = n;
+        }
+    }
+    weir_free(stream_of);
+    if (!ok || !best)
+        return ok;
+    d.kind = c->f->streams[d.stream].cls == WEIR_TRACE_STREAM_LEGACY ? "default-stream"
+                                                                     : "single-stream";
+    d.gain_ns = best;
+    weir_advise_add_site(c, &d, call);
+    snprintf(d.message, sizeof d.message,
+             "work that shares no data runs one after the other: only one stream at a time has "
+             "any, mostly the %s (ORD-001: a stream runs in order)",
+             weir_trace_stream_name(c->f, d.stream, name));
+    snprintf(d.change, sizeof d.change,
+             "give independent pieces streams of their own (cudaStreamNonBlocking), %u in turn",
+             best_streams);
+    return weir_advise_add(c, &d);
+}
+
+/* ---- 3: the legacy default stream ---- */
+
+bool weir_advise_find_legacy(struct weir_advise_context *c)
+{
+    const struct weir_advise_scenario s = {.nonblocking = true, .data_orders = true};
+    struct weir_advise_finding d = {.kind = "legacy-serialization", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    const char *first = NULL;
+    uint32_t edges = 0;
+
+    for (size_t i = 0; i < f->ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[i];
+
+        for (uint32_t k = 0; k < op->dep_count; k++) {
+            const struct weir_trace_dep *dep = &f->deps[op->dep_first + k];
+
+            if (dep->rule != WEIR_RULE_LEGACY_FOLLOWS && dep->rule != WEIR_RULE_FOLLOWS_LEGACY &&
+                dep->rule != WEIR_RULE_LEGACY_RECORD_WAIT && dep->rule != WEIR_RULE_PER_THREAD)
+                continue;
+            edges++;
+            /* The one in the legacy stream is the cause. */
+            if (f->streams[op->stream].cls == WEIR_TRACE_STREAM_LEGACY) {
+                d.stream = op->stream;
+                weir_advise_add_site(c, &d, op->call);
+                if (!first && op->call != WEIR_TRACE_NONE)
+                    first = f->calls[op->call].name;
+            }
+        }
+    }
+    if (!edges || !c->data.known)
+        return true;
+    if (!weir_advise_price(c, &s, &d.gain_ns))
+        return false;
+    if (!d.gain_ns)
+        return true;
+    snprintf(d.message, sizeof d.message,
+             "%s in the legacy default stream waits for all blocking streams, and they wait for it "
+             "(ORD-003, ORD-004): %u times, without sharing data",
+             first ? first : "work", edges);
+    snprintf(d.change, sizeof d.change,
+             "give that call a stream, or create the others with cudaStreamNonBlocking, or build "
+             "with --default-stream per-thread");
+    return weir_advise_add(c, &d);
+}
+
+/* ---- 10: waits that order nothing that matters ---- */
+
+#define STREAMS_MAX 256
+#define SITES_MAX   24
+
+/* Happens-before by vector clocks: of streams, of events, and one of all host threads. */
+struct clocks {
+    const struct weir_advise_context *c;
+    size_t n;         /* streams */
+    uint64_t *stream; /* n clocks of n */
+    uint64_t *host;
+    struct weir_map events; /* id -> clock */
+};
+
+static void join(uint64_t *to, const uint64_t *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = WEIR_MAX(to[i], from[i]);
+}
+
+static uint64_t *clock_of(const struct clocks *k, uint32_t stream)
+{
+    return k->stream + (size_t)stream * k->n;
+}
+
+static bool is_blocking(const struct weir_trace_stream *s)
+{
+    return s->cls == WEIR_TRACE_STREAM_BLOCKING || s->cls == WEIR_TRACE_STREAM_PER_THREAD;
+}
+
+/* What a submission into a stream follows by itself. */
+static void enter(struct clocks *k, uint32_t stream)
+{
+    const struct weir_trace_file *f = k->c->f;
+    const struct weir_trace_stream *s = &f->streams[stream];
+    uint64_t *own = clock_of(k, stream);
+
+    join(own, k->host, k->n);
+    for (uint32_t i = 0; i < k->n; i++) {
+        const struct weir_trace_stream *t = &f->streams[i];
+
+        if (i != stream && t->context == s->context &&
+            ((s->cls == WEIR_TRACE_STREAM_LEGACY && is_blocking(t)) ||
+             (is_blocking(s) && t->cls == WEIR_TRACE_STREAM_LEGACY)))
+            join(own, clock_of(k, i), k->n);
+    }
+}
+
+static void do_sync(struct clocks *k, const struct weir_trace_sync_point *y)
+{
+    const struct weir_trace_file *f = k->c->f;
+
+    for (uint32_t i = 0; i < k->n; i++) {
+        bool covers = y->what == WEIR_TRACE_WAITS_DEVICE ? f->streams[i].context == y->context
+                                                         : i == y->stream;
+
+        if (y->what == WEIR_TRACE_WAITS_STREAM && y->stream < k->n &&
+            f->streams[y->stream].cls == WEIR_TRACE_STREAM_LEGACY)
+            covers = covers || is_blocking(&f->streams[i]);
+        if (covers)
+            join(k->host, clock_of(k, i), k->n);
+    }
+}
+
+static bool do_record(struct clocks *k, const struct weir_trace_event_record *r)
+{
+    uint64_t *e = weir_map_get(&k->events, r->event + 1);
+
+    if (r->stream >= k->n)
+        return true;
+    if (!e) {
+        e = weir_calloc(k->n + 1, sizeof *e);
+        if (!e || !weir_map_put(&k->events, r->event + 1, e)) {
+            weir_free(e);
+            return false;
+        }
+    }
+    enter(k, r->stream);
+    memcpy(e, clock_of(k, r->stream), k->n * sizeof *e);
+    return true;
+}
+
+/* One call; how many data orders of its operations are not promised. */
+static bool do_call(struct clocks *k, uint32_t call, const bool *skip, uint64_t *broken)
+{
+    const struct weir_trace_file *f = k->c->f;
+    const struct weir_advise_model *m = &k->c->model;
+    const struct weir_trace_call *c = &f->calls[call];
+
+    for (uint32_t i = 0; i < c->op_count; i++) {
+        uint32_t at = f->call_ops[c->op_first + i];
+        const struct weir_trace_op *op = &f->ops[at];
+
+        enter(k, op->stream);
+        for (uint32_t d = 0; d < k->c->data.count[at]; d++) {
+            const struct weir_trace_op *on = &f->ops[k->c->data.deps[k->c->data.first[at] + d]];
+
+            *broken += clock_of(k, op->stream)[on->stream] < on->seq;
+        }
+        clock_of(k, op->stream)[op->stream] = op->seq;
+    }
+    for (uint32_t i = 0; i < m->record_count[call]; i++) {
+        if (!do_record(k, &f->records[m->record_at[m->record_first[call] + i]]))
+            return false;
+    }
+    for (uint32_t i = 0; i < m->wait_count[call]; i++) {
+        uint32_t at = m->wait_at[m->wait_first[call] + i];
+        const struct weir_trace_event_wait *w = &f->event_waits[at];
+        const uint64_t *e = weir_map_get(&k->events, w->event + 1);
+
+        if (e && w->in_stream < k->n && !(skip && skip[at]))
+            join(clock_of(k, w->in_stream), e, k->n);
+    }
+    for (uint32_t i = 0; i < c->sync_count; i++)
+        do_sync(k, &f->syncs[c->sync_first + i]);
+    return true;
+}
+
+static bool count_broken(const struct weir_advise_context *c, const bool *skip, uint64_t *broken)
+{
+    struct clocks k = {.c = c, .n = c->f->streams_count};
+    uint64_t key;
+    void *value;
+    bool ok;
+
+    k.stream = weir_calloc(k.n * k.n + 1, sizeof *k.stream);
+    k.host = weir_calloc(k.n + 1, sizeof *k.host);
+    ok = k.stream && k.host;
+    *broken = 0;
+    for (uint32_t i = 0; ok && i < c->f->calls_count; i++)
+        ok = do_call(&k, i, skip, broken);
+    for (size_t pos = 0; weir_map_next(&k.events, &pos, &key, &value);)
+        weir_free(value);
+    weir_map_finish(&k.events);
+    weir_free(k.stream);
+    weir_free(k.host);
+    return ok;
+}
+
+static bool try_site(struct weir_advise_context *c, uint32_t site, bool *skip, uint64_t broken)
+{
+    struct weir_advise_scenario s = {.skip_edge = skip};
+    struct weir_advise_finding d = {.kind = "unneeded-wait", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    uint64_t now;
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < f->event_waits_count; i++) {
+        const struct weir_trace_event_wait *w = &f->event_waits[i];
+
+        skip[i] = w->call != WEIR_TRACE_NONE && f->calls[w->call].site == site;
+        count += skip[i];
+        if (skip[i]) {
+            d.stream = w->in_stream;
+            weir_advise_add_site(c, &d, w->call);
+        }
+    }
+    if (!count_broken(c, skip, &now))
+        return false;
+    if (now > broken)
+        return true; /* it keeps data in order */
+    if (!weir_advise_price(c, &s, &d.gain_ns))
+        return false;
+    snprintf(d.message, sizeof d.message,
+             "cudaStreamWaitEvent makes a stream wait %u time%s for work whose data it does not "
+             "touch (ORD-021)",
+             count, count == 1 ? "" : "s");
+    snprintf(d.change, sizeof d.change, "leave the wait out");
+    return weir_advise_add(c, &d);
+}
+
+bool weir_advise_find_unneeded(struct weir_advise_context *c)
+{
+    const struct weir_trace_file *f = c->f;
+    bool *skip, *tried, ok;
+    uint64_t broken;
+    int sites = 0;
+
+    if (!c->data.known || !f->event_waits_count || f->streams_count > STREAMS_MAX)
+        return true;
+    skip = weir_calloc(f->event_waits_count + 1, sizeof *skip);
+    tried = weir_calloc(f->sites_count + 1, sizeof *tried);
+    ok = skip && tried && count_broken(c, NULL, &broken);
+    for (size_t i = 0; ok && i < f->event_waits_count && sites < SITES_MAX; i++) {
+        uint32_t call = f->event_waits[i].call;
+        uint32_t site = call == WEIR_TRACE_NONE ? WEIR_TRACE_NONE : f->calls[call].site;
+
+        if (site == WEIR_TRACE_NONE || tried[site])
+            continue;
+        tried[site] = true;
+        sites++;
+        ok = try_site(c, site, skip, broken);
+    }
+    weir_free(skip);
+    weir_free(tried);
+    return ok;
+}

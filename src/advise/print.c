@@ -1,0 +1,131 @@
+/* The report, for people and as JSON.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "advise/advise.h"
+
+static double percent_of(const struct weir_advise_report *r, uint64_t ns)
+{
+    return r->length_ns ? 100.0 * (double)ns / (double)r->length_ns : 0;
+}
+
+static void put_sites(const struct weir_trace_file *f, const struct weir_advise_finding *d,
+                      FILE *to)
+{
+    char stream[64];
+
+    fputs("     where:  ", to);
+    for (uint32_t i = 0; i < d->site_count; i++)
+        fprintf(to, "%s%s", i ? ", " : "", f->sites[d->sites[i]].text);
+    if (d->stream != WEIR_TRACE_NONE)
+        fprintf(to, "%s%s", d->site_count ? "; " : "",
+                weir_trace_stream_name(f, d->stream, stream));
+    fputc('\n', to);
+}
+
+static const struct weir_advise_finding *find(const struct weir_advise_report *r, const char *kind)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (strcmp(r->findings[i].kind, kind) == 0)
+            return &r->findings[i];
+    }
+    return NULL;
+}
+
+static void put_questions(const struct weir_advise_report *r, FILE *to)
+{
+    const char *kind, *text;
+
+    fputs("\nquestions:\n", to);
+    for (size_t i = 0; (text = weir_advise_question(i, &kind)) != NULL; i++) {
+        const struct weir_advise_finding *d = find(r, kind);
+
+        fprintf(to, "  %-4s %s\n", !d ? "no" : d->note ? "(yes)" : "yes", text);
+    }
+    fputs("  (yes): it is so, but changing it gains less than 2 % or 50 us\n", to);
+}
+
+void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise_report *r,
+                       bool all, FILE *to)
+{
+    bool notes = false;
+
+    fprintf(to, "%s\n", r->verdict);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct weir_advise_finding *d = &r->findings[i];
+
+        if (d->note && !notes) {
+            fputs("\nnotes, not worth a change by themselves:\n", to);
+            notes = true;
+        }
+        if (!d->note)
+            fprintf(to, "\n%3zu  %s: saves %.3f ms (%.1f%%)\n", i + 1, d->kind,
+                    (double)d->gain_ns * 1e-6, percent_of(r, d->gain_ns));
+        else
+            fprintf(to, "  -  %s (%.3f ms)\n", d->kind, (double)d->gain_ns * 1e-6);
+        fprintf(to, "     %s\n", d->message);
+        put_sites(f, d, to);
+        fprintf(to, "     change: %s\n", d->change);
+    }
+    if (all)
+        put_questions(r, to);
+}
+
+static void put_json(FILE *to, const char *s)
+{
+    fputc('"', to);
+    for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            fprintf(to, "\\%c", *p);
+        else if (*p < 0x20)
+            fprintf(to, "\\u%04x", *p);
+        else
+            fputc(*p, to);
+    }
+    fputc('"', to);
+}
+
+static void put_finding(const struct weir_trace_file *f, const struct weir_advise_report *r,
+                        const struct weir_advise_finding *d, FILE *to)
+{
+    char stream[64];
+
+    fprintf(to, "{\"kind\": \"%s\", \"message\": ", d->kind);
+    put_json(to, d->message);
+    fprintf(to, ", \"gain_ns\": %" PRIu64 ", \"percent\": %.2f, \"change\": ", d->gain_ns,
+            percent_of(r, d->gain_ns));
+    put_json(to, d->change);
+    fputs(", \"where\": [", to);
+    for (uint32_t i = 0; i < d->site_count; i++) {
+        if (i)
+            fputs(", ", to);
+        put_json(to, f->sites[d->sites[i]].text);
+    }
+    fputc(']', to);
+    if (d->stream != WEIR_TRACE_NONE)
+        fprintf(to, ", \"stream\": \"%s\"", weir_trace_stream_name(f, d->stream, stream));
+    fputc('}', to);
+}
+
+void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_advise_report *r,
+                            FILE *to)
+{
+    fputs("{\"verdict\": ", to);
+    put_json(to, r->verdict);
+    fprintf(to, ", \"length_ns\": %" PRIu64, r->length_ns);
+    for (int notes = 0; notes < 2; notes++) {
+        bool any = false;
+
+        fprintf(to, ",\n \"%s\": [", notes ? "notes" : "findings");
+        for (size_t i = 0; i < r->count; i++) {
+            if (r->findings[i].note != (notes == 1))
+                continue;
+            fputs(any ? ",\n  " : "\n  ", to);
+            put_finding(f, r, &r->findings[i], to);
+            any = true;
+        }
+        fputc(']', to);
+    }
+    fputs("}\n", to);
+}

@@ -1,0 +1,57 @@
+/* The recorded program once more, on the model: the same calls in the same order with the host's
+ * own time between them, the same operations with the time that each takes by itself, ordered by
+ * src/model, on engines with limits. A scenario changes one thing; the difference is its price.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Limits: one copy at a time in each direction, one host function at a time, kernels share the
+ * device's block slots. What host threads do to one another is not in a trace: each goes on by
+ * itself. */
+#ifndef WEIR_ADVISE_SIM_H
+#define WEIR_ADVISE_SIM_H
+
+#include "advise/data.h"
+#include "weir/trace.h"
+
+struct weir_advise_scenario {
+    /* All may be NULL or false. Arrays: by operation, call, event wait. */
+    const uint32_t *stream_of; /* which of extra_streams an operation goes to; then no event, only
+                                  data orders, and host waits are for what they covered */
+    uint32_t extra_streams;
+    bool nonblocking; /* no default-stream order; data orders as well */
+    bool data_orders;
+    const bool *no_wait;   /* the call does not wait */
+    const bool *free_call; /* the call takes no time and does not wait */
+    const bool *skip_edge; /* the event wait is not made */
+    const uint64_t *op_ns; /* another length of each operation */
+    bool fast_submission;  /* launches and copies cost the host nothing (a graph) */
+    bool no_copy_limit[2]; /* H2D, D2H: any number at a time */
+};
+
+struct weir_advise_result {
+    uint64_t length_ns;                        /* first operation's call to the last end */
+    uint64_t busy_ns[WEIR_TRACE_ENGINE_COUNT]; /* union, all devices */
+    uint64_t idle_host_ns;                     /* nothing ran and nothing was submitted */
+};
+
+struct weir_advise_model {
+    const struct weir_trace_file *file;
+    const struct weir_advise_data *data;
+    uint64_t *alone_ns; /* by operation: without what ran beside it */
+    uint32_t *demand;   /* block slots */
+    uint32_t slots;
+    /* by call: what it did besides operations */
+    uint32_t *record_first, *record_count, *record_at;
+    uint32_t *wait_first, *wait_count, *wait_at;
+    uint32_t *thread_first, *thread_count, *thread_calls;
+};
+
+/* False: no memory, or a trace that this does not understand (contexts beyond the model's). */
+bool weir_advise_model_init(struct weir_advise_model *m, const struct weir_trace_file *f,
+                            const struct weir_advise_data *data);
+void weir_advise_model_finish(struct weir_advise_model *m);
+
+/* False: no memory. Deterministic. */
+bool weir_advise_run(const struct weir_advise_model *m, const struct weir_advise_scenario *s,
+                     struct weir_advise_result *out);
+
+#endif
