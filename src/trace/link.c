@@ -398,6 +398,11 @@ static void settle(struct weir_trace_file *f, struct weir_trace_op *op)
             op->ready_ns = prev->end_ns;
             op->why = WEIR_TRACE_WHY_STREAM;
             op->why_op = op->prev;
+            if (in_place(prev)) { /* a wait takes no time: what it waited for is the reason */
+                op->why = prev->why;
+                op->why_op = prev->why_op;
+                op->why_rule = prev->why_rule;
+            }
         }
     }
     for (uint32_t d = 0; d < op->dep_count; d++) {

@@ -1,0 +1,47 @@
+# trace, summary, diff, export, view; a killed program; children.
+# SPDX-License-Identifier: Apache-2.0
+. "$SOURCE/tests/programs/trace/build.sh"
+cd "$tmp" || exit 1
+trace a.weir ./advise unneeded-wait bad >out || fail 'trace'
+grep -q '^RESULT PASS' out || fail "the program's output"
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run --trace b.weir ./advise unneeded-wait good >out || fail 'run --trace'
+
+"$WEIR" summary a.weir >s || fail 'summary'
+grep -q ' 8 .* work$' s || { cat s; fail 'eight kernels in the summary'; }
+grep -q ' 8 .*cudaLaunchKernel' s || { cat s; fail 'eight launches in the summary'; }
+"$WEIR" summary --csv a.weir | grep -q '^kernels,100.000,' || fail 'summary --csv'
+"$WEIR" summary --json a.weir | grep -q '"name": "work"' || fail 'summary --json'
+"$WEIR" diff a.weir b.weir | grep -q 'gone .*cudaStreamWaitEvent' || { "$WEIR" diff a.weir b.weir; fail 'diff'; }
+for f in csv json chrome perfetto svg; do
+    "$WEIR" export --format $f -o out.$f a.weir && [ -s out.$f ] || fail "export $f"
+done
+[ "$(grep -c '^kernel,work' out.csv)" = 8 ] || fail 'kernels in CSV'
+grep -q '^kernel,.*,edge,21,' out.csv || fail 'a kernel that waited for an event'
+grep -q 'launch_small' out.csv || { head -5 out.csv; fail 'call sites have names'; }
+if command -v python3 >/dev/null; then
+    for f in json chrome; do python3 -c 'import json, sys; json.load(open(sys.argv[1]))' out.$f || fail "$f is no JSON"; done
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' out.svg || fail 'SVG is no XML'
+fi
+"$WEIR" view a.weir && [ -s a.weir.html ] || fail 'view'
+grep -qE '(src|href)=|https?://|@import|fetch\(' a.weir.html && fail 'the page asks for something outside'
+
+# Killed in the middle: what was written is there.
+cat >kill.sh <<'END'
+"$@" & wait
+END
+trace k.weir sh -c './advise sync-in-loop bad >/dev/null; kill -9 $$' 2>/dev/null
+ls k.weir* >/dev/null 2>&1 || fail 'no trace of a child'
+for f in k.weir*; do "$WEIR" summary "$f" | grep -q cudaLaunchKernel || fail "the child's trace $f"; done
+
+# A program that uses no CUDA leaves no file, and its status passes through.
+trace none.weir sh -c 'exit 7'
+[ $? = 7 ] || fail 'exit status'
+[ ! -e none.weir ] || fail 'a trace of nothing'
+
+for c in summary view advise "export --format csv"; do
+    "$WEIR" $c kill.sh 2>err && fail "$c reads anything"
+    grep -q 'not a trace' err || fail "$c says what is wrong"
+done
+"$WEIR" export --format word a.weir 2>/dev/null
+[ $? = 2 ] || fail 'an unknown format'
+echo ok
