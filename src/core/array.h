@@ -1,5 +1,5 @@
-/* CUDA arrays: device memory with a format and an extent, of which a program sees no address. Here they
- * lie in rows, slice behind slice; copies to and from them are copies of boxes.
+/* CUDA arrays: device memory with a format and an extent, of which a program sees no address. Here
+ * they lie in rows, slice behind slice; copies to and from them are copies of boxes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_ARRAY_H
 #define WEIR_CORE_ARRAY_H

@@ -106,13 +106,17 @@ static enum weir_err prepare(struct weir_kernel_work *work)
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
                       const struct weir_launch_config *c)
 {
+    uintptr_t window_base;
+    size_t window_bytes;
+
     memcpy(l->grid, c->grid, sizeof l->grid);
     memcpy(l->block, c->block, sizeof l->block);
     l->dynamic_shared_bytes = (uint32_t)c->dynamic_shared_bytes;
     l->services = &weir_kernel_services;
     l->module_data = NULL;
-    l->window_base = weir_mem_window_base;
-    l->window_bytes = weir_mem_window_bytes;
+    weir_mem_window_of(ctx->ordinal, &window_base, &window_bytes);
+    l->window_base = window_base;
+    l->window_bytes = window_bytes;
     l->device = (uint32_t)ctx->ordinal;
     l->sm_count = (uint32_t)ctx->sm_count;
     l->owner = ctx;

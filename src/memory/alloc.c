@@ -110,26 +110,27 @@ static void record_give_locked(struct mem_state *m, struct mem_record *r)
 }
 
 /* A mapped granule for a chunk; whole slabs are mapped at once. */
-static bool chunk_granule_locked(struct mem_state *m, size_t *granule)
+static bool chunk_granule_locked(struct mem_zone *z, size_t *granule)
 {
-    if (m->slab_left == 0) {
+    if (z->slab_left == 0) {
         size_t start;
 
-        if (!weir_mem_range_prepare() || !weir_mem_range_take(SLAB_GRANULES, 1, &start))
+        if (!weir_mem_range_prepare(z) || !weir_mem_range_take(z, SLAB_GRANULES, 1, &start))
             return false;
         if (!weir_mem_pages_open(start, SLAB_GRANULES << GRANULE_SHIFT)) {
             weir_mem_range_give(start, SLAB_GRANULES);
             return false;
         }
-        m->slab_next = start;
-        m->slab_left = SLAB_GRANULES;
+        z->slab_next = start;
+        z->slab_left = SLAB_GRANULES;
     }
-    *granule = m->slab_next++;
-    m->slab_left--;
+    *granule = z->slab_next++;
+    z->slab_left--;
     return true;
 }
 
-static struct mem_chunk *chunk_create_locked(struct mem_state *m, uint32_t class_index)
+static struct mem_chunk *chunk_create_locked(struct mem_state *m, struct mem_zone *z,
+                                             uint32_t class_index)
 {
     uint32_t slots = (uint32_t)(GRANULE_BYTES >> (8 + class_index));
     size_t head = sizeof(struct chunk_block) + slots * sizeof(struct mem_record);
@@ -139,7 +140,7 @@ static struct mem_chunk *chunk_create_locked(struct mem_state *m, uint32_t class
     if (!b)
         return NULL;
     c = &b->chunk;
-    if (!chunk_granule_locked(m, &c->granule)) {
+    if (!chunk_granule_locked(z, &c->granule)) {
         weir_free(b);
         return NULL;
     }
@@ -155,7 +156,8 @@ static struct mem_chunk *chunk_create_locked(struct mem_state *m, uint32_t class
     }
     c->free_head = 0;
     c->free_tail = slots - 1;
-    weir_list_append(&m->chunks[class_index], &c->link);
+    c->zone = z;
+    weir_list_append(&z->chunks[class_index], &c->link);
     weir_mem_table_set(c->granule, 1, (uintptr_t)c | CHUNK_TAG);
     return c;
 }
@@ -171,13 +173,14 @@ static uint32_t chunk_class(size_t bytes)
 
 static enum weir_err chunk_take_locked(struct mem_state *m, struct request *q)
 {
+    struct mem_zone *z = weir_mem_zone_of(q->kind, q->device);
     uint32_t class_index = chunk_class(q->bytes), slot;
     struct mem_chunk *c;
 
-    if (weir_list_is_empty(&m->chunks[class_index]))
-        c = chunk_create_locked(m, class_index);
+    if (weir_list_is_empty(&z->chunks[class_index]))
+        c = chunk_create_locked(m, z, class_index);
     else
-        c = WEIR_LIST_ENTRY(m->chunks[class_index].next, struct mem_chunk, link);
+        c = WEIR_LIST_ENTRY(z->chunks[class_index].next, struct mem_chunk, link);
     if (!c)
         return WEIR_ERR_MEMORY_ALLOCATION;
     slot = c->free_head;
@@ -193,10 +196,10 @@ static enum weir_err chunk_take_locked(struct mem_state *m, struct request *q)
     return WEIR_OK;
 }
 
-static void chunk_give_locked(struct mem_state *m, struct mem_record *r)
+static void chunk_give_locked(struct mem_record *r)
 {
     struct mem_chunk *c = r->chunk;
-    struct weir_list *list = &m->chunks[c->class_index];
+    struct weir_list *list = &c->zone->chunks[c->class_index];
     uint32_t slot = (uint32_t)(r - c->slots);
 
     c->next[slot] = NO_SLOT;
@@ -219,6 +222,7 @@ static void chunk_give_locked(struct mem_state *m, struct mem_record *r)
 /* Record and addresses, nothing mapped yet. */
 static enum weir_err reserve_locked(struct mem_state *m, struct request *q)
 {
+    struct mem_zone *z = weir_mem_zone_of(q->kind, q->device);
     size_t granules, start, align;
 
     if (m->gapped < m->gapped_max)
@@ -238,7 +242,7 @@ static enum weir_err reserve_locked(struct mem_state *m, struct request *q)
     q->record = record_take_locked(m);
     if (!q->record)
         return WEIR_ERR_MEMORY_ALLOCATION;
-    if (!weir_mem_range_prepare() || !weir_mem_range_take(granules, align, &start)) {
+    if (!weir_mem_range_prepare(z) || !weir_mem_range_take(z, granules, align, &start)) {
         record_give_locked(m, q->record);
         return WEIR_ERR_MEMORY_ALLOCATION;
     }
@@ -251,7 +255,7 @@ static enum weir_err reserve_locked(struct mem_state *m, struct request *q)
 static void unreserve_locked(struct mem_state *m, struct mem_record *r, enum mem_mapping mapping)
 {
     if (mapping == MAPPING_CHUNK) {
-        chunk_give_locked(m, r);
+        chunk_give_locked(r);
         return;
     }
     m->gapped -= mapping == MAPPING_GAPPED;
@@ -439,15 +443,15 @@ static void free_if_of(const struct sweep *w, struct mem_record *r)
         (void)!weir_mem_free(info.kind, (void *)info.base); /* found just now */
 }
 
-static void sweep(const struct sweep *w)
+static void sweep_zone(const struct sweep *w, struct mem_zone *z)
 {
     struct mem_state *m = &weir_mem_state;
     size_t bump;
 
     weir_lock_acquire(&m->lock);
-    bump = m->bump;
+    bump = z->bump;
     weir_lock_release(&m->lock);
-    for (size_t g = 0; g < bump; g++) {
+    for (size_t g = z->first; g < bump; g++) {
         uintptr_t entry = atomic_load_explicit(&m->granules[g], memory_order_acquire);
 
         if (!(entry & CHUNK_TAG)) {
@@ -457,6 +461,12 @@ static void sweep(const struct sweep *w)
         for (uint32_t i = 0; i < ((struct mem_chunk *)(entry & ~CHUNK_TAG))->slot_count; i++)
             free_if_of(w, &((struct mem_chunk *)(entry & ~CHUNK_TAG))->slots[i]);
     }
+}
+
+static void sweep(const struct sweep *w)
+{
+    for (int i = 0; i < weir_mem_state.zone_count; i++)
+        sweep_zone(w, &weir_mem_state.zones[i]);
 }
 
 void weir_mem_free_device(int device)

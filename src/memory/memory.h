@@ -50,6 +50,10 @@ void weir_mem_finish(void);
 extern uintptr_t weir_mem_window_base;
 extern size_t weir_mem_window_bytes;
 
+/* The part of the window that kernels of a device may touch without asking: with two devices the
+ * other one's memory is not in it, otherwise all of it. */
+void weir_mem_window_of(int device, uintptr_t *base, size_t *bytes);
+
 /* Allocates zero-on-demand pages (never touched here) aligned to 256 bytes, separated from
  * neighbours by unmapped gaps while few enough mappings exist. bytes 0 is the caller's to refuse.
  * `flags` and `owner` are kept for look-ups. Thread: any. Takes MEMORY lock. Errors:

@@ -64,10 +64,11 @@ struct mem_record {
 /* A granule that holds allocations of one size class; guarded by mem.lock, but for the slots'
  * lock-free readers. */
 struct mem_chunk {
-    struct weir_list link; /* in mem.chunks[class] while it has a free slot */
+    struct weir_list link; /* in its zone's chunks[class] while it has a free slot */
     uint32_t class_index, slot_count, used;
     uint32_t free_head,
         free_tail; /* first in, first out, so that a slot is not reused soon; UINT32_MAX = none */
+    struct mem_zone *zone;
     size_t granule;
     uint32_t *next; /* of a free slot */
     bool *dirty;    /* slot was handed out since the chunk's pages were fresh */
@@ -86,6 +87,22 @@ struct mem_slab { /* a block of records, a chunk or a region, for weir_mem_finis
     struct mem_slab *next;
 };
 
+/* A part of the window. With two devices there are three: memory of device 0, memory that both use,
+ * memory of device 1, so that what kernels of either may touch without peer access is one range;
+ * else one. */
+#define ZONES_MAX 3
+struct mem_zone {
+    size_t first, end; /* granules; immutable */
+    /* guarded by mem.lock */
+    size_t bump; /* first granule that was never used */
+    WEIR_VEC(struct mem_range)
+    free; /* the first free_sorted ones may be handed out, the others wait */
+    size_t free_sorted, free_rover, free_compacted;
+    size_t live; /* ranges handed out */
+    struct weir_list chunks[CHUNK_CLASSES];
+    size_t slab_next, slab_left; /* mapped granules for further chunks */
+};
+
 struct mem_state {
     struct weir_lock lock;
     bool ready;
@@ -94,11 +111,8 @@ struct mem_state {
     size_t granules_bytes, spans_bytes; /* of the tables */
 
     /* guarded by lock */
-    size_t bump; /* first granule that was never used */
-    WEIR_VEC(struct mem_range)
-    free; /* the first free_sorted ones may be handed out, the others wait */
-    size_t free_sorted, free_rover, free_compacted;
-    size_t live; /* ranges handed out */
+    struct mem_zone zones[ZONES_MAX];
+    int zone_count;
     size_t gapped, gapped_max;
     _Atomic bool dense_used;  /* relaxed: freed dense ranges may still be mapped; ordered by the
                                  range's own hand-over */
@@ -107,8 +121,6 @@ struct mem_state {
     struct mem_slab *slabs;
     struct weir_mem_region *free_regions;
     _Atomic uint64_t region_ids; /* relaxed */
-    struct weir_list chunks[CHUNK_CLASSES];
-    size_t slab_next, slab_left; /* mapped granules for further chunks */
     struct mem_device *devices;
     int device_count;
     size_t pinned_used, pinned_peak, pinned_capacity;
@@ -120,13 +132,17 @@ struct mem_state {
 
 extern struct mem_state weir_mem_state;
 
+/* Where memory of that kind and device lies. */
+struct mem_zone *weir_mem_zone_of(enum weir_mem_kind kind, int device);
+
 /* Address ranges (range.c). All under mem.lock. */
-/* Reserves `count` granules, the first one a multiple of `align` where possible. False: no address
- * space left. */
-bool weir_mem_range_take(size_t count, size_t align, size_t *start) WEIR_MUST_CHECK;
+/* Reserves `count` granules of a zone, the first one a multiple of `align` where possible. False:
+ * no address space left. */
+bool weir_mem_range_take(struct mem_zone *z, size_t count, size_t align,
+                         size_t *start) WEIR_MUST_CHECK;
 void weir_mem_range_give(size_t start, size_t count);
 /* Makes room so that weir_mem_range_give cannot fail for one more live range. */
-bool weir_mem_range_prepare(void) WEIR_MUST_CHECK;
+bool weir_mem_range_prepare(struct mem_zone *z) WEIR_MUST_CHECK;
 
 /* Table of granules (find.c). The caller owns the range. */
 void weir_mem_table_set(size_t start, size_t count, uintptr_t entry);

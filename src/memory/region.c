@@ -97,6 +97,7 @@ enum weir_err weir_mem_region_create(const struct weir_mem_region_config *config
 {
     struct mem_state *m = &weir_mem_state;
     size_t granules = (config->bytes + GRANULE_BYTES - 1) >> GRANULE_SHIFT;
+    struct mem_zone *z = weir_mem_zone_of(WEIR_MEM_KIND_DEVICE, config->device);
     struct weir_mem_region *r = NULL;
     bool ok = false;
 
@@ -104,8 +105,8 @@ enum weir_err weir_mem_region_create(const struct weir_mem_region_config *config
     if (granules && granules < m->granule_count)
         r = take_locked(m, granules);
     if (r) {
-        ok = weir_mem_range_prepare() &&
-             weir_mem_range_take(granules, HUGE_BYTES >> GRANULE_SHIFT, &r->granule);
+        ok = weir_mem_range_prepare(z) &&
+             weir_mem_range_take(z, granules, HUGE_BYTES >> GRANULE_SHIFT, &r->granule);
         if (!ok) {
             r->next_free = m->free_regions;
             m->free_regions = r;

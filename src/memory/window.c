@@ -166,6 +166,57 @@ static size_t gapped_limit(void)
     return WEIR_MIN(limit / 8, 1u << 17);
 }
 
+static void make_zone(struct mem_zone *z, size_t first, size_t end)
+{
+    z->first = z->bump = first;
+    z->end = end;
+    for (int i = 0; i < CHUNK_CLASSES; i++)
+        weir_list_init(&z->chunks[i]);
+}
+
+static void make_zones(struct mem_state *m)
+{
+    size_t quarter = m->granule_count / 4 & ~((HUGE_BYTES >> GRANULE_SHIFT) - 1);
+
+    /* The first granule stays closed: a gap below the first allocation. */
+    if (m->device_count != 2) {
+        m->zone_count = 1;
+        make_zone(&m->zones[0], 1, m->granule_count);
+        return;
+    }
+    m->zone_count = 3;
+    make_zone(&m->zones[0], 1, quarter + quarter / 2);
+    make_zone(&m->zones[1], m->zones[0].end, m->zones[0].end + quarter);
+    make_zone(&m->zones[2], m->zones[1].end, m->granule_count);
+}
+
+struct mem_zone *weir_mem_zone_of(enum weir_mem_kind kind, int device)
+{
+    struct mem_state *m = &weir_mem_state;
+
+    if (m->zone_count == 1)
+        return &m->zones[0];
+    return &m->zones[kind == WEIR_MEM_KIND_DEVICE ? 2 * (device != 0) : 1];
+}
+
+void weir_mem_window_of(int device, uintptr_t *base, size_t *bytes)
+{
+    struct mem_state *m = &weir_mem_state;
+    const struct mem_zone *first = &m->zones[0], *last = &m->zones[m->zone_count - 1];
+
+    if (m->zone_count == 1) {
+        *base = weir_mem_window_base;
+        *bytes = weir_mem_window_bytes;
+        return;
+    }
+    if (device == 0)
+        last = &m->zones[1];
+    else
+        first = &m->zones[1];
+    *base = granule_address(first->first);
+    *bytes = (last->end - first->first) << GRANULE_SHIFT;
+}
+
 enum weir_err weir_mem_init(const struct weir_mem_config *config)
 {
     struct mem_state *m = &weir_mem_state;
@@ -186,11 +237,9 @@ enum weir_err weir_mem_init(const struct weir_mem_config *config)
     m->device_count = config->device_count;
     for (int i = 0; i < m->device_count; i++)
         m->devices[i].capacity = config->device_bytes;
-    for (int i = 0; i < CHUNK_CLASSES; i++)
-        weir_list_init(&m->chunks[i]);
     m->pinned_capacity = host_bytes;
     m->gapped_max = gapped_limit();
-    m->bump = 1; /* the first granule stays closed: a gap below the first allocation */
+    make_zones(m);
     m->ready = true;
     return WEIR_OK;
 }
@@ -213,7 +262,8 @@ void weir_mem_finish(void)
         m->slabs = slab->next;
         weir_free(slab);
     }
-    weir_vec_finish(&m->free);
+    for (int i = 0; i < m->zone_count; i++)
+        weir_vec_finish(&m->zones[i].free);
     weir_free(m->devices);
     weir_mem_registered_finish();
     *m = (struct mem_state){0};

@@ -68,8 +68,7 @@ enum weir_err weir_rt_ArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cu
     if (desc)
         RT_TRY(weir_rt_GetChannelDesc(desc, array));
     if (extent)
-        *extent =
-            (struct cudaExtent){a->config.width, a->config.height, a->config.depth};
+        *extent = (struct cudaExtent){a->config.width, a->config.height, a->config.depth};
     if (flags)
         *flags = a->config.flags;
     return WEIR_OK;
@@ -177,8 +176,8 @@ enum weir_err weir_rt_Memcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, s
 
 /* ---- bytes in a row, which go on in the next row of the array ---- */
 
-/* From offset `at` of the array's rows: up to the end of the row, whole rows, the rest. Each piece is a
- * copy of its own. */
+/* From offset `at` of the array's rows: up to the end of the row, whole rows, the rest. Each piece
+ * is a copy of its own. */
 static enum weir_err row_pieces(struct weir_array *a, size_t x, size_t y, char *linear,
                                 size_t count, bool to, enum cudaMemcpyKind kind,
                                 cudaStream_t stream, bool async)

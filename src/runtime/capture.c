@@ -15,6 +15,9 @@ enum weir_err weir_rt_StreamBeginCapture(cudaStream_t stream, enum cudaStreamCap
 {
     struct weir_stream *s;
 
+    if (weir_context_error(
+            &weir_core.contexts[weir_thread.context])) /* as measured: sticky_illegal */
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "a stream of a device that failed");
     RT_TRY(weir_stream_get(stream, &s));
     return weir_capture_begin(s, NULL, NULL, NULL, 0, (int)mode);
 }

@@ -112,6 +112,9 @@ enum weir_err weir_rt_StreamGetFlags(cudaStream_t hStream, unsigned int *flags)
     struct weir_stream *s;
 
     RT_REQUIRE(flags);
+    if (weir_context_error(
+            &weir_core.contexts[weir_thread.context])) /* as measured: sticky_illegal */
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "a stream of a device that failed");
     RT_TRY(weir_stream_get(hStream, &s));
     RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamGetFlags"));
     *flags = s->flags;

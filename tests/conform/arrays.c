@@ -1,5 +1,5 @@
-/* CUDA arrays: what they say about themselves, copies of rows, boxes and bytes, what leaves them; texture
- * and surface objects as descriptions. Oracle memcpy_2d3d, blocks_vs_*.cudaFreeArray.
+/* CUDA arrays: what they say about themselves, copies of rows, boxes and bytes, what leaves them;
+ * texture and surface objects as descriptions. Oracle memcpy_2d3d, blocks_vs_*.cudaFreeArray.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
@@ -34,8 +34,8 @@ static void test_life(cudaStream_t s)
 
 static void test_copies(cudaStream_t s)
 {
-    struct cudaChannelFormatDesc d = cudaCreateChannelDesc(8, 8, 0, 0,
-                                                           cudaChannelFormatKindUnsigned);
+    struct cudaChannelFormatDesc d =
+        cudaCreateChannelDesc(8, 8, 0, 0, cudaChannelFormatKindUnsigned);
     unsigned char in[3 * 5 * 8], out[3 * 5 * 8], *device;
     cudaArray_t a, b;
 
@@ -70,8 +70,8 @@ static void test_copies(cudaStream_t s)
 
 static void test_boxes(void)
 {
-    struct cudaChannelFormatDesc d = cudaCreateChannelDesc(16, 0, 0, 0,
-                                                           cudaChannelFormatKindSigned);
+    struct cudaChannelFormatDesc d =
+        cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindSigned);
     struct cudaMemcpy3DParms p = {0};
     short in[2][3][4], out[2][3][4];
     cudaArray_t a;

@@ -498,11 +498,40 @@ static void pitch_is_a_multiple_of_512(void **state)
     assert_int_equal(weir_mem_pitch(513), 1024);
 }
 
+/* What kernels of one of two devices may touch without asking: its own memory and what both use,
+ * but not the other one's. */
+static void the_other_device_lies_outside(void **state)
+{
+    uintptr_t base[2];
+    size_t bytes[2];
+    void *own[2], *pinned, *internal;
+
+    (void)state;
+    for (int d = 0; d < 2; d++) {
+        weir_mem_window_of(d, &base[d], &bytes[d]);
+        assert_int_equal(weir_mem_alloc(WEIR_MEM_KIND_DEVICE, d, 1 << 20, 0, NULL, &own[d]),
+                         WEIR_OK);
+    }
+    assert_int_equal(weir_mem_alloc(WEIR_MEM_KIND_PINNED, 0, 100, 0, NULL, &pinned), WEIR_OK);
+    assert_int_equal(weir_mem_alloc(WEIR_MEM_KIND_INTERNAL, 1, 100, 0, NULL, &internal), WEIR_OK);
+    for (int d = 0; d < 2; d++) {
+        assert_true((uintptr_t)own[d] - base[d] < bytes[d]);
+        assert_true((uintptr_t)own[1 - d] - base[d] >= bytes[d]);
+        assert_true((uintptr_t)pinned - base[d] < bytes[d]);
+        assert_true((uintptr_t)internal - base[d] < bytes[d]);
+        assert_false(weir_mem_kernel_may_touch(own[1 - d], 1, d));
+    }
+    weir_mem_peer_allow(1, 0, true);
+    assert_true(weir_mem_kernel_may_touch(own[0], 1, 1));
+    assert_false(weir_mem_kernel_may_touch(own[1], 1, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(allocation_is_found_by_every_address_of_it, start, end),
         cmocka_unit_test_setup_teardown(moderate_allocations_are_there_at_once, start, end),
+        cmocka_unit_test_setup_teardown(the_other_device_lies_outside, start, end),
         cmocka_unit_test_setup_teardown(impossible_sizes_fail_cleanly, start, end),
         cmocka_unit_test_setup_teardown(capacity_is_exact_and_per_device, start, end),
         cmocka_unit_test_setup_teardown(freed_pages_and_gaps_are_closed, start, end),
