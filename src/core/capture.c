@@ -370,6 +370,22 @@ enum weir_err weir_capture_record(struct weir_stream *s, struct weir_event *e, b
     return err;
 }
 
+enum weir_err weir_capture_record_data(struct weir_stream *s, struct weir_event *e,
+                                       struct weir_edge_data data)
+{
+    struct weir_model_captured *c;
+    enum weir_err err = WEIR_OK;
+
+    weir_graphs_lock();
+    if (s->member.capture)
+        err = record_locked(s, e);
+    c = captured_of(e);
+    if (err == WEIR_OK && c && c->ends.count == 1)
+        c->ends.items[0].data = data;
+    weir_graphs_unlock();
+    return err;
+}
+
 static enum weir_err wait_external_locked(struct weir_stream *s, struct weir_event *e)
 {
     static const struct weir_model_captured none;

@@ -180,6 +180,23 @@ static void kernel_nanosleep(struct weir_block *block, uint32_t ns)
     weir_cpu_relax();
 }
 
+/* A handle is the address of its value (core/graph.c). */
+static void kernel_set_conditional(struct weir_block *block, uint32_t mask, const uint64_t *handles,
+                                   const uint32_t *values)
+{
+    for (int lane = 0; lane < 32; lane++) {
+        struct weir_mem_info info;
+
+        if (!(mask >> lane & 1))
+            continue;
+        if (!weir_mem_find((const void *)(uintptr_t)handles[lane], &info) ||
+            info.kind != WEIR_MEM_KIND_INTERNAL || info.base != handles[lane] ||
+            info.bytes != sizeof(uint32_t))
+            weir_device_block_fail(block, WEIR_ERR_ILLEGAL_ADDRESS, 0);
+        __atomic_store_n((uint32_t *)(uintptr_t)handles[lane], values[lane], __ATOMIC_RELEASE);
+    }
+}
+
 const struct weir_kernel_services weir_kernel_services = {
     .check_address = check_address,
     .fail = kernel_fail,
@@ -189,4 +206,5 @@ const struct weir_kernel_services weir_kernel_services = {
     .assert_fail = kernel_assert_fail,
     .globaltimer = weir_clock_ns,
     .nanosleep = kernel_nanosleep,
+    .set_conditional = kernel_set_conditional,
 };

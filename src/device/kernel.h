@@ -51,7 +51,11 @@ struct weir_kernel_services {
                                       const uint32_t *line, const uint64_t *function);
     uint64_t (*globaltimer)(void); /* ns, base/clock.h */
     void (*nanosleep)(struct weir_block *block, uint32_t ns);
-    void *reserved[8];
+    /* cudaGraphSetConditional; per lane. A handle that is none ends the block with ILLEGAL_ADDRESS.
+     */
+    void (*set_conditional)(struct weir_block *block, uint32_t mask, const uint64_t *handles,
+                            const uint32_t *values);
+    void *reserved[7];
 };
 
 /* One launch, constant while it runs. Generated code reads it. */

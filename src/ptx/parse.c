@@ -365,8 +365,8 @@ struct weir_ptx_var *weir_ptx_find_var(const struct weir_ptx_module *m, const ch
 
 bool weir_ptx_is_builtin(const struct weir_ptx_function *f)
 {
-    static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail",
-                                        "__assert_fail"};
+    static const char *const names[] = {"vprintf",      "malloc",        "free",
+                                        "__assertfail", "__assert_fail", "cudaGraphSetConditional"};
 
     for (size_t i = 0; f->is_extern && i < WEIR_ARRAY_SIZE(names); i++) {
         if (strcmp(f->name, names[i]) == 0)

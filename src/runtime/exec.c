@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/capture.h"
 #include "core/launch.h"
 #include "runtime/rt.h"
 
@@ -49,18 +50,20 @@ enum weir_err weir_rt_LaunchCooperativeKernel(const void *func, dim3 gridDim, di
 /* What the attributes of a launch ask for beside the configuration. */
 struct launch_events {
     cudaEvent_t programmatic, completion;
+    struct weir_edge_data programmatic_data; /* of a wait for it, in a capture */
+    bool capturing;
 };
 
-static enum weir_err check_event(cudaEvent_t handle, int flags, cudaEvent_t *out)
+static enum weir_err check_event(cudaEvent_t handle, int flags, bool capturing, cudaEvent_t *out)
 {
     struct weir_event *e;
 
     RT_TRY(weir_event_get(handle, &e));
-    if (flags == cudaEventRecordExternal)
+    if (flags == cudaEventRecordExternal && !capturing)
         return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "cudaEventRecordExternal outside a capture");
-    if (flags)
+    if (flags & ~cudaEventRecordExternal)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x of a launch's event", (unsigned)flags);
-    if (!(e->flags & WEIR_EVENT_DISABLE_TIMING) || (e->flags & WEIR_EVENT_INTERPROCESS))
+    if (flags || !(e->flags & WEIR_EVENT_DISABLE_TIMING) || (e->flags & WEIR_EVENT_INTERPROCESS))
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,
                          "an event with timing, or of several processes, as a launch's");
     *out = handle;
@@ -103,17 +106,38 @@ static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
                              (int)a->val.memSyncDomain);
         return WEIR_OK;
     case cudaLaunchAttributeProgrammaticEvent:
+        events->programmatic_data = (struct weir_edge_data){
+            .type = WEIR_EDGE_PROGRAMMATIC,
+            .from_port = a->val.programmaticEvent.triggerAtBlockStart ? WEIR_PORT_LAUNCHED
+                                                                      : WEIR_PORT_PROGRAMMATIC};
         return check_event(a->val.programmaticEvent.event, a->val.programmaticEvent.flags,
-                           &events->programmatic);
+                           events->capturing, &events->programmatic);
     case cudaLaunchAttributeLaunchCompletionEvent:
         return check_event(a->val.launchCompletionEvent.event, a->val.launchCompletionEvent.flags,
-                           &events->completion);
+                           events->capturing, &events->completion);
     case cudaLaunchAttributeDeviceUpdatableKernelNode:
         weir_log_unsupported("cudaLaunchAttributeDeviceUpdatableKernelNode", "launch attribute");
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "a kernel node that a device may update");
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch attribute %d", (int)a->id);
     }
+}
+
+/* Waits for them become edges with data (GRA-004). */
+static enum weir_err capture_events(struct weir_stream *s, const struct launch_events *events)
+{
+    static const struct weir_edge_data launched = {.from_port = WEIR_PORT_LAUNCHED};
+    struct weir_event *e;
+
+    if (events->completion) {
+        RT_TRY(weir_event_get(events->completion, &e));
+        RT_TRY(weir_capture_record_data(s, e, launched));
+    }
+    if (events->programmatic) {
+        RT_TRY(weir_event_get(events->programmatic, &e));
+        RT_TRY(weir_capture_record_data(s, e, events->programmatic_data));
+    }
+    return WEIR_OK;
 }
 
 /* A launch completion event says that the kernel has begun, and promises nothing about memory: it
@@ -125,6 +149,10 @@ static enum weir_err launch_with_events(struct weir_function *f, struct weir_str
 {
     struct weir_event *e;
 
+    if (events->capturing) {
+        RT_TRY(weir_launch_kernel(f, s, c, args));
+        return capture_events(s, events);
+    }
     if (events->completion) {
         RT_TRY(weir_event_get(events->completion, &e));
         RT_TRY(weir_event_record(e, s, false));
@@ -148,10 +176,11 @@ enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const vo
     c = make_config(config->gridDim, config->blockDim, config->dynamicSmemBytes, false);
     if (config->numAttrs && !config->attrs)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u launch attributes at NULL", config->numAttrs);
+    RT_TRY(weir_stream_get(config->stream, &s));
+    events.capturing = weir_capture_is(s);
     for (unsigned i = 0; i < config->numAttrs; i++)
         RT_TRY(apply_attribute(&config->attrs[i], &c, &events));
     RT_TRY(weir_function_find(func, &f));
-    RT_TRY(weir_stream_get(config->stream, &s));
     return launch_with_events(f, s, &c, args, &events);
 }
 

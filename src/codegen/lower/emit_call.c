@@ -1,5 +1,5 @@
-/* Calls that leave generated code: vprintf, malloc, free, __assertfail go to the launch's services
- * with one entry a lane.
+/* Calls that leave generated code: vprintf, malloc, free, __assertfail, cudaGraphSetConditional go
+ * to the launch's services with one entry a lane.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -88,6 +88,10 @@ void low_emit_call(struct low *l, const struct low_inst *i)
     } else if (strcmp(name, "free") == 0 && n == 1) {
         a[2] = argument_array(l, i, 0, 0, WEIR_PTX_U64);
         call(l, offsetof(struct weir_kernel_services, free), a, 3);
+    } else if (strcmp(name, "cudaGraphSetConditional") == 0 && n == 2) {
+        a[2] = argument_array(l, i, 0, 0, WEIR_PTX_U64);
+        a[3] = argument_array(l, i, 1, 1, WEIR_PTX_U32);
+        call(l, offsetof(struct weir_kernel_services, set_conditional), a, 4);
     } else if (n >= 4) { /* __assertfail(message, file, line, function, char size) */
         a[2] = argument_array(l, i, 0, 0, WEIR_PTX_U64);
         a[3] = argument_array(l, i, 1, 1, WEIR_PTX_U64);
