@@ -4,3 +4,8 @@ target_include_directories(bench_launch PRIVATE ${PROJECT_SOURCE_DIR}/include/cu
 target_compile_definitions(bench_launch PRIVATE _GNU_SOURCE)
 target_link_libraries(bench_launch PRIVATE cudart)
 set_target_properties(bench_launch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+add_executable(bench_graph ${CMAKE_CURRENT_LIST_DIR}/graph.c)
+target_include_directories(bench_graph PRIVATE ${PROJECT_SOURCE_DIR}/include/cuda)
+target_compile_definitions(bench_graph PRIVATE _GNU_SOURCE)
+target_link_libraries(bench_graph PRIVATE cudart)
+set_target_properties(bench_graph PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

@@ -152,10 +152,11 @@ enum weir_err weir_capture_end(struct weir_stream *s, struct weir_graph **out)
     struct weir_model_graph *m;
     enum weir_capture_result r;
 
-    *out = NULL;
+    if (out)
+        *out = NULL;
     weir_graphs_lock();
     r = weir_model_capture_end(&s->member, &me, &m, &blame);
-    if (m && r == WEIR_CAPTURE_OK) {
+    if (m && out && r == WEIR_CAPTURE_OK) {
         *out = weir_graph_of(m);
         (*out)->capturing = (*out)->by_capture = false;
     } else if (m) {

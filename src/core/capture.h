@@ -29,7 +29,7 @@ static inline bool weir_capture_is(const struct weir_stream *s)
 enum weir_err weir_capture_begin(struct weir_stream *s, struct weir_graph *g, void *const *deps,
                                  const struct weir_edge_data *data, size_t count,
                                  int mode) WEIR_MUST_CHECK;
-/* *out NULL on errors. */
+/* *out NULL on errors. out NULL: a graph that the capture made is dropped. */
 enum weir_err weir_capture_end(struct weir_stream *s, struct weir_graph **out) WEIR_MUST_CHECK;
 /* s is being destroyed. */
 void weir_capture_leave(struct weir_stream *s);

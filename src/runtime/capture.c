@@ -47,11 +47,9 @@ enum weir_err weir_rt_StreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
     if (pGraph)
         *pGraph = NULL;
     RT_TRY(weir_stream_get(stream, &s));
-    err = weir_capture_end(s, &g);
+    err = weir_capture_end(s, pGraph ? &g : NULL);
     if (pGraph)
         *pGraph = (cudaGraph_t)g;
-    else if (g)
-        RT_TRY(weir_graph_destroy(g));
     return err;
 }
 
