@@ -296,16 +296,41 @@ static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params 
     return fail(weir_model_capture_node(m, &n->m), "a node");
 }
 
+/* Work that runs at once while the same thread captures in another stream: easily taken for a part of
+ * the graph. */
+static void note_outside(const char *call)
+{
+    const struct weir_model_capture *c;
+    uint64_t me = weir_thread.number;
+    bool own = false;
+
+    if (WEIR_LIKELY(weir_log_level() < WEIR_LOG_INFO) || !me)
+        return;
+    weir_graphs_lock();
+    for (c = weir_core.graphs.captures.first; c && !own; c = c->next)
+        own = c->thread == me;
+    weir_graphs_unlock();
+    if (own)
+        weir_log(WEIR_LOG_INFO, "%s runs at once: its stream is not one that captures, so it is not in the graph",
+                 call);
+}
+
 enum weir_err weir_capture_take(struct weir_stream *s, struct weir_node_params *params,
                                 bool programmatic, const char *call, bool *taken)
 {
     enum weir_err err;
 
     *taken = false;
-    if (s->m.cls == WEIR_STREAM_LEGACY)
-        return weir_capture_forbid_slow(WEIR_CAPTURE_CALL_LEGACY_WORK, s, call);
-    if (!weir_capture_is(s))
+    if (s->m.cls == WEIR_STREAM_LEGACY) {
+        err = weir_capture_forbid_slow(WEIR_CAPTURE_CALL_LEGACY_WORK, s, call);
+        if (err == WEIR_OK)
+            note_outside(call);
+        return err;
+    }
+    if (!weir_capture_is(s)) {
+        note_outside(call);
         return WEIR_OK;
+    }
     weir_graphs_lock();
     *taken = s->member.capture != NULL;
     err = *taken ? take_locked(s, params, programmatic) : WEIR_OK;

@@ -100,6 +100,7 @@ static void start_kernel(struct weir_item *item)
     if (WEIR_UNLIKELY(item->kernel.workspace))
         memset(item->kernel.workspace, 0, 64);
     w->launch.grid_id = atomic_fetch_add_explicit(&plan->grid_id, 1, memory_order_relaxed);
+    atomic_store_explicit(&plan->submitted, item, memory_order_relaxed);
     weir_device_submit(item->ctx->engines, &w->work);
 }
 
@@ -477,15 +478,37 @@ static void launch_start(struct weir_graph_op *op)
     start_run(&plan->main);
 }
 
-void weir_graph_op_free(struct weir_graph_op *op)
+void weir_graph_op_free(struct weir_graph_op *op, bool locked)
 {
     struct weir_plan *plan = op->plan;
 
     weir_free(op->waits);
     op->waits = NULL;
+    if (!plan)
+        return;
+    /* Helpers take their reference under the stream's lock, as long as it stands here. */
+    if (!locked)
+        weir_lock_acquire(&weir_stream_of(op->op.m.stream)->lock);
     op->plan = NULL;
+    if (!locked)
+        weir_lock_release(&weir_stream_of(op->op.m.stream)->lock);
+    weir_plan_unref(plan);
+}
+
+struct weir_plan *weir_graph_op_plan_locked(struct weir_op *op)
+{
+    struct weir_plan *plan = ((struct weir_graph_op *)op)->plan;
+
     if (plan)
-        weir_plan_unref(plan);
+        atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+    return plan;
+}
+
+bool weir_plan_help(struct weir_plan *plan)
+{
+    struct weir_item *item = atomic_load_explicit(&plan->submitted, memory_order_relaxed);
+
+    return item && weir_device_help(item->ctx->engines, &item->kernel.work.work, NULL);
 }
 
 /* ---- launching ---- */

@@ -101,12 +101,18 @@ struct weir_plan {
     bool node_priority;
     /* of the launch that runs */
     struct weir_graph_op *op;
+    _Atomic(struct weir_item *) submitted; /* the kernel given to an engine last: for helpers */
     int priority;
     _Atomic uint64_t grid_id;
 };
 
 /* Called by submit.c. */
-void weir_graph_op_free(struct weir_graph_op *op);
+/* `locked`: the caller holds the lock of the operation's stream. */
+void weir_graph_op_free(struct weir_graph_op *op, bool locked);
+/* The plan of a launch that runs, with a reference, or NULL. The stream's lock is held. */
+struct weir_plan *weir_graph_op_plan_locked(struct weir_op *op);
+/* Lets a waiting host thread run kernels of it. True when it ran something. */
+bool weir_plan_help(struct weir_plan *plan);
 
 /* graph_run.c */
 void weir_item_work_done(struct weir_work *work, enum weir_err status);

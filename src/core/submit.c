@@ -173,7 +173,7 @@ static void free_payload(struct weir_op *op)
             weir_staging_give(op->ctx, copy->staging_bytes);
         }
     } else if (op->m.kind == WEIR_OP_GRAPH) {
-        weir_graph_op_free((struct weir_graph_op *)op);
+        weir_graph_op_free((struct weir_graph_op *)op, false);
     }
 }
 
@@ -443,7 +443,10 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
 
     weir_model_out_init(&out);
     if (WEIR_UNLIKELY(weir_model_submit_after(&s->m, &op->m, deps, count, &out) != WEIR_MODEL_OK)) {
-        free_payload(op);
+        if (op->m.kind == WEIR_OP_GRAPH)
+            weir_graph_op_free((struct weir_graph_op *)op, true);
+        else
+            free_payload(op);
         weir_op_unref_locked(s, op);
         weir_submit_unlock(s);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of an operation");

@@ -10,6 +10,7 @@
 #include "base/loader.h"
 #include "base/thread.h"
 #include "core/pool.h"
+#include "core/graph_run.h"
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
@@ -20,8 +21,8 @@
 #define SPIN_STEP    32
 
 /* The operation that keeps `p` from holding and that a helper may run; a reference is taken. NULL:
- * nothing to help. */
-static struct weir_op *find_helpable(const struct weir_model_point *p)
+ * nothing to help. Or *plan, with a reference: a graph's. */
+static struct weir_op *find_helpable(const struct weir_model_point *p, struct weir_plan **plan)
 {
     const struct weir_model_stream *next = p->stream;
 
@@ -38,6 +39,8 @@ static struct weir_op *find_helpable(const struct weir_model_point *p)
                 atomic_load_explicit(&op->dispatched, memory_order_acquire)) {
                 op->refs++;
                 found = op;
+            } else if (op->m.kind == WEIR_OP_GRAPH) {
+                *plan = weir_graph_op_plan_locked(op);
             }
         } else if (op && op->m.state == WEIR_OP_BLOCKED && op->m.dep_pos < op->m.dep_count) {
             next = op->m.deps[op->m.dep_pos].point.stream;
@@ -51,10 +54,16 @@ static struct weir_op *find_helpable(const struct weir_model_point *p)
 
 static bool help(const struct weir_model_point *p)
 {
-    struct weir_op *op = find_helpable(p);
+    struct weir_plan *plan = NULL;
+    struct weir_op *op = find_helpable(p, &plan);
     struct weir_stream *s;
     bool did;
 
+    if (plan) {
+        did = weir_plan_help(plan);
+        weir_plan_unref(plan);
+        return did;
+    }
     if (!op)
         return false;
     s = weir_stream_of(op->m.stream);
