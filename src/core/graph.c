@@ -205,6 +205,49 @@ static size_t memory_nodes_of(const struct weir_node *n)
     }
 }
 
+static bool is_own(const struct weir_graph *g, const struct weir_graph_memory *memory)
+{
+    for (const struct weir_model_node *m = g->m.first; m; m = m->next)
+        if (m->kind == WEIR_NODE_MEM_ALLOC && weir_node_of(m)->memory == memory)
+            return true;
+    return false;
+}
+
+/* Memory that a node of g frees before `deps` have ended: the next allocation may have its address
+ * (and programs see that it does). */
+static struct weir_graph_memory *find_reusable(struct weir_graph *g,
+                                               const struct weir_alloc_params *p,
+                                               const struct weir_model_edge *deps, size_t count)
+{
+    struct weir_model_edges above = {
+        .items = (struct weir_model_edge *)deps, .count = (uint32_t)count, .cap = (uint32_t)count};
+
+    if (!g->memory_nodes || !count)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (deps[i].node->graph != &g->m)
+            return NULL;
+    if (!weir_model_graph_mark_above(&g->m, &above))
+        return NULL;
+    for (struct weir_model_node *m = g->m.first; m; m = m->next) {
+        struct weir_graph_memory *memory = weir_node_of(m)->memory;
+
+        if (m->kind == WEIR_NODE_MEM_FREE && m->place && !memory->live &&
+            memory->device == p->device && memory->bytes == p->bytes && is_own(g, memory))
+            return memory;
+    }
+    return NULL;
+}
+
+/* A node that could not be added: the memory is as it was. */
+static void undo_memory(struct weir_node *n)
+{
+    if (n->m.kind == WEIR_NODE_MEM_ALLOC)
+        n->memory->live = false;
+    else if (n->m.kind == WEIR_NODE_MEM_FREE)
+        n->memory->live = true;
+}
+
 enum weir_err weir_graph_append_locked(struct weir_graph *g, struct weir_context *ctx,
                                        struct weir_node_params *params,
                                        const struct weir_model_edge *deps, size_t count,
@@ -221,11 +264,15 @@ enum weir_err weir_graph_append_locked(struct weir_graph *g, struct weir_context
     n->disabled = false;
     n->item = NULL;
     n->m.kind = (uint8_t)params->kind;
+    if (params->kind == WEIR_NODE_MEM_ALLOC)
+        n->memory = find_reusable(g, &params->alloc, deps, count);
     err = weir_node_fill(n, g, params);
     if (err == WEIR_OK) {
         err = graph_error(weir_model_node_add(&g->m, &n->m, params->kind, deps, count));
-        if (err != WEIR_OK)
+        if (err != WEIR_OK) {
+            undo_memory(n);
             weir_node_finish(n);
+        }
     }
     if (err != WEIR_OK) {
         weir_slots_give(&weir_core.graphs.nodes, n);

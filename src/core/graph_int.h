@@ -16,8 +16,9 @@ struct weir_graph_memory {
     size_t bytes;
     int device;
     uint32_t refs;
-    bool allocated; /* by a launch, and not freed since */
-    bool owned;     /* some instance holds it: there may be one only */
+    uint64_t launch; /* that looked at it last */
+    bool live;       /* behind the nodes of its graph so far it is allocated */
+    bool allocated;  /* by a launch, and not freed since */
 };
 
 struct weir_node_kernel {
@@ -140,8 +141,10 @@ enum weir_err weir_graph_memory_create(int device, size_t bytes,
 /* The record of an address, or NULL. Fast when there is none. */
 struct weir_graph_memory *weir_graph_memory_find(const void *ptr);
 void weir_graph_memory_unref(struct weir_graph_memory *m);
-/* At a launch, under the exec's lock: may it, and what is allocated when it is over. */
-enum weir_err weir_graph_memory_launch(struct weir_exec *x) WEIR_MUST_CHECK;
+/* At a launch, under the exec's lock: may it, and, once x->last is the launch, what is allocated
+ * when it is over. */
+enum weir_err weir_graph_memory_check(struct weir_exec *x) WEIR_MUST_CHECK;
+void weir_graph_memory_launch(struct weir_exec *x, const struct weir_stream *s);
 
 /* graph_object.c */
 void weir_graph_objects_drop_locked(struct weir_graph *g);

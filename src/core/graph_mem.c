@@ -1,35 +1,76 @@
 /* Memory of graphs: a node's allocation has one address for life; a launch makes it usable, a free
- * node, cudaFree or cudaFreeAsync ends that. What of it counts as used and reserved is kept as a
- * GPU reports it: whole blocks of 32 MiB, reserved until trimmed (oracle graph_exec.graphmem_*).
+ * node, cudaFree or cudaFreeAsync ends that. The bytes are there all the time. What of them counts
+ * as used is kept as a GPU reports it: each allocation of a launch is backed by a piece of whole 32
+ * MiB, a piece is used again once nothing holds it and the launch that had it is over or ordered
+ * before, and is given back by trimming (oracle graph_exec.graphmem_*).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/graph_int.h"
 #include "core/graph_state.h"
 
-#define BLOCK ((uint64_t)32 << 20)
+#define PIECE ((uint64_t)32 << 20)
+
+/* Physical memory, as far as a program sees it. Guarded by memory_lock. */
+struct weir_graph_piece {
+    struct weir_graph_piece *next;
+    struct weir_graph_memory *holder; /* not freed: nobody else may have it */
+    struct weir_model_point last;     /* of the last use */
+    uint64_t bytes, launch;
+    int device;
+};
 
 static struct weir_graph_memory_count *count_of(int device)
 {
     return &weir_core.graphs.usage[device < WEIR_GRAPH_MEMORY_DEVICES ? device : 0];
 }
 
-static void count_locked(const struct weir_graph_memory *m, bool on)
+static void count_locked(const struct weir_graph_piece *p, bool on)
 {
-    struct weir_graph_memory_count *c = count_of(m->device);
-    uint64_t bytes = WEIR_ALIGN_UP((uint64_t)m->bytes, BLOCK);
+    struct weir_graph_memory_count *c = count_of(p->device);
 
-    c->used = on ? c->used + bytes : c->used - bytes;
+    c->used = on ? c->used + p->bytes : c->used - p->bytes;
     c->used_high = WEIR_MAX(c->used_high, c->used);
-    c->reserved = WEIR_MAX(c->reserved, c->used);
-    c->reserved_high = WEIR_MAX(c->reserved_high, c->reserved);
+    c->reserved_high = WEIR_MAX(c->reserved_high, c->used);
 }
 
-static void set_allocated(struct weir_graph_memory *m, bool on)
+static void let_go_locked(struct weir_graph_memory *m)
 {
-    weir_lock_acquire(&weir_core.graphs.memory_lock);
-    if (m->allocated != on)
-        count_locked(m, on);
-    m->allocated = on;
-    weir_lock_release(&weir_core.graphs.memory_lock);
+    for (struct weir_graph_piece *p = weir_core.graphs.pieces; p; p = p->next)
+        if (p->holder == m)
+            p->holder = NULL;
+}
+
+/* May a launch in s have it? */
+static bool is_free_for(const struct weir_graph_piece *p, const struct weir_graph_memory *m,
+                        const struct weir_stream *s, uint64_t launch)
+{
+    if (p->device != m->device || p->bytes < m->bytes || p->launch == launch)
+        return false;
+    if (p->holder)
+        return p->holder == m;
+    return p->last.stream == &s->m || weir_model_point_holds(&p->last);
+}
+
+/* Backs m for a launch. Without memory for the books it is not counted. */
+static void back_locked(struct weir_graph_memory *m, const struct weir_stream *s,
+                        struct weir_model_point point, uint64_t launch)
+{
+    struct weir_graph_piece *p = weir_core.graphs.pieces;
+
+    while (p && !is_free_for(p, m, s, launch))
+        p = p->next;
+    if (!p) {
+        p = weir_calloc(1, sizeof *p);
+        if (!p)
+            return;
+        p->bytes = WEIR_ALIGN_UP((uint64_t)m->bytes, PIECE);
+        p->device = m->device;
+        p->next = weir_core.graphs.pieces;
+        weir_core.graphs.pieces = p;
+        count_locked(p, true);
+    }
+    p->launch = launch;
+    p->last = point;
+    p->holder = m->live ? m : NULL;
 }
 
 enum weir_err weir_graph_memory_create(int device, size_t bytes, struct weir_graph_memory **out)
@@ -41,7 +82,7 @@ enum weir_err weir_graph_memory_create(int device, size_t bytes, struct weir_gra
 
     if (!m)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a memory node");
-    *m = (struct weir_graph_memory){.bytes = bytes, .device = device, .refs = 1};
+    *m = (struct weir_graph_memory){.bytes = bytes, .device = device, .refs = 1, .live = true};
     err = weir_mem_alloc(WEIR_MEM_KIND_DEVICE, device, bytes, 0, m, &m->ptr);
     if (err != WEIR_OK) {
         weir_free(m);
@@ -81,8 +122,7 @@ void weir_graph_memory_unref(struct weir_graph_memory *m)
     weir_lock_acquire(&s->memory_lock);
     last = --m->refs == 0;
     if (last) {
-        if (m->allocated)
-            count_locked(m, false);
+        let_go_locked(m);
         weir_map_remove(&s->allocations, (uintptr_t)m->ptr);
         atomic_fetch_sub_explicit(&s->allocation_count, 1, memory_order_relaxed);
     }
@@ -95,58 +135,56 @@ void weir_graph_memory_unref(struct weir_graph_memory *m)
 
 /* ---- launches ---- */
 
-/* What is freed inside: by a free node anywhere in the graph. */
-static bool frees(struct weir_graph *g, const struct weir_graph_memory *m)
-{
-    for (struct weir_model_node *n = g->m.first; n; n = n->next) {
-        if (n->kind == WEIR_NODE_MEM_FREE && weir_node_of(n)->memory == m)
-            return true;
-        if (n->kind == WEIR_NODE_GRAPH && frees(weir_node_of(n)->child, m))
-            return true;
-    }
-    return false;
-}
-
-static bool may_allocate(struct weir_graph *g, bool auto_free)
+static bool may_allocate(struct weir_graph *g)
 {
     for (struct weir_model_node *m = g->m.first; m; m = m->next) {
         struct weir_node *n = weir_node_of(m);
 
-        if (m->kind == WEIR_NODE_GRAPH && !may_allocate(n->child, auto_free))
+        if (m->kind == WEIR_NODE_GRAPH && !may_allocate(n->child))
             return false;
-        if (m->kind == WEIR_NODE_MEM_ALLOC && n->memory->allocated && !auto_free)
+        if (m->kind == WEIR_NODE_MEM_ALLOC && n->memory->allocated)
             return false;
     }
     return true;
 }
 
-/* GRA-030: allocations that the graph does not free stay, frees end those of others. */
-static void allocate(struct weir_graph *top, struct weir_graph *g)
+enum weir_err weir_graph_memory_check(struct weir_exec *x)
+{
+    if (WEIR_LIKELY(!x->graph->memory_nodes) || (x->flags & WEIR_EXEC_AUTO_FREE) ||
+        may_allocate(x->graph))
+        return WEIR_OK;
+    return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                     "memory of the graph's last launch was not freed (GRA-030)");
+}
+
+/* GRA-030: allocations that the graph does not free stay, its frees end those of others. */
+static void launch_locked(struct weir_graph *g, const struct weir_stream *s,
+                          struct weir_model_point point, uint64_t launch)
 {
     for (struct weir_model_node *m = g->m.first; m; m = m->next) {
         struct weir_node *n = weir_node_of(m);
 
-        if (m->kind == WEIR_NODE_GRAPH)
-            allocate(top, n->child);
-        else if (m->kind == WEIR_NODE_MEM_ALLOC) {
-            set_allocated(n->memory, true);
-            if (frees(top, n->memory))
-                set_allocated(n->memory, false);
-        } else if (m->kind == WEIR_NODE_MEM_FREE) {
-            set_allocated(n->memory, false);
+        if (m->kind == WEIR_NODE_GRAPH) {
+            launch_locked(n->child, s, point, launch);
+        } else if (m->kind == WEIR_NODE_MEM_ALLOC) {
+            if (n->memory->launch != launch)
+                back_locked(n->memory, s, point, launch);
+            n->memory->launch = launch;
+            n->memory->allocated = n->memory->live;
+        } else if (m->kind == WEIR_NODE_MEM_FREE && n->memory->launch != launch) {
+            n->memory->allocated = false;
+            let_go_locked(n->memory);
         }
     }
 }
 
-enum weir_err weir_graph_memory_launch(struct weir_exec *x)
+void weir_graph_memory_launch(struct weir_exec *x, const struct weir_stream *s)
 {
     if (WEIR_LIKELY(!x->graph->memory_nodes))
-        return WEIR_OK;
-    if (!may_allocate(x->graph, x->flags & WEIR_EXEC_AUTO_FREE))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
-                         "memory of the graph's last launch was not freed (GRA-030)");
-    allocate(x->graph, x->graph);
-    return WEIR_OK;
+        return;
+    weir_lock_acquire(&weir_core.graphs.memory_lock);
+    launch_locked(x->graph, s, x->last, weir_graph_next_id());
+    weir_lock_release(&weir_core.graphs.memory_lock);
 }
 
 /* ---- calls ---- */
@@ -160,11 +198,18 @@ enum weir_err weir_graph_mem_free(void *ptr)
 {
     struct weir_graph_memory *m = weir_graph_memory_find(ptr);
 
-    if (!m || !m->allocated)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
-                         "%p is memory of a graph that is not allocated now", ptr);
-    set_allocated(m, false);
-    return WEIR_OK;
+    bool was = false;
+
+    if (m) {
+        weir_lock_acquire(&weir_core.graphs.memory_lock);
+        was = m->allocated;
+        m->allocated = false;
+        let_go_locked(m);
+        weir_lock_release(&weir_core.graphs.memory_lock);
+    }
+    return was ? WEIR_OK
+               : WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                           "%p is memory of a graph that is not allocated now", ptr);
 }
 
 void weir_graph_mem_usage(int device, struct weir_graph_mem_usage *out)
@@ -172,7 +217,7 @@ void weir_graph_mem_usage(int device, struct weir_graph_mem_usage *out)
     const struct weir_graph_memory_count *c = count_of(device);
 
     weir_lock_acquire(&weir_core.graphs.memory_lock);
-    *out = (struct weir_graph_mem_usage){c->used, c->used_high, c->reserved, c->reserved_high};
+    *out = (struct weir_graph_mem_usage){c->used, c->used_high, c->used, c->reserved_high};
     weir_lock_release(&weir_core.graphs.memory_lock);
 }
 
@@ -184,15 +229,23 @@ void weir_graph_mem_reset_high(int device, bool used, bool reserved)
     if (used)
         c->used_high = c->used;
     if (reserved)
-        c->reserved_high = c->reserved;
+        c->reserved_high = c->used;
     weir_lock_release(&weir_core.graphs.memory_lock);
 }
 
 void weir_graph_mem_trim(int device)
 {
-    struct weir_graph_memory_count *c = count_of(device);
+    struct weir_graph_piece **link, *p;
 
     weir_lock_acquire(&weir_core.graphs.memory_lock);
-    c->reserved = c->used;
+    for (link = &weir_core.graphs.pieces; (p = *link);) {
+        if (p->device != device || p->holder || !weir_model_point_holds(&p->last)) {
+            link = &p->next;
+            continue;
+        }
+        *link = p->next;
+        count_locked(p, false);
+        weir_free(p);
+    }
     weir_lock_release(&weir_core.graphs.memory_lock);
 }

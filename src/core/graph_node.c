@@ -216,18 +216,28 @@ static struct weir_node *find_memory(struct weir_graph *g, const void *ptr,
 static enum weir_err fill_free(struct weir_node *n, struct weir_graph *g, void *ptr)
 {
     struct weir_graph_memory *memory = weir_graph_memory_find(ptr);
+    bool own = memory && find_memory(top_of(g), ptr, WEIR_NODE_MEM_ALLOC);
 
-    /* Of this graph or of another one, once a graph. */
-    if (!memory || find_memory(top_of(g), ptr, WEIR_NODE_MEM_FREE))
+    /* Of this graph, where it is allocated, or of another one, once a graph. */
+    if (!memory || (own ? !memory->live : find_memory(top_of(g), ptr, WEIR_NODE_MEM_FREE) != NULL))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is no graph's memory, or freed twice", ptr);
     n->memory = memory;
     memory->refs++;
+    if (own)
+        memory->live = false;
     return WEIR_OK;
 }
 
 static enum weir_err fill_alloc(struct weir_node *n, struct weir_alloc_params *p)
 {
     enum weir_err err;
+
+    if (n->memory) { /* that of a node freed before this one */
+        n->memory->refs++;
+        n->memory->live = true;
+        p->ptr = n->memory->ptr;
+        return WEIR_OK;
+    }
 
     if (p->bytes == 0)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a memory node of 0 bytes");

@@ -610,7 +610,7 @@ static enum weir_err begin_launch_locked(struct weir_exec *x, struct weir_stream
 {
     struct weir_model_dep *waits;
     struct weir_graph_op *op;
-    enum weir_err err = weir_graph_memory_launch(x);
+    enum weir_err err = weir_graph_memory_check(x);
 
     if (err != WEIR_OK)
         return err;
@@ -630,6 +630,7 @@ static enum weir_err begin_launch_locked(struct weir_exec *x, struct weir_stream
     /* The number that op will get: s is locked. */
     x->last = (struct weir_model_point){&s->m,
                                         atomic_load_explicit(&s->m.last, memory_order_relaxed) + 1};
+    weir_graph_memory_launch(x, s);
     *out = op;
     return WEIR_OK;
 }

@@ -9,6 +9,7 @@
 
 struct weir_user_object;
 struct weir_graph_memory;
+struct weir_graph_piece;
 
 #define WEIR_GRAPH_MEMORY_DEVICES 64
 
@@ -22,10 +23,11 @@ struct weir_graph_state {
     struct weir_user_object *dead; /* under lock: to be destroyed once it is free */
 
     struct weir_lock memory_lock; /* rank LEAF: */
-    struct weir_map allocations;  /* struct weir_graph_memory by address */
+    struct weir_graph_piece *pieces;
+    struct weir_map allocations; /* struct weir_graph_memory by address */
     _Atomic size_t allocation_count;
     struct weir_graph_memory_count {
-        uint64_t used, used_high, reserved, reserved_high;
+        uint64_t used, used_high, reserved_high; /* reserved is what is used */
     } usage[WEIR_GRAPH_MEMORY_DEVICES];
 };
 

@@ -367,7 +367,7 @@ int main(int argc, char **argv)
     for (int count = 1; count <= 4; count++)
         for (unsigned edges = 0; edges < 1u << (count * count); edges++)
             digraph(count, edges);
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < 1200; i++)
         random_graph();
     printf("%ld graphs compared\n", checks);
     return 0;
