@@ -296,8 +296,8 @@ static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params 
     return fail(weir_model_capture_node(m, &n->m), "a node");
 }
 
-/* Work that runs at once while the same thread captures in another stream: easily taken for a part of
- * the graph. */
+/* Work that runs at once while the same thread captures in another stream: easily taken for a part
+ * of the graph. */
 static void note_outside(const char *call)
 {
     const struct weir_model_capture *c;
@@ -311,7 +311,8 @@ static void note_outside(const char *call)
         own = c->thread == me;
     weir_graphs_unlock();
     if (own)
-        weir_log(WEIR_LOG_INFO, "%s runs at once: its stream is not one that captures, so it is not in the graph",
+        weir_log(WEIR_LOG_INFO,
+                 "%s runs at once: its stream is not one that captures, so it is not in the graph",
                  call);
 }
 
