@@ -114,12 +114,15 @@ static enum weir_err check_fill_node(const struct weir_context *ctx, const struc
 
 /* ---- graphs inside ---- */
 
-static enum weir_err fill_child(struct weir_node *n, const struct weir_node_params *p)
+static enum weir_err fill_child(struct weir_node *n, struct weir_graph *g,
+                                const struct weir_node_params *p)
 {
     enum weir_err err = WEIR_OK;
 
     if (!p->child.graph)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "no child graph");
+    if (p->child.graph == g) /* hardware crashes: oracle graph_child_self */
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a graph as its own child");
     if (!p->child.move) {
         n->child = weir_graph_copy_locked(p->child.graph, false, &err);
     } else {
@@ -271,7 +274,7 @@ enum weir_err weir_node_fill(struct weir_node *n, struct weir_graph *g, struct w
         n->host.user = p->host.user;
         return n->host.fn ? WEIR_OK : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "no host function");
     case WEIR_NODE_GRAPH:
-        return fill_child(n, p);
+        return fill_child(n, g, p);
     case WEIR_NODE_EMPTY:
         return WEIR_OK;
     case WEIR_NODE_EVENT_RECORD:
