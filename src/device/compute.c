@@ -26,12 +26,17 @@
 
 static void *worker_run(void *arg);
 
+#define SHARED_UNIT                                                                                \
+    128u /* what hardware hands out: compilers load a vector beyond an array's end */
+
 /* Dynamic shared memory begins at a multiple of 16 behind the static. */
 static uint32_t shared_bytes_of(const struct weir_kernel_work *k)
 {
-    return k->launch.dynamic_shared_bytes
-               ? WEIR_ALIGN_UP(k->code->static_shared_bytes, 16u) + k->launch.dynamic_shared_bytes
-               : k->code->static_shared_bytes;
+    uint32_t bytes = k->code->static_shared_bytes;
+
+    if (k->launch.dynamic_shared_bytes)
+        bytes = WEIR_ALIGN_UP(bytes, 16u) + k->launch.dynamic_shared_bytes;
+    return WEIR_ALIGN_UP(bytes, SHARED_UNIT);
 }
 
 /* ---- sleeping and waking ---- */

@@ -81,7 +81,7 @@ struct weir_block {
     const struct weir_launch *launch;
     uint32_t ctaid[3];
     uint32_t resume;       /* 0: start; else generated code's own (set when it parks) */
-    uint32_t shared_bytes; /* static + dynamic */
+    uint32_t shared_bytes; /* static + dynamic, rounded up as hardware does */
     uint32_t smid;         /* worker index: %smid */
     uint32_t warp;         /* set before assert_fail: whose lanes call */
     char *shared;   /* shared memory of the block, 128-byte aligned, inside the window; contents

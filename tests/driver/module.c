@@ -384,6 +384,35 @@ static void check_grid(void)
     OK(cuModuleUnload(m));
 }
 
+/* Shared memory is handed out in units: ptxas and NVVM load a whole vector where the array's end is
+ * inside of it. */
+static const char vector[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                             ".extern .shared .align 16 .b8 room[];\n"
+                             ".visible .entry tail(.param .u64 out)\n{\n"
+                             " .reg .b32 %r<6>; .reg .b64 %d<2>;\n"
+                             " ld.param.u64 %d1, [out]; mov.u32 %r1, 5;\n"
+                             " st.shared.u32 [room+24], %r1;\n"
+                             " ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [room+16];\n"
+                             " st.global.u32 [%d1], %r4; ret;\n}\n";
+
+static void check_shared_units(void)
+{
+    CUfunction f;
+    CUmodule m;
+    CUdeviceptr p;
+    int got = 0;
+    void *args[] = {&p};
+
+    OK(cuModuleLoadData(&m, vector));
+    OK(cuModuleGetFunction(&f, m, "tail"));
+    OK(cuMemAlloc(&p, 4));
+    OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 28, 0, args, NULL));
+    OK(cuMemcpyDtoH(&got, p, 4));
+    CHECK(got == 5);
+    OK(cuMemFree(p));
+    OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -398,6 +427,7 @@ int main(void)
     check_call_nowhere();
     check_registers();
     check_grid();
+    check_shared_units();
     OK(cuCtxDestroy(ctx));
     return DRIVER_END();
 }
