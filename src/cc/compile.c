@@ -107,8 +107,10 @@ static void add_pass(struct cc *cc, const struct pass *p, struct cc_args *a)
         cc_args_add(a, "-target-feature");
         cc_args_add(a, "-Xclang");
         cc_args_add(a, "%s", p->sm >= 90 ? CC_PTX_FEATURE_NEW : CC_PTX_FEATURE);
-        /* As nvcc: -O is for the host, device code is optimised unless it is to be debugged. */
-        cc_args_add(a, cc->device_debug ? "-O0" : "-O3");
+        /* As nvcc: -O is for the host, device code is optimised, though little when it is to be
+         * debugged. Not -O0: LLVM then takes structures that a call returns apart byte by byte,
+         * which Weir's compiler refuses. */
+        cc_args_add(a, cc->device_debug ? "-O1" : "-O3");
         cc_args_add(a, "-w"); /* the host pass reads the same text and warns */
     } else {
         cc_args_copy(a, &cc->host);

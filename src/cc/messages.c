@@ -70,4 +70,6 @@ void cc_print_messages(const struct cc *cc, char *text)
             fwrite(line, 1, all, stderr);
         line += all;
     }
+    if (strstr(text, "'omp.h' file not found"))
+        cc_error("OpenMP needs clang's own header and library (Debian: apt install libomp-19-dev)");
 }
