@@ -12,6 +12,7 @@
 #include "codegen/codegen.h"
 #include "codegen/compile.h"
 #include "codegen/image.h"
+#include "ptx/reach.h"
 
 /* WEIR_JIT_TIER for tests: one tier only. */
 enum weir_cg_tiers { WEIR_CG_TIERS_AUTO, WEIR_CG_TIERS_QUICK, WEIR_CG_TIERS_BEST };
@@ -91,19 +92,6 @@ void weir_cg_kernel_finish(struct weir_cg_kernel *k);
 
 /* fidelity.c: writes the report of `weir run --fidelity` for k, one line on stderr. Thread: any. */
 void weir_cg_fidelity_report(const struct weir_cg_kernel *k);
-
-/* reach.c: the function and all that it may call, each once; indices into module->functions. False
- * when out of memory. */
-struct weir_cg_reach {
-    WEIR_VEC(const struct weir_ptx_function *) functions;
-};
-bool weir_cg_reach_compute(const struct weir_ptx_function *f, struct weir_cg_reach *out);
-void weir_cg_reach_finish(struct weir_cg_reach *r);
-/* Calls visit for each operand of the instruction, elements of vectors and operands of calls
- * included. */
-void weir_cg_inst_visit(const struct weir_ptx_inst *inst,
-                        void (*visit)(void *ctx, const struct weir_ptx_operand *o, bool is_dest),
-                        void *ctx);
 
 /* pressure.c: most 32-bit registers that live at one place of the function. */
 int weir_cg_pressure(const struct weir_ptx_function *f);

@@ -68,13 +68,13 @@ static bool survey_add(struct survey *s, const struct weir_ptx_inst *i)
 
 void weir_cg_fidelity_report(const struct weir_cg_kernel *k)
 {
-    struct weir_cg_reach reach;
+    struct weir_ptx_reach reach;
     struct survey s = {0};
     char list[600] = "";
     size_t used = 0;
     bool whole = true;
 
-    if (!weir_cg_reach_compute(k->function, &reach))
+    if (!weir_ptx_reach_compute(k->function, &reach))
         return;
     for (size_t f = 0; f < reach.functions.count; f++) {
         const struct weir_ptx_function *fn = reach.functions.items[f];
@@ -82,7 +82,7 @@ void weir_cg_fidelity_report(const struct weir_cg_kernel *k)
         for (size_t i = 0; i < fn->inst_count; i++)
             whole = survey_add(&s, &fn->insts[i]) && whole;
     }
-    weir_cg_reach_finish(&reach);
+    weir_ptx_reach_finish(&reach);
     for (size_t n = 0; n < s.approximate.count && used < sizeof list - 80; n++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s x%u", n ? ", " : "",
                                  s.approximate.items[n].name, s.approximate.items[n].count);

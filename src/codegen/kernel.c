@@ -77,13 +77,13 @@ static void find_unresolved(void *ctx, const struct weir_ptx_operand *o, bool is
 void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
                          const struct weir_ptx_function *f)
 {
-    struct weir_cg_reach reach;
+    struct weir_ptx_reach reach;
 
     k->module = m;
     k->function = f;
     weir_lock_init(&k->lock, WEIR_RANK_COMPILE);
     k->inst_count = f->inst_count;
-    if (!weir_cg_reach_compute(f, &reach))
+    if (!weir_ptx_reach_compute(f, &reach))
         return; /* the count only chooses the tier */
     k->inst_count = 0;
     for (size_t i = 0; i < reach.functions.count; i++) {
@@ -91,12 +91,12 @@ void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
 
         k->inst_count += g->inst_count;
         for (size_t n = 0; n < g->inst_count; n++) {
-            weir_cg_inst_visit(&g->insts[n], find_unresolved, k);
+            weir_ptx_inst_visit(&g->insts[n], find_unresolved, k);
             if (g->insts[n].call && is_undefined(g->insts[n].call->callee))
                 k->unresolved = g->insts[n].call->callee->name;
         }
     }
-    weir_cg_reach_finish(&reach);
+    weir_ptx_reach_finish(&reach);
 }
 
 void weir_cg_kernel_finish(struct weir_cg_kernel *k)
@@ -128,6 +128,26 @@ static size_t shared_end(const struct weir_ptx_function *f)
     return end;
 }
 
+/* Of module scope, as the compiler places them for this kernel. */
+static size_t module_shared(const struct weir_ptx_function *f)
+{
+    uint64_t *offsets = weir_calloc(f->module->var_count + 1, sizeof *offsets);
+    uint64_t bytes = f->module->shared_bytes; /* more than it can be, if memory is short */
+
+    if (offsets && !weir_ptx_shared_layout(f, offsets, &bytes))
+        bytes = f->module->shared_bytes;
+    weir_free(offsets);
+    return (size_t)bytes;
+}
+
+/* Each function has a part of its own. */
+static size_t add_shared(size_t bytes, const struct weir_ptx_function *f)
+{
+    size_t more = shared_end(f);
+
+    return more ? WEIR_ALIGN_UP(bytes, (size_t)16) + more : bytes;
+}
+
 static int max_threads(const struct weir_ptx_function *f)
 {
     const uint32_t *n = f->reqntid[0] ? f->reqntid : f->maxntid;
@@ -145,18 +165,18 @@ static void compute_info_locked(struct weir_cg_kernel *k)
     const struct weir_ptx_function *f = k->function;
     const struct weir_ptx_module *ptx = k->module->ptx;
     struct weir_cg_kernel_info *info = &k->info;
-    struct weir_cg_reach reach;
+    struct weir_ptx_reach reach;
 
-    info->static_shared_bytes = WEIR_MAX((size_t)ptx->shared_bytes, shared_end(f));
+    info->static_shared_bytes = add_shared(module_shared(f), f);
     info->local_bytes = (size_t)f->local_bytes;
     info->registers = weir_cg_pressure(f);
-    if (weir_cg_reach_compute(f, &reach)) {
+    if (weir_ptx_reach_compute(f, &reach)) {
         for (size_t i = 1; i < reach.functions.count; i++) {
             info->local_bytes += (size_t)reach.functions.items[i]->local_bytes;
             info->static_shared_bytes =
-                WEIR_MAX(info->static_shared_bytes, shared_end(reach.functions.items[i]));
+                add_shared(info->static_shared_bytes, reach.functions.items[i]);
         }
-        weir_cg_reach_finish(&reach);
+        weir_ptx_reach_finish(&reach);
     }
     for (size_t i = 0; i < ptx->var_count; i++) {
         if (ptx->vars[i]->space == WEIR_PTX_CONST)

@@ -68,9 +68,9 @@ static void step_back(const struct weir_ptx_function *f, const struct weir_ptx_i
 {
     struct walk w = {.f = f, .live = live, .dests = true, .keep = inst->guard >= 0};
 
-    weir_cg_inst_visit(inst, walk_operand, &w);
+    weir_ptx_inst_visit(inst, walk_operand, &w);
     w.dests = false;
-    weir_cg_inst_visit(inst, walk_operand, &w);
+    weir_ptx_inst_visit(inst, walk_operand, &w);
     if (inst->guard >= 0 && (size_t)inst->guard < f->reg_count)
         set_bit(live, (size_t)inst->guard, true);
 }

@@ -4,11 +4,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/launch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "core/capture.h"
+#include "core/module_code.h"
 #include "core/services.h"
 #include "core/submit.h"
 #include "memory/memory.h"
@@ -48,6 +50,25 @@ static enum weir_err check_cooperative(const struct weir_context *ctx,
     return WEIR_OK;
 }
 
+/* Names of the runtime that CUDA links to programs which launch kernels from kernels. */
+static bool is_device_runtime(const char *name)
+{
+    return strncmp(name, "__cudaCDP", 9) == 0 || strncmp(name, "cuda", 4) == 0;
+}
+
+static enum weir_err fail_unresolved(const struct weir_function *f, const char *symbol)
+{
+    char what[300];
+
+    if (is_device_runtime(symbol)) {
+        weir_log_unsupported(f->name, "kernel calls CUDA's runtime on the device: %s", symbol);
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s calls %s", f->name, symbol);
+    }
+    snprintf(what, sizeof what, "undefined symbol %.200s: no unit of its module defines it",
+             symbol);
+    return weir_module_fail_missing(f->module, WEIR_ERR_INVALID_PTX, f->name, what);
+}
+
 static inline enum weir_err check(const struct weir_function *f, const struct weir_context *ctx,
                                   const struct weir_function_image *image,
                                   const struct weir_launch_config *c, bool has_args)
@@ -63,12 +84,8 @@ static inline enum weir_err check(const struct weir_function *f, const struct we
                          f->name, c->dynamic_shared_bytes);
     if (WEIR_UNLIKELY(!has_args && image->info.param_count))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: no arguments", f->name);
-    if (WEIR_UNLIKELY(image->info.unresolved)) {
-        weir_log(WEIR_LOG_ERROR, "kernel %s: undefined symbol %s: no unit of its module defines it",
-                 f->name, image->info.unresolved);
-        return WEIR_FAIL(WEIR_ERR_INVALID_PTX, "kernel %s: undefined symbol %s", f->name,
-                         image->info.unresolved);
-    }
+    if (WEIR_UNLIKELY(image->info.unresolved))
+        return fail_unresolved(f, image->info.unresolved);
     if (WEIR_UNLIKELY(image->info.unsupported)) {
         weir_log_unsupported(f->name, "kernel uses %s", image->info.unsupported);
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s uses %s", f->name,

@@ -181,8 +181,9 @@ static enum weir_err load_image(struct weir_module *m, struct weir_context *ctx,
     if (err == WEIR_OK)
         err = weir_cg_module_place(image->cg, place_variable, &placing);
     if (err != WEIR_OK) {
-        weir_log(WEIR_LOG_ERROR, "cannot load device code: %s: %s", weir_err_name(err),
-                 weir_err_message());
+        weir_log(WEIR_LOG_ERROR, "cannot load device code: %s: %s%s%s", weir_err_name(err),
+                 weir_err_message(), m->without_ptx ? "; " : "",
+                 m->without_ptx ? m->without_ptx : "");
         weir_cg_module_destroy(image->cg);
         image->cg = NULL;
     }
@@ -222,8 +223,8 @@ static enum weir_err make_function_image(struct weir_function *f, struct weir_mo
     image->kernel = weir_cg_kernel_find(mi->cg, f->name);
     if (!image->kernel) {
         weir_free(image);
-        return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE_FUNCTION, "no kernel %s in its module's PTX",
-                         f->name);
+        return weir_module_fail_missing(f->module, WEIR_ERR_INVALID_DEVICE_FUNCTION, f->name,
+                                        "no such kernel in its module's PTX");
     }
     weir_cg_kernel_info(image->kernel, &image->info);
     if (atomic_load(&f->module->max_registers))
@@ -485,6 +486,7 @@ static void drop_module_locked(struct weir_module *m)
     weir_map_finish(&m->managed);
     weir_list_remove(&m->link);
     weir_free(m->ptx);
+    weir_free(m->without_ptx);
     weir_free(m->owned);
     weir_free(m);
 }

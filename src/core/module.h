@@ -68,6 +68,7 @@ struct weir_module {
         max_registers;   /* CU_JIT_MAX_REGISTERS, -maxrregcount: what attributes say; 0: none */
     size_t linked_bytes; /* owned is one of core/linked.h; else 0 */
     enum weir_err open_error;
+    char *without_ptx; /* NULL, or what is said of a linked unit that the module had to leave out */
     struct weir_list functions, variables;
     struct weir_module_image
         *images[WEIR_MAX_CONTEXTS]; /* by context; guarded by the registry's lock (MODULES) */

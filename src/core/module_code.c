@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "core/linked.h"
 
 /* A unit while its module is loaded. */
@@ -49,24 +50,42 @@ static enum weir_err read_unit(const struct weir_module *m, uint32_t n, uint32_t
     return weir_fatbin_unpack(&entry, &u->text, bytes);
 }
 
-static enum weir_err link_units(const struct weir_module *m, uint32_t sm,
-                                struct weir_cg_module **out)
+/* A unit without PTX for the device is left out (the device runtime of CUDA, which is linked to
+ * programs that launch kernels from kernels, is one): only what needs it fails. */
+static enum weir_err leave_out(struct weir_module *m, uint32_t n)
 {
-    uint32_t count = m->fatbin.unit_count, n;
+    char text[400];
+
+    if (m->without_ptx)
+        return WEIR_OK;
+    snprintf(text, sizeof text, "unit %u of its program: %s", n + 1, weir_err_message());
+    m->without_ptx = weir_strdup(text);
+    return m->without_ptx ? WEIR_OK
+                          : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a unit of device code");
+}
+
+static enum weir_err link_units(struct weir_module *m, uint32_t sm, struct weir_cg_module **out)
+{
+    uint32_t count = m->fatbin.unit_count, found = 0;
     struct weir_cg_unit *units = weir_calloc(count, sizeof *units);
     struct unit *read = weir_calloc(count, sizeof *read);
     enum weir_err err = WEIR_OK;
 
     if (!units || !read)
         err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "%u units of device code", count);
-    for (n = 0; err == WEIR_OK && n < count; n++) {
-        err = read_unit(m, n, sm, &read[n], &units[n].bytes);
-        units[n].ptx = read[n].text;
-        units[n].name = read[n].name;
+    for (uint32_t n = 0; err == WEIR_OK && n < count; n++) {
+        err = read_unit(m, n, sm, &read[found], &units[found].bytes);
+        if (err == WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE && (found || n + 1 < count)) {
+            err = leave_out(m, n);
+            continue;
+        }
+        units[found].ptx = read[found].text;
+        units[found].name = read[found].name;
+        found++;
     }
     if (err == WEIR_OK)
-        err = weir_cg_module_link(units, count, out);
-    for (n = 0; read && n < count; n++)
+        err = weir_cg_module_link(units, found, out);
+    for (uint32_t n = 0; read && n < found; n++)
         weir_free(read[n].text);
     weir_free(read);
     weir_free(units);
@@ -102,4 +121,16 @@ enum weir_err weir_module_code(struct weir_module *m, struct weir_context *ctx,
     if (m->fatbin.unit_count)
         return link_units(m, capability(ctx), out);
     return one_text(m, capability(ctx), out);
+}
+
+enum weir_err weir_module_fail_missing(const struct weir_module *m, enum weir_err code,
+                                       const char *kernel, const char *what)
+{
+    if (!m->without_ptx) {
+        weir_log(WEIR_LOG_ERROR, "kernel %s: %s", kernel, what);
+        return WEIR_FAIL(code, "kernel %s: %s", kernel, what);
+    }
+    weir_log(WEIR_LOG_ERROR, "kernel %s: %s; %s", kernel, what, m->without_ptx);
+    return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE, "kernel %s: %s; %s", kernel, what,
+                     m->without_ptx);
 }

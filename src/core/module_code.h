@@ -11,4 +11,9 @@
 enum weir_err weir_module_code(struct weir_module *m, struct weir_context *ctx,
                                struct weir_cg_module **out) WEIR_MUST_CHECK;
 
+/* The error for a kernel that cannot run because something is not in m: `code`, or, when a unit of
+ * m was left out because it has no PTX, NO_KERNEL_IMAGE_FOR_DEVICE. Says so on stderr. */
+enum weir_err weir_module_fail_missing(const struct weir_module *m, enum weir_err code,
+                                       const char *kernel, const char *what);
+
 #endif

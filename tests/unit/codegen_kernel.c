@@ -37,7 +37,7 @@ static const char text[] =
          "ld.param.u32 r0, [n]; add.u32 r1, r0, 1; add.u32 r2, r0, r1; add.u32 r3, r1, r2; mov.u32 "
          "r4, 5;\n"
          "add.u32 r5, r1, r2; add.u32 r5, r5, r3; add.u32 r5, r5, r4; ld.param.u64 a0, [p]; "
-         "st.global.u32 [a0], r5; ret; }\n"
+         "st.global.u32 [a0], r5; st.shared.u32 [sh], r5; ret; }\n"
          ".visible .entry second() { ret; }\n"
          ".visible .entry bad_kernel() { ret; }\n";
 
@@ -374,6 +374,30 @@ static void test_refused(void **state)
     weir_cg_module_destroy(m);
 }
 
+/* Only what a kernel reaches counts. */
+static void test_shared(void **state)
+{
+    struct weir_cg_module *m = load(
+        HEAD
+        ".shared .align 4 .b8 large[40000];\n.shared .align 16 .b8 small[20];\n"
+        ".func reader() { .shared .b8 own[100]; .reg .b32 r; ld.shared.u32 r, [small]; ret; }\n"
+        ".visible .entry none() { ret; }\n"
+        ".visible .entry one() { .shared .b8 own[8]; .reg .b32 r; call.uni reader; ret; }\n"
+        ".visible .entry both() { .reg .b64 d; mov.u64 d, large; call.uni reader; ret; }\n");
+    static const struct {
+        const char *name;
+        size_t bytes;
+    } kernels[] = {{"none", 0}, {"one", 32 + 8 + 8 + 100}, {"both", 40000 + 20 + 12 + 100}};
+    struct weir_cg_kernel_info info;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        weir_cg_kernel_info(weir_cg_kernel_find(m, kernels[i].name), &info);
+        assert_int_equal(info.static_shared_bytes, kernels[i].bytes);
+    }
+    weir_cg_module_destroy(m);
+}
+
 static void test_linked(void **state)
 {
     const char *texts[] = {
@@ -479,6 +503,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_many_shapes),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shared),
         cmocka_unit_test(test_linked),
         cmocka_unit_test(test_memory_error_is_not_kept),
         cmocka_unit_test(test_no_library),

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "codegen/lower/lower.h"
+#include "ptx/reach.h"
 
 #define MAX_INSTS 2000000u
 #define MAX_DEPTH 64u
@@ -686,7 +687,10 @@ uint32_t low_reserved_smem(const struct low *l, uint8_t which)
 
 void low_program_build(struct low *l)
 {
-    l->shared_total = l->kernel->module->shared_bytes;
+    l->shared_offsets =
+        low_alloc(l, (l->kernel->module->var_count + 1) * sizeof *l->shared_offsets);
+    if (!weir_ptx_shared_layout(l->kernel, l->shared_offsets, &l->shared_total))
+        low_no_memory(l);
     reserve_shared(l);
     low_stack_reserve(l);
     low_new_frame(l, l->kernel, 0, NULL, 0);
@@ -722,5 +726,5 @@ uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var)
     for (size_t k = 0; k < l->frames.count && var->function; k++)
         if (l->frames.items[k].fn == var->function)
             return l->frames.items[k].shared_base + var->offset;
-    return var->offset;
+    return l->shared_offsets[var->index];
 }

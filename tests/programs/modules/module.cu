@@ -6,6 +6,12 @@
 
 #include "module.h"
 
+/* A template: where the program exports it, all modules register one and the same stub. */
+template <class T> __global__ void common(T *out)
+{
+    *out += T(1);
+}
+
 static int failures;
 
 #define CHECK(call)                                                                                \
@@ -26,24 +32,35 @@ static int failures;
         }                                                                                          \
     } while (0)
 
-__constant__ int own_constant[2] = {NUMBER, 100 + NUMBER};
-__device__ int own_counter = 1000 * NUMBER;
-__managed__ int own_managed[3] = {7, NUMBER, 9};
+static __constant__ int own_constant[2] = {NUMBER, 100 + NUMBER};
+static __device__ int own_counter = 1000 * NUMBER;
+static __managed__ int own_managed[3] = {7, NUMBER, 9};
 
-__global__ void work(int *out)
+static __global__ void work(int *out)
 {
     *out = own_constant[1];
     own_counter += 1;
     own_managed[1] += 10;
 }
 
-__global__ void spin(long long cycles)
+static __global__ void spin(long long cycles)
 {
     long long start = clock64();
     while (clock64() - start < cycles)
         ;
     own_counter += own_constant[1];
 }
+
+/* CUDA calls in a destructor, after main or inside dlclose. */
+struct owner {
+    int *memory = NULL;
+    ~owner()
+    {
+        if (memory)
+            CHECK(cudaFree(memory));
+    }
+};
+static owner kept;
 
 /* CUDA calls in a constructor, before main or inside dlopen. */
 static __attribute__((constructor)) void construct(void)
@@ -78,6 +95,11 @@ extern "C" EXPORT int CONCAT(module_run_, NUMBER)(void)
     work<<<1, 1, 0, s>>>(out);
     CHECK(cudaStreamSynchronize(s));
     EXPECT("managed after the host", own_managed[1], 60);
+    common<<<1, 1, 0, s>>>(out);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpyAsync(&value, out, 4, cudaMemcpyDeviceToHost, s));
+    CHECK(cudaStreamSynchronize(s));
+    EXPECT("common", value, 101 + NUMBER);
     own_managed[1] = NUMBER;
     value = 1000 * NUMBER;
     CHECK(cudaMemcpyToSymbol(own_counter, &value, 4));
@@ -89,6 +111,8 @@ extern "C" EXPORT int CONCAT(module_run_, NUMBER)(void)
 /* Submits work and does not wait: the library may be closed next. */
 extern "C" EXPORT int CONCAT(module_leave_, NUMBER)(void)
 {
+    if (!kept.memory)
+        CHECK(cudaMalloc(&kept.memory, 1000));
     spin<<<1, 1>>>(300000);
     spin<<<1, 1>>>(300000);
     CHECK(cudaGetLastError());

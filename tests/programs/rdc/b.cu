@@ -31,13 +31,8 @@ __device__ operation operations[3] = {scale, triple, four};
 
 struct square : shape {
     int side;
-    __device__ square(int a) : side(a)
-    {
-    }
-    __device__ int area() const override
-    {
-        return side * side;
-    }
+    __device__ square(int a) : side(a) {}
+    __device__ int area() const override { return side * side; }
 };
 
 __device__ void make_shape(shape **where, int a)

@@ -77,6 +77,24 @@ unload: cudaSuccess
 synchronize: cudaSuccess
 memset: cudaSuccess' ./refused text
 
+# A unit without PTX beside one that has it: a kernel of the one is refused, with the reason.
+if newer partly; then
+    nvcc -gencode arch=compute_80,code=sm_80 -dc -o refused.o "$src/refused.cu" && nvcc -arch=sm_80 -dc -Dmain=other_main -o nested.o "$src/nested.cu" &&
+        nvcc -arch=sm_80 -o partly refused.o nested.o || die partly
+fi
+message='no such kernel in its module.*unit 1 of its program: no PTX.*-gencode' check partly 0 "$nothing" ./partly
+
+# CUDA's device runtime is such a unit. What calls it is refused by name.
+newer nested && { nvcc -rdc=true -arch=sm_80 -o nested "$src/nested.cu" || die nested; }
+message="_Z6parentPi: kernel calls CUDA's runtime on the device: __cudaCDP2" check nested 0 'parent: cudaErrorNotSupported
+ask: cudaErrorNotSupported
+child: cudaSuccess
+value 5' ./nested
+
+# Debug builds have all shared memory at module scope: a kernel has its own.
+newer debug && { nvcc -G -rdc=true -arch=sm_80 -o debug "$src/shared.cu" || die debug; }
+check debug 0 'shared: 32768 32768 256, 0 bad' ./debug
+
 # As CMake does it.
 if cmake --version >/dev/null 2>&1; then
     if newer cmake/program; then
