@@ -357,45 +357,34 @@ struct weir_pool *weir_pool_of(const struct weir_mem_info *info)
     return b && b->arena ? b->arena->pool : NULL;
 }
 
-/* Takes a live block away from the program: no look-up finds it any more. */
-static enum weir_err begin_free(const struct weir_mem_info *info, struct weir_pool **out,
-                                struct weir_piece **block)
+/* Takes a live block away from the program, so that no look-up finds it any more, and leaves it to
+ * those behind `point`. */
+static enum weir_err free_at(const struct weir_mem_info *info, const struct weir_model_point *point)
 {
     struct weir_piece *b = info->block;
     struct weir_pool *p = weir_pool_of(info);
-    bool live;
+    bool live, gone = false;
 
     if (!p)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory that was freed before");
     weir_lock_acquire(&p->lock);
     live = weir_pool_of(info) == p && b->state == WEIR_PIECE_LIVE &&
            (uintptr_t)weir_piece_address(b) == info->base;
-    if (live) {
+    if (WEIR_LIKELY(live)) {
         b->state = WEIR_PIECE_LEAVING;
         p->used -= b->wanted;
+        p->live--;
         weir_mem_region_retire(b->arena->region, b->offset);
+        if (p->imported)
+            weir_arena_leave_locked(p, b);
+        else
+            weir_arena_free_locked(p, b, point);
+        gone = may_go_locked(p);
     }
-    weir_lock_release(&p->lock);
-    *out = p;
-    *block = b;
-    return live ? WEIR_OK : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory that was freed before");
-}
-
-static void end_free(struct weir_pool *p, struct weir_piece *b,
-                     const struct weir_model_point *point)
-{
-    bool gone;
-
-    weir_lock_acquire(&p->lock);
-    p->live--;
-    if (p->imported)
-        weir_arena_leave_locked(p, b);
-    else
-        weir_arena_free_locked(p, b, point);
-    gone = may_go_locked(p);
     weir_lock_release(&p->lock);
     if (gone)
         weir_slots_give(&weir_core.pools, p);
+    return live ? WEIR_OK : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory that was freed before");
 }
 
 /* Where s is now: what comes later in s follows it. An operation marks the place where other
@@ -405,6 +394,11 @@ static enum weir_err point_of(struct weir_stream *s, struct weir_model_point *po
     struct weir_free_op *op;
     bool needs_op = true;
 
+    if (s->m.cls == WEIR_STREAM_NONBLOCKING) { /* no other stream has a part in it */
+        *point = (struct weir_model_point){&s->m,
+                                           atomic_load_explicit(&s->m.last, memory_order_acquire)};
+        return WEIR_OK;
+    }
     if (!weir_model_needs_all(&s->m)) {
         weir_lock_acquire(&s->lock);
         needs_op = weir_model_record_needs_op(&s->m);
@@ -423,27 +417,14 @@ static enum weir_err point_of(struct weir_stream *s, struct weir_model_point *po
 static enum weir_err free_block(struct weir_stream *s, const struct weir_mem_info *info)
 {
     struct weir_model_point point;
-    struct weir_piece *b;
-    struct weir_pool *p;
     enum weir_err err = point_of(s, &point);
 
-    if (err == WEIR_OK)
-        err = begin_free(info, &p, &b);
-    if (err == WEIR_OK)
-        end_free(p, b, &point);
-    return err;
+    return err == WEIR_OK ? free_at(info, &point) : err;
 }
 
 enum weir_err weir_pool_free_now(const struct weir_mem_info *info)
 {
-    struct weir_model_point point = {0};
-    struct weir_piece *b;
-    struct weir_pool *p;
-    enum weir_err err = begin_free(info, &p, &b);
-
-    if (err == WEIR_OK)
-        end_free(p, b, &point);
-    return err;
+    return free_at(info, &(struct weir_model_point){0});
 }
 
 /* ---- memory of cudaMalloc, freed in a stream ---- */

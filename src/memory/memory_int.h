@@ -120,7 +120,7 @@ struct mem_state {
     struct mem_record *free_records;
     struct mem_slab *slabs;
     struct weir_mem_region *free_regions;
-    _Atomic uint64_t region_ids; /* relaxed */
+    uint64_t region_count; /* ever made */
     struct mem_device *devices;
     int device_count;
     size_t pinned_used, pinned_peak, pinned_capacity;

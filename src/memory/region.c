@@ -12,7 +12,8 @@
 #include "base/alloc.h"
 #include "memory/memory_int.h"
 
-#define LEVELS_MAX 6
+#define LEVELS_MAX     6
+#define REGION_ID_BITS 40 /* allocations that a region may ever have */
 
 /* The allocation that begins at a unit; seq as in mem_record. */
 struct unit {
@@ -25,6 +26,7 @@ struct unit {
 struct weir_mem_region {
     struct mem_slab slab; /* first */
     struct weir_mem_region *next_free;
+    uint64_t next_id; /* of an allocation; never those of the window, which count from one */
     /* immutable while in use */
     struct weir_mem_region_config config;
     size_t granule, granule_count;
@@ -83,6 +85,7 @@ static struct weir_mem_region *take_locked(struct mem_state *m, size_t granules)
     if (!r)
         return NULL;
     r->granule_count = granules;
+    r->next_id = (uint64_t)1 << 62 | ++m->region_count << REGION_ID_BITS;
     if (!make_tables(r)) {
         weir_free(r);
         return NULL;
@@ -225,19 +228,18 @@ void weir_mem_region_publish(struct weir_mem_region *r, size_t offset, size_t by
     size_t bit = offset / WEIR_REGION_UNIT;
     struct unit *u = &r->units[bit];
     uint32_t seq = atomic_load_explicit(&u->seq, memory_order_relaxed);
-    /* Never the id of a window's allocation: those count from one. */
-    uint64_t id = ((uint64_t)1 << 62) |
-                  atomic_fetch_add_explicit(&weir_mem_state.region_ids, 1, memory_order_relaxed);
 
-    atomic_store_explicit(&u->id, id, memory_order_relaxed);
+    atomic_store_explicit(&u->id, r->next_id++, memory_order_relaxed);
     atomic_store_explicit(&u->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&u->block, (uintptr_t)block, memory_order_relaxed);
     /* Pairs with the acquire in weir_mem_region_find; 0 of a fresh table counts as odd. */
     atomic_store_explicit(&u->seq, (seq | 1) + 1, memory_order_release);
-    for (int i = 0; i < r->levels; i++, bit /= 64) {
-        uint64_t old = atomic_fetch_or_explicit(&r->bits[i][bit / 64], (uint64_t)1 << bit % 64,
-                                                memory_order_release);
+    for (int i = 0; i < r->levels;
+         i++, bit /= 64) { /* one writer at a time: no locked instruction */
+        _Atomic uint64_t *word = &r->bits[i][bit / 64];
+        uint64_t old = atomic_load_explicit(word, memory_order_relaxed);
 
+        atomic_store_explicit(word, old | (uint64_t)1 << bit % 64, memory_order_release);
         if (old)
             break; /* the levels above know already */
     }
@@ -252,10 +254,12 @@ void weir_mem_region_retire(struct weir_mem_region *r, size_t offset)
                           memory_order_relaxed);
     atomic_thread_fence(memory_order_release); /* pairs with the readers' fence */
     for (int i = 0; i < r->levels; i++, bit /= 64) {
-        uint64_t one = (uint64_t)1 << bit % 64;
-        uint64_t old = atomic_fetch_and_explicit(&r->bits[i][bit / 64], ~one, memory_order_release);
+        _Atomic uint64_t *word = &r->bits[i][bit / 64];
+        uint64_t left =
+            atomic_load_explicit(word, memory_order_relaxed) & ~((uint64_t)1 << bit % 64);
 
-        if (old & ~one)
+        atomic_store_explicit(word, left, memory_order_release);
+        if (left)
             break;
     }
 }
