@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 
+#include <cuda.h>
+
 static unsigned char *device, *pinned, pageable[4096];
 
 struct batch {
@@ -188,12 +190,13 @@ static void test_stream_attributes(cudaStream_t s)
 static void test_entry_points(void)
 {
     enum cudaDriverEntryPointQueryResult status;
-    int (*version)(int *) = NULL, number = 0;
+    CUresult (*version)(int *) = NULL;
+    int number = 0;
     void *none = &number;
 
     OK(cudaGetDriverEntryPoint("cuDriverGetVersion", (void **)&version, cudaEnableDefault,
                                &status));
-    CHECK(status == cudaDriverEntryPointSuccess && version && version(&number) == 0 &&
+    CHECK(status == cudaDriverEntryPointSuccess && version && version(&number) == CUDA_SUCCESS &&
           number == 13000);
     OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &none, 12000, cudaEnableDefault, &status));
     CHECK(status == cudaDriverEntryPointSymbolNotFound && !none);
@@ -201,8 +204,7 @@ static void test_entry_points(void)
            cudaErrorInvalidValue);
 }
 
-typedef int (*value_fn)(cudaStream_t stream, unsigned long long addr, unsigned value,
-                        unsigned flags);
+typedef CUresult (*value_fn)(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags);
 
 /* Waits for a value in memory, which the host or another stream writes (oracle stream_mem_ops). */
 static void test_values(cudaStream_t s)
