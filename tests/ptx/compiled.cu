@@ -690,3 +690,31 @@ KERNEL(x_alloca)
     }
     o[0] = sum;
 }
+
+/* Calls through pointers inside each other: every level has a signature of its own. */
+#define LEVEL(n, params, next, mix)                                                                \
+    __device__ unsigned level##n##a params { return next + (mix); }                                \
+    __device__ unsigned level##n##b params { return next * 3 ^ (mix); }
+typedef unsigned (*level1)(unsigned);
+typedef unsigned (*level2)(unsigned, unsigned);
+typedef unsigned (*level3)(unsigned, unsigned, unsigned);
+typedef unsigned (*level4)(unsigned, unsigned, unsigned, unsigned);
+typedef unsigned (*level5)(unsigned, unsigned, unsigned, unsigned, unsigned);
+LEVEL(1, (unsigned a), (a >> 3), a)
+__device__ level1 levels1[2] = {level1a, level1b};
+LEVEL(2, (unsigned a, unsigned b), levels1[a & 1](b + 1), b)
+__device__ level2 levels2[2] = {level2a, level2b};
+LEVEL(3, (unsigned a, unsigned b, unsigned c), levels2[b & 1](c, a * 7), c)
+__device__ level3 levels3[2] = {level3a, level3b};
+LEVEL(4, (unsigned a, unsigned b, unsigned c, unsigned d), levels3[c & 1](d, a, b), d)
+__device__ level4 levels4[2] = {level4a, level4b};
+LEVEL(5, (unsigned a, unsigned b, unsigned c, unsigned d, unsigned e), levels4[d & 1](e, a, b, c), e)
+__device__ level5 levels5[2] = {level5a, level5b};
+
+KERNEL(x_nested_pointers)
+{
+    SELF;
+    o[0] = levels5[i[0] & 1](i[1], i[2], i[3], i[4], i[5]);
+    if (i[6] & 1)
+        o[1] = levels4[i[0] & 1](i[5], i[4], i[3], i[7]);
+}

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
 
-#define MAX_INDIRECT 4 /* calls of this kind inside each other */
+#define MAX_INLINED 2 /* calls of this kind inside each other; deeper ones are not inlined */
 
 static bool same_vars(struct weir_ptx_var **a, size_t n, struct weir_ptx_var **b, size_t m)
 {
@@ -50,13 +50,13 @@ static void find_addressed(struct low *l)
     }
 }
 
-static unsigned indirect_depth(const struct low *l, uint32_t frame)
+bool low_indirect_is_nested(const struct low *l, uint32_t frame)
 {
     unsigned n = 0;
     for (uint32_t up = frame;; up = l->frames.items[up].parent) {
         n += l->frames.items[up].call && !l->frames.items[up].call->callee;
         if (up == 0)
-            return n;
+            return n >= MAX_INLINED;
     }
 }
 
@@ -85,14 +85,6 @@ size_t low_indirect_candidates(struct low *l, const struct weir_ptx_inst *p,
         (*out)[n++] = f;
     }
     return n;
-}
-
-size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
-                            const struct weir_ptx_function ***out)
-{
-    if (indirect_depth(l, frame) >= MAX_INDIRECT)
-        low_refuse(l, p, "indirect calls nested too deep");
-    return low_indirect_candidates(l, p, out);
 }
 
 /* setp.eq of the call's target and the function's address, into a register of its own. */

@@ -287,8 +287,7 @@ uint32_t low_reserved_smem(const struct low *l, uint8_t which);
  * one; reg is relative to the frame's first register */
 size_t low_indirect_candidates(struct low *l, const struct weir_ptx_inst *p,
                                const struct weir_ptx_function ***out);
-size_t low_indirect_targets(struct low *l, const struct weir_ptx_inst *p, uint32_t frame,
-                            const struct weir_ptx_function ***out);
+bool low_indirect_is_nested(const struct low *l, uint32_t frame);
 const struct weir_ptx_inst *low_indirect_compare(struct low *l, const struct weir_ptx_inst *p,
                                                  const struct weir_ptx_function *f, int32_t reg);
 const struct weir_ptx_inst *low_indirect_guard(struct low *l, const struct weir_ptx_inst *p,

@@ -242,7 +242,8 @@ static void inline_function(struct low *l, const struct weir_ptx_inst *p,
 static void inline_indirect(struct low *l, const struct weir_ptx_inst *p, uint32_t frame)
 {
     const struct weir_ptx_function **fns;
-    size_t n = low_indirect_targets(l, p, frame, &fns);
+    size_t n = low_indirect_candidates(l, p, &fns);
+    bool nested = low_indirect_is_nested(l, frame);
     uint32_t *jumps = low_alloc(l, (n + 1) * sizeof *jumps);
     for (size_t k = 0; k < n; k++) {
         int32_t reg = low_new_reg(l, WEIR_PTX_PRED) - l->frames.items[frame].reg_base;
@@ -251,7 +252,10 @@ static void inline_indirect(struct low *l, const struct weir_ptx_inst *p, uint32
         size_t skip = l->insts.count;
         low_push(l, (struct low_inst){
                         .p = low_indirect_guard(l, p, reg), .kind = LOW_SKIP, .frame = frame});
-        inline_function(l, p, fns[k], frame);
+        if (nested)
+            low_call_instance(l, p, fns[k], frame);
+        else
+            inline_function(l, p, fns[k], frame);
         jumps[k] = (uint32_t)l->insts.count;
         low_push(l, (struct low_inst){.p = p, .kind = LOW_JUMP, .frame = frame, .no_guard = true});
         l->insts.items[skip].target = (uint32_t)l->insts.count;

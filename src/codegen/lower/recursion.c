@@ -1,5 +1,6 @@
-/* Functions that may call themselves, directly or by way of others: they cannot be inlined. Such a
- * function stands once in the program, and a call is a jump: a register says where to go on, and
+/* Functions that may call themselves, directly or by way of others: they cannot be inlined; and
+ * those that calls through pointers reach inside each other, which would be copied too often. Such
+ * a function stands once in the program, and a call is a jump: a register says where to go on, and
  * what belongs to one activation lies on a stack in the thread's local memory. All of it is made of
  * plain PTX instructions, so that the rest of the compiler sees a control flow graph and nothing
  * else. An activation:
@@ -49,7 +50,7 @@ struct low_instance {
 struct reach {
     struct low *l;
     uint64_t *set;
-    bool local_stack; /* alloca stands somewhere */
+    bool local_stack; /* alloca stands somewhere, or calls through pointers inside each other */
 };
 
 static void reach_from(struct reach *r, const struct weir_ptx_function *f);
@@ -76,6 +77,7 @@ static void reach_from(struct reach *r, const struct weir_ptx_function *f)
         }
         const struct weir_ptx_function **fns;
         size_t n = low_indirect_candidates(r->l, p, &fns);
+        r->local_stack |= f != r->l->kernel && n > 0;
         for (size_t c = 0; c < n; c++)
             reach_to(r, fns[c]);
     }
