@@ -19,7 +19,12 @@ static struct weir_context *context_of(const struct weir_block *block)
 
 static void check_address(struct weir_block *block, uint64_t addr, uint32_t bytes, uint32_t kind)
 {
-    (void)kind;
+    const struct weir_launch *l = block->launch;
+    uint64_t param = addr - (uintptr_t)l->params;
+
+    /* parameters may be read by their generic address (__grid_constant__) */
+    if (kind == 0 && param < l->param_bytes && bytes <= l->param_bytes - param)
+        return;
     if (WEIR_LIKELY(weir_mem_kernel_may_touch((const void *)(uintptr_t)addr, bytes,
                                               (int)block->launch->device)))
         return;

@@ -877,7 +877,7 @@ static void store_speculative(struct low *l, struct low_access *x)
 
 static void read_stored(struct low *l, struct low_access *x)
 {
-    const struct weir_ptx_operand *s = &x->p->operands[x->p->operand_count - 1];
+    const struct weir_ptx_operand *s = &x->p->operands[1]; /* a cache policy may follow */
     for (unsigned c = 0; c < x->comps; c++) {
         const struct weir_ptx_operand *o = s->kind == WEIR_PTX_OPERAND_VECTOR ? &s->elements[c] : s;
         x->v[c] = low_read(l, x->i, o, x->p->type[0]);
