@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What device code of real programs is made of, as nvcc compiles it: libcu++, cooperative groups and the language.
 set(dir ${CMAKE_CURRENT_LIST_DIR}/device)
-foreach(p barrier atomics calls groups language)
+foreach(p barrier atomics calls groups language intrinsics)
   weir_program_test(programs_device_${p} "${dir}/run.sh;${dir}/${p}.cu" TIMEOUT 300 LABELS nvcc)
 endforeach()
 # Kernels of thousands of instructions: much to compile, for nvcc and for Weir.

@@ -718,3 +718,20 @@ KERNEL(x_nested_pointers)
     if (i[6] & 1)
         o[1] = levels4[i[0] & 1](i[5], i[4], i[3], i[7]);
 }
+
+/* Division reads the carry of a subtraction by an addition. */
+KERNEL(x_int128)
+{
+    SELF;
+    unsigned __int128 a = 0, b = 0;
+    for (int k = 0; k < 4; k++)
+        a = a << 32 | i[k];
+    for (unsigned k = 4; k < 5 + (i[9] & 3); k++)
+        b = b << 32 | i[k];
+    b |= 1;
+    unsigned __int128 q = a / b, r = a % b;
+    for (int k = 0; k < 4; k++) {
+        o[k] = (unsigned)(q >> (32 * k));
+        o[4 + k] = (unsigned)(r >> (32 * k));
+    }
+}

@@ -47,15 +47,16 @@ struct operation {
     bool unknown;
 };
 
-/* a + b + in, or a - b - in; notes carry or borrow when the instruction says .cc */
+/* a + b + in, or a + ~b + in; notes the carry when the instruction says .cc: after a subtraction it
+ * says that nothing was borrowed, as nvcc's own code relies on where it reads it by addc */
 static uint64_t add_with_carry(struct operation *o, uint64_t a, uint64_t b, bool in, bool subtract)
 {
-    unsigned __int128 x = a, y = (unsigned __int128)b + in;
-    uint64_t r = interp_mask_bits(subtract ? (uint64_t)(x - y) : (uint64_t)(x + y), o->w);
+    unsigned __int128 x = interp_mask_bits(a, o->w), y = interp_mask_bits(subtract ? ~b : b, o->w);
 
+    x += y + in;
     if (o->i->cc)
-        *o->carry = subtract ? x < y : (x + y) >> o->w != 0;
-    return r;
+        *o->carry = x >> o->w != 0;
+    return interp_mask_bits((uint64_t)x, o->w);
 }
 
 static uint64_t multiply_part(struct operation *o)
@@ -314,7 +315,7 @@ static uint64_t add_sub(struct operation *o, bool subtract)
 
         return saturate_s32(subtract ? x - y : x + y);
     }
-    return add_with_carry(o, o->a, o->b, false, subtract);
+    return add_with_carry(o, o->a, o->b, subtract, subtract);
 }
 
 static uint64_t sad(struct operation *o)

@@ -376,11 +376,14 @@ static LLVMValueRef saturate_add(struct low *l, struct low_args *x)
     return low_binary(l, sub ? "llvm.ssub.sat" : "llvm.sadd.sat", x->a[0], x->a[1]);
 }
 
+/* The flag of a difference is the carry of a + ~b + 1: set where nothing was borrowed. The manual
+ * calls it a borrow, and among sub.cc and subc there is no difference; but nvcc's division of 128
+ * bits reads the flag of a difference by addc. */
 static LLVMValueRef with_carry(struct low *l, struct low_args *x, bool sub)
 {
     LLVMValueRef c = low_resize(l, x->carry, low_bits_of(x->a[0]), false);
-    LLVMValueRef b = LLVMBuildAdd(l->b, x->a[1], c, "");
-    return sub ? LLVMBuildSub(l->b, x->a[0], b, "") : LLVMBuildAdd(l->b, x->a[0], b, "");
+    LLVMValueRef b = sub ? LLVMBuildNot(l->b, x->a[1], "") : x->a[1];
+    return LLVMBuildAdd(l->b, LLVMBuildAdd(l->b, x->a[0], b, ""), c, "");
 }
 
 static LLVMValueRef multiply_add(struct low *l, struct low_args *x)
@@ -429,11 +432,11 @@ LLVMValueRef low_carry_out(struct low *l, struct low_args *x)
         break;
     }
     LLVMValueRef c = x->carry ? low_resize(l, x->carry, low_bits_of(a), false) : NULL;
-    if (sub) { /* borrow: a < b, or equal with a borrow in */
-        LLVMValueRef r = cmp(l, LLVMIntULT, a, b);
-        if (c)
-            r = LLVMBuildOr(l->b, r, LLVMBuildAnd(l->b, cmp(l, LLVMIntEQ, a, b), x->carry, ""), "");
-        return r;
+    if (sub) { /* nothing borrowed: a > b, or equal with nothing borrowed before */
+        if (!c)
+            return cmp(l, LLVMIntUGE, a, b);
+        LLVMValueRef same = LLVMBuildAnd(l->b, cmp(l, LLVMIntEQ, a, b), x->carry, "");
+        return LLVMBuildOr(l->b, cmp(l, LLVMIntUGT, a, b), same, "");
     }
     LLVMValueRef s = LLVMBuildAdd(l->b, a, b, ""), r = cmp(l, LLVMIntULT, s, a);
     if (c)
