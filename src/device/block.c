@@ -53,7 +53,7 @@ enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k, in
     const struct weir_kernel_code *code = s->code = weir_kernel_code_newest(k->code);
     size_t threads = (size_t)k->launch.block[0] * k->launch.block[1] * k->launch.block[2];
     size_t state = WEIR_ALIGN_UP((size_t)k->shared_bytes, (size_t)128);
-    size_t local = WEIR_ALIGN_UP(state + code->state_bytes, (size_t)128);
+    size_t local = WEIR_ALIGN_UP(state + code->state_bytes, (size_t)WEIR_LOCAL_ALIGN);
     size_t bytes = local + code->local_bytes_per_thread * threads;
 
     if (WEIR_UNLIKELY(!s->memory || bytes > s->memory_bytes)) {

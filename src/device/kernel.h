@@ -75,6 +75,8 @@ struct weir_launch {
     void *owner; /* core's: for printf buffers, device heap, error reports */
 };
 
+#define WEIR_LOCAL_ALIGN 1024u /* the most that a .local variable can be aligned to */
+
 /* One thread block being run. The engine allocates it once per worker (and more when blocks park)
  * and reuses it. */
 struct weir_block {
@@ -87,7 +89,8 @@ struct weir_block {
     char *shared;   /* shared memory of the block, 128-byte aligned, inside the window; contents
                        undefined at start */
     char *state;    /* kernel->state_bytes, 64-byte aligned: per-warp state across region splits */
-    char *local;    /* kernel->local_bytes_per_thread * threads, inside the window */
+    char *local;    /* kernel->local_bytes_per_thread * threads, inside the window, aligned to
+                       WEIR_LOCAL_ALIGN */
     uint32_t error; /* enum weir_err when FAILED */
     uint32_t error_line;    /* PTX line, 0 unknown */
     uint64_t error_address; /* for ILLEGAL_ADDRESS */

@@ -413,6 +413,36 @@ static void check_shared_units(void)
     OK(cuModuleUnload(m));
 }
 
+/* A thread's variables are aligned as they say, in every thread. */
+static const char aligned[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".visible .entry where(.param .u64 out)\n{\n"
+                              " .local .align 256 .b8 a[20]; .local .align 4 .b8 b[4];\n"
+                              " .reg .b32 %r<3>; .reg .b64 %d<4>;\n"
+                              " ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;\n"
+                              " st.local.u32 [a], %r1; st.local.u32 [b], %r1;\n"
+                              " mov.u64 %d2, a; cvta.local.u64 %d2, %d2; and.b64 %d2, %d2, 255;\n"
+                              " cvt.u32.u64 %r2, %d2; atom.global.or.b32 %r2, [%d1], %r2;\n"
+                              " ret;\n}\n";
+
+static void check_local_alignment(void)
+{
+    CUfunction f;
+    CUmodule m;
+    CUdeviceptr p;
+    int got = -1;
+    void *args[] = {&p};
+
+    OK(cuModuleLoadData(&m, aligned));
+    OK(cuModuleGetFunction(&f, m, "where"));
+    OK(cuMemAlloc(&p, 4));
+    OK(cuMemsetD32(p, 0, 1));
+    OK(cuLaunchKernel(f, 3, 1, 1, 33, 1, 1, 0, 0, args, NULL));
+    OK(cuMemcpyDtoH(&got, p, 4));
+    CHECK(got == 0);
+    OK(cuMemFree(p));
+    OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -428,6 +458,7 @@ int main(void)
     check_registers();
     check_grid();
     check_shared_units();
+    check_local_alignment();
     OK(cuCtxDestroy(ctx));
     return DRIVER_END();
 }

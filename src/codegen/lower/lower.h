@@ -202,6 +202,7 @@ struct low {
     size_t reg_words, block_words;
     uint64_t local_bytes, shared_total;
     uint64_t *shared_offsets;       /* of module->vars in shared memory */
+    uint64_t local_align;           /* of the bytes of one thread */
     struct low_instance *instances; /* recursion.c */
     uint64_t **reach;               /* by function: those that it may call, itself too */
     uint32_t stack_bytes;           /* at the start of local memory; 0: none */

@@ -130,6 +130,16 @@ struct low_inst *low_push(struct low *l, struct low_inst i)
     return &l->insts.items[l->insts.count - 1];
 }
 
+/* What the function's .local variables ask for, 16 at least. */
+static uint64_t local_align(const struct weir_ptx_function *f)
+{
+    uint64_t align = 16;
+    for (size_t k = 0; k < f->var_count; k++)
+        if (f->vars[k]->space == WEIR_PTX_LOCAL)
+            align = WEIR_MAX(align, (uint64_t)f->vars[k]->align);
+    return WEIR_MIN(align, (uint64_t)WEIR_LOCAL_ALIGN);
+}
+
 uint32_t low_new_frame(struct low *l, const struct weir_ptx_function *f, uint32_t parent,
                        const struct weir_ptx_call *call, uint32_t depth)
 {
@@ -151,7 +161,9 @@ uint32_t low_new_frame(struct low *l, const struct weir_ptx_function *f, uint32_
             fr.shared_base = l->frames.items[k].shared_base;
     if (f->shared_bytes && fr.shared_base + f->shared_bytes > l->shared_total)
         l->shared_total = fr.shared_base + f->shared_bytes;
-    fr.local_base = (l->local_bytes + 15) & ~(uint64_t)15;
+    uint64_t align = local_align(f);
+    l->local_align = WEIR_MAX(l->local_align, align);
+    fr.local_base = WEIR_ALIGN_UP(l->local_bytes, align);
     l->local_bytes = fr.local_base + f->local_bytes;
     if (!weir_vec_push(&l->frames, fr))
         low_no_memory(l);
