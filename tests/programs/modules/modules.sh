@@ -33,6 +33,7 @@ library static 1
 library shared 2 -cudart shared -Xcompiler -fvisibility=hidden
 library hidden 3 -Xcompiler -fvisibility=hidden
 library rdc 4 -rdc=true
+library early 5 "$src/early.cc"
 rpath="-Xlinker -rpath=\$ORIGIN -Xlinker -rpath=$(dirname "$(command -v nvcc)")/../lib64"
 for form in static shared; do
     newer linked-$form && { nvcc -O2 -arch=sm_80 -cudart $form -DNUMBER=0 -DLINKED $rpath -o linked-$form "$src/main.cc" "$src/module.cu" \
@@ -46,6 +47,11 @@ for form in static shared; do
     check opened-often-$form 0 '0 failures' ./main-$form open now ${TIMES:-100} $all
     check opened-deep-$form 0 '0 failures' ./main-$form open deep 3 $all
 done
+# Kernels inside dlopen and dlclose, with nothing in the cache: the compiler's library is opened meanwhile.
+export WEIR_CACHE=off
+check early 0 '0 failures' ./main-none open now 2 5=./libearly.so 1=./libstatic.so
+check early-by-static 0 '0 failures' ./main-static open now 2 1=./libstatic.so 5=./libearly.so
+unset WEIR_CACHE
 check opened-often-by-none 0 '0 failures' ./main-none open now ${TIMES:-100} $all
 
 newer managed && { nvcc -O2 -arch=sm_80 -o managed "$src/managed.cu" || die managed; }
