@@ -3,6 +3,7 @@
 #include "core/core.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -75,6 +76,11 @@ static void fork_child(void)
     weir_lock_init(&weir_core.lock, WEIR_RANK_RUNTIME);
 }
 
+static void note_exit(void)
+{
+    atomic_store(&weir_core.exiting, true);
+}
+
 static enum weir_err start_locked(void)
 {
     struct weir_core *c = &weir_core;
@@ -110,7 +116,7 @@ static enum weir_err start_locked(void)
     atomic_store(&c->next_grid_id, 1);
     weir_cg_prepare();
     c->start_ns = weir_clock_ns();
-    if (pthread_atfork(NULL, NULL, fork_child) != 0)
+    if (atexit(note_exit) != 0 || pthread_atfork(NULL, NULL, fork_child) != 0)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "fork handler");
     return weir_fault_install();
 }

@@ -55,6 +55,8 @@ struct weir_core {
     struct weir_graph_state graphs;
     _Atomic uint64_t next_stream_id, next_grid_id;
     uint64_t start_ns;
+    _Atomic bool
+        exiting; /* exit handlers run: those registered before the first call are to come */
     _Atomic(struct op_chunk *) op_chunks; /* submit.c: memory of operations, never freed */
 };
 

@@ -512,11 +512,13 @@ static bool wait_for_users(struct weir_module *m, bool drain)
 
 void weir_module_unregister(struct weir_module *m)
 {
-    /* At exit (the usual caller) the process's end does it all; in a forked child the locks' state
-     * is unknown. */
+    /* In a forked child the locks' state is unknown. At exit (the usual caller) pending work ends
+     * here, before the program's older exit handlers; kernels stay, because destructors of static
+     * objects that come after this may launch them: which comes first is the host compiler's
+     * choice. */
     if (atomic_load(&weir_core.state) == WEIR_CORE_READY) {
-        if (!wait_for_users(m, true))
-            return; /* a kernel that never ends: its code stays */
+        if (!wait_for_users(m, true) || atomic_load(&weir_core.exiting))
+            return; /* (a kernel that never ends: its code stays) */
     } else if (atomic_load(&weir_core.state) != WEIR_CORE_NEW)
         return;
     lock_registry();

@@ -57,6 +57,13 @@ for form in plain shared; do
     check "$form end _exit" 6 'ends: _exit' ./$form end _exit
     check "$form end quick_exit" 7 'ends: quick_exit' ./$form end quick_exit
 done
+if [ -f "$BUILD/lib/weir/devlib.bc" ]; then
+    [ -n "$(find weir-cc -newer "$src" 2>/dev/null)" ] ||
+        "$WEIR" cc -O1 -std=c++17 -Xcompiler -pthread -o weir-cc "$src" || { echo "FAILED: weir cc"; exit 1; }
+    all weir-cc
+else
+    echo 'skipped: weir cc: this build has no devlib.bc'
+fi
 noisy=1 check 'end uncaught' 134 'ends: uncaught' sh -c './plain end uncaught; exit $?'
 noisy=1 check 'end kill' 143 'ends: kill' sh -c './plain end kill; exit $?'
 
