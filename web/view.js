@@ -213,6 +213,12 @@ function firstLong(row, i, k, length) {
     }
     return i;
 }
+let farStart = 0, farEnd = -1, farColor = "", farLevel = 0;
+function flush(y, h) {
+    if (farEnd < 0) return;
+    ctx.globalAlpha = farLevel; ctx.fillStyle = farColor; ctx.fillRect(farStart, y, farEnd - farStart, h);
+    farEnd = -1;
+}
 function drawRow(row, y) {
     const h = row.height, pixel = (t1 - t0) / (width - LEFT), count = row.items.length;
     let i = upper(row.start, t0);
@@ -223,15 +229,20 @@ function drawRow(row, y) {
         if (row.end[i] - row.start[i] < pixel * 1.2) { // many to a pixel: how much of it is busy is its depth of colour
             const px = Math.floor(a), k = firstLong(row, i + 1, Math.max(lower(row.start, time(px + 1)), i + 1), pixel * 1.2);
             const busy = Math.min((row.sum[k] - row.sum[i]) / pixel, 1);
-            ctx.globalAlpha = (hitName === null ? .3 + .7 * busy : .12);
-            ctx.fillStyle = colorOf(row, item);
+            let color = colorOf(row, item), level = hitName === null ? Math.round((.3 + .7 * busy) * 10) / 10 : .1;
             if (hitName !== null) for (let m = i; m < k && m < i + 64; m++) if (isHit(row, row.items[m])) {
-                ctx.globalAlpha = 1; ctx.fillStyle = colorOf(row, row.items[m]); break;
+                level = 1; color = colorOf(row, row.items[m]); break;
             }
-            ctx.fillRect(px, y, 1, h);
+            // Neighbours that look the same are one rectangle.
+            if (px !== farEnd || color !== farColor || level !== farLevel) {
+                flush(y, h);
+                farStart = px; farColor = color; farLevel = level;
+            }
+            farEnd = px + 1;
             i = k;
             continue;
         }
+        flush(y, h);
         ctx.globalAlpha = isHit(row, item) ? 1 : .15;
         const color = colorOf(row, item), w = Math.max(b - a, 1);
         ctx.fillStyle = color;
@@ -248,6 +259,7 @@ function drawRow(row, y) {
         }
         i++;
     }
+    flush(y, h);
     ctx.globalAlpha = 1;
     if (row.kind === "stream") drawGaps(row, y);
 }
@@ -311,18 +323,32 @@ function tickText(t, step) {
     const [d, unit] = t1 < 1e3 ? [1, "ns"] : t1 < 1e6 ? [1e3, "µs"] : t1 < 1e10 ? [1e6, "ms"] : [1e9, "s"];
     return (t / d).toFixed(Math.max(0, Math.ceil(Math.log10(d / step)))) + " " + unit;
 }
+let mini = null; // made anew when the width or the colours change
+function drawMini(w) {
+    const canvas = document.createElement("canvas"), c = canvas.getContext("2d");
+    canvas.width = Math.max(1, Math.round(w * dpr)); canvas.height = Math.round(22 * dpr);
+    c.scale(dpr, dpr);
+    c.globalAlpha = .75;
+    for (const k in merged) {
+        const m = merged[k], y = 4 + (m.engine % 5) * 3.4;
+        c.fillStyle = css.engines[m.engine];
+        let from = -1, to = -1;
+        for (let i = 0; i < m.start.length; i++) {
+            const a = m.start[i] / SPAN * w, b = Math.max(m.end[i] / SPAN * w, a + .7);
+            if (a <= to + .5) { to = Math.max(to, b); continue; }
+            if (to >= 0) c.fillRect(from, y, to - from, 2.6);
+            from = a; to = b;
+        }
+        if (to >= 0) c.fillRect(from, y, to - from, 2.6);
+    }
+    return {canvas, key: w + css.kernel};
+}
 function drawHead() {
     ctx.fillStyle = css.panel; ctx.fillRect(0, 0, width, HEAD);
     // The whole run, and what of it is in view.
     const w = width - LEFT;
-    for (const k in merged) {
-        const m = merged[k];
-        ctx.fillStyle = css.engines[m.engine]; ctx.globalAlpha = .75;
-        const y = 4 + (m.engine % 5) * 3.4, step = Math.max(1, Math.floor(m.start.length / 4000));
-        for (let i = 0; i < m.start.length; i += step)
-            ctx.fillRect(LEFT + m.start[i] / SPAN * w, y, Math.max((m.end[Math.min(i + step - 1, m.end.length - 1)] - m.start[i]) / SPAN * w, .7), 2.6);
-    }
-    ctx.globalAlpha = 1;
+    if (!mini || mini.key !== w + css.kernel) mini = drawMini(w);
+    ctx.drawImage(mini.canvas, LEFT, 0, w, 22);
     ctx.fillStyle = css.shade; ctx.strokeStyle = css.accent; ctx.lineWidth = 1;
     const a = LEFT + Math.max(t0, 0) / SPAN * w, b = LEFT + Math.min(t1, SPAN) / SPAN * w;
     ctx.fillRect(a, 1, Math.max(b - a, 2), 21); ctx.strokeRect(a + .5, 1.5, Math.max(b - a, 2) - 1, 20);
@@ -498,7 +524,7 @@ function panel() {
         const first = Math.max(upper(r.start, a), 1), last = Math.min(lower(r.start, b) + 1, r.items.length);
         if (last - first > 200000) { why[0] = -1; break; }
         for (let i = first; i < last; i++) {
-            const item = r.items[i], clip = t => Math.min(Math.max(t, r.end[i - 1], a), b), sub = clip(op.submit[item]),
+            const item = r.items[i], clip = t => Math.min(Math.max(Math.min(t, r.start[i]), r.end[i - 1], a), b), sub = clip(op.submit[item]),
                 ready = Math.max(sub, clip(op.ready[item]));
             why[0] += sub - clip(0); why[1] += ready - sub; why[2] += Math.max(0, clip(r.start[i]) - ready);
         }

@@ -642,12 +642,13 @@ static void read_chunk(struct reader *r, const unsigned char *chunk, size_t byte
     while (all.p < all.end && !r->no_memory) {
         unsigned type = get_byte(&all);
         uint64_t length = get_u(&all);
-        const unsigned char *next = all.p + length, *end = all.end;
+        const unsigned char *next, *end = all.end;
 
         if (all.bad || length > (size_t)(end - all.p)) {
             r->file->damaged_chunks++;
             return;
         }
+        next = all.p + length;
         all.end = next;
         read_record(r, type, &all);
         if (all.bad) {

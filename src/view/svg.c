@@ -10,7 +10,7 @@
 #define ROW       26
 #define BAR       18
 #define LEFT      132
-#define TOP       44
+#define TOP       54
 #define MIN_PIXEL 0.4 /* narrower bars are joined with their neighbours */
 
 static const char style[] =
@@ -123,12 +123,9 @@ static void put_bar(const struct canvas *c, const struct weir_trace_op *op)
     fprintf(c->out, ", %s</title></rect>",
             weir_view_time((double)(op->end_ns - op->start_ns), time));
     room = x1 - x0 > 14 ? (size_t)((x1 - x0 - 8) / 6.2) : 0;
-    if (room >= 3) {
-        char label[128];
-
-        snprintf(label, sizeof label, "%.*s", (int)WEIR_MIN(room, sizeof label - 1), op->name);
+    if (room >= strlen(op->name)) { /* half a name says less than none */
         fprintf(c->out, "<text class=\"lab\" x=\"%.2f\" y=\"%u\">", x0 + 4, y + 13);
-        weir_view_put_xml(c->out, label);
+        weir_view_put_xml(c->out, op->name);
         fputs("</text>", c->out);
     }
     fputc('\n', c->out);
