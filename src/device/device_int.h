@@ -143,6 +143,7 @@ struct serial {
     _Alignas(CACHE_LINE) _Atomic uint32_t asleep; /* futex word */
     _Atomic uint32_t started;                     /* 0 no, 1 starting, 2 runs */
     _Atomic bool stopping;
+    _Atomic bool left; /* a helper took works from the inbox that are the thread's to run */
     /* Guarded by lock. */
     _Alignas(CACHE_LINE) struct weir_lock lock;
     struct weir_list queue;

@@ -51,12 +51,23 @@ static void drain_locked(struct serial *s)
     s->drained += n;
 }
 
+static bool is_work_visible(struct serial *s)
+{
+    return !inbox_is_empty(&s->inbox) || atomic_load(&s->left) || atomic_load(&s->stopping);
+}
+
+static void serial_call(struct serial *s)
+{
+    if (WEIR_UNLIKELY(atomic_load(&s->asleep)) && atomic_exchange(&s->asleep, 0))
+        weir_futex_wake(&s->asleep, 1);
+}
+
 static void serial_wait(struct serial *s)
 {
     for (uint64_t start = weir_clock_ns(), spent = 0; spent < SPIN_NS;
          spent = weir_clock_ns() - start) {
         for (int i = 0; i < 16; i++) {
-            if (!inbox_is_empty(&s->inbox) || atomic_load(&s->stopping))
+            if (is_work_visible(s))
                 return;
             weir_cpu_relax();
         }
@@ -66,7 +77,7 @@ static void serial_wait(struct serial *s)
     /* Submitters push, then look at `asleep`; we set it, then look at the inbox: one of us sees the
      * other. */
     atomic_store(&s->asleep, 1);
-    while (inbox_is_empty(&s->inbox) && !atomic_load(&s->stopping) && atomic_load(&s->asleep))
+    while (!is_work_visible(s) && atomic_load(&s->asleep))
         weir_futex_wait(&s->asleep, 1, UINT64_MAX);
     atomic_store(&s->asleep, 0);
 }
@@ -86,6 +97,7 @@ static void *serial_run(void *arg)
         s->live -= over;
         over = 0;
         drain_locked(s);
+        atomic_store(&s->left, false);
         if (!weir_list_is_empty(&s->queue)) {
             work = WEIR_LIST_ENTRY(s->queue.next, struct weir_work, link);
             weir_list_remove(&work->link);
@@ -131,15 +143,14 @@ void weir_serial_submit(struct serial *s, struct weir_work *work, bool wake)
         return;
     if (WEIR_UNLIKELY(atomic_load(&s->started) == START_NOT))
         serial_start(s);
-    if (WEIR_UNLIKELY(atomic_load(&s->asleep)) && atomic_exchange(&s->asleep, 0))
-        weir_futex_wake(&s->asleep, 1);
+    serial_call(s);
 }
 
 bool weir_serial_help(struct serial *s, struct weir_work *work)
 {
     struct compute *c = &s->dev->compute;
     struct runner *r, *previous;
-    bool queued = false;
+    bool queued = false, left;
 
     if (s->engine == WEIR_ENGINE_HOST) /* one thread runs all of them */
         return false;
@@ -155,7 +166,13 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
     }
     if (queued)
         weir_list_remove(&work->link);
+    /* What else came out of the inbox with it: the thread may have looked there in vain. */
+    left = !weir_list_is_empty(&s->queue);
+    if (left)
+        atomic_store(&s->left, true);
     weir_lock_release(&s->lock);
+    if (left)
+        serial_call(s);
     if (!queued)
         return false;
     r = weir_helper_take(c);
