@@ -36,6 +36,9 @@ static enum weir_err fail_blaming(enum weir_capture_result r, const struct weir_
 {
     if (r != WEIR_CAPTURE_ERR_INVALIDATED || !b->call)
         return fail(r, "ending or using a capture");
+    weir_log(WEIR_LOG_INFO, "a capture was broken by %s in thread %llu (CAP-%03u: %s)", b->call,
+             (unsigned long long)b->thread, b->rule,
+             weir_err_name((int)code_of((enum weir_capture_result)b->result)));
     return WEIR_FAIL(code_of(r), "the capture was broken by %s in thread %llu (CAP-%03u: %s)",
                      b->call, (unsigned long long)b->thread, b->rule,
                      weir_err_name((int)code_of((enum weir_capture_result)b->result)));

@@ -72,6 +72,8 @@ static enum weir_err make_locked(struct weir_exec *x, struct weir_graph *g, stru
     if (err == WEIR_OK && g->memory_nodes)
         g->instanced = true;
     x->source = g->id;
+    x->ctx = x->graph->m.first ? weir_node_of(x->graph->m.first)->ctx : NULL;
+    x->epoch = x->ctx ? atomic_load_explicit(&x->ctx->epoch, memory_order_relaxed) : 0;
     return err;
 }
 

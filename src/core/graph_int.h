@@ -110,6 +110,8 @@ struct weir_exec {
     bool stale; /* no memory when the plan had to be made anew: nodes know no items */
     struct weir_model_point last; /* of the last launch */
     uint32_t flags;
+    struct weir_context *ctx; /* of its first node, NULL without nodes; and its life */
+    uint64_t epoch;
     uint64_t source;           /* id of the graph */
     struct weir_map by_origin; /* node by the id of the program's node */
 };

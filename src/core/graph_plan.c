@@ -214,6 +214,22 @@ static enum weir_err build_bodies(struct build *b, struct weir_item *item, struc
     return WEIR_OK;
 }
 
+/* As documented for conditional nodes. */
+static bool may_be_in_body(const struct weir_node *n)
+{
+    switch (weir_node_kind(n)) {
+    case WEIR_NODE_KERNEL:
+    case WEIR_NODE_EMPTY:
+    case WEIR_NODE_MEMCPY:
+    case WEIR_NODE_MEMSET:
+    case WEIR_NODE_GRAPH:
+    case WEIR_NODE_CONDITIONAL:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum weir_err new_item(struct build *b, struct weir_node *n)
 {
     struct weir_item *item = &b->run->items[b->items++];
@@ -223,9 +239,12 @@ static enum weir_err new_item(struct build *b, struct weir_node *n)
     item->run = b->run;
     item->wanted = (uint8_t)kind_of(n);
     n->item = item;
-    if (item->wanted == WEIR_ITEM_CONDITIONAL)
+    if (b->run->parent && !may_be_in_body(n))
+        err = WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "a node of kind %d in a conditional node's body",
+                        (int)n->m.kind);
+    else if (item->wanted == WEIR_ITEM_CONDITIONAL)
         err = build_bodies(b, item, n);
-    if (item->wanted == WEIR_ITEM_RECORD || item->wanted == WEIR_ITEM_WAIT) {
+    if (err == WEIR_OK && (item->wanted == WEIR_ITEM_RECORD || item->wanted == WEIR_ITEM_WAIT)) {
         err = weir_stream_create(n->ctx, WEIR_STREAM_NONBLOCKING, 0, 0, &item->event.stream);
         if (err == WEIR_OK)
             (void)weir_slot_kill(&item->event.stream->slot); /* nobody's handle */
@@ -363,7 +382,10 @@ static void finish_run(struct weir_run *run)
             break;
         case WEIR_ITEM_RECORD:
         case WEIR_ITEM_WAIT:
-            if (item->event.stream)
+            /* One of before a reset was retired by it. */
+            if (item->event.stream &&
+                item->event.stream->epoch ==
+                    atomic_load_explicit(&item->ctx->epoch, memory_order_relaxed))
                 weir_stream_retire(item->event.stream);
             break;
         case WEIR_ITEM_CONDITIONAL:

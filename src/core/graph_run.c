@@ -11,6 +11,7 @@
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 #include "core/services.h"
+#include "core/trace.h"
 
 #define SHORT_NS 5000  /* kernels that are run in place */
 #define SHARE_NS 20000 /* work worth another worker */
@@ -108,6 +109,8 @@ static void start_work(struct weir_item *item, struct weir_work *work)
 {
     work->priority = (int8_t)item->run->plan->priority;
     work->ready_ns = 0;
+    if (item->kind == WEIR_ITEM_COPY)
+        atomic_store_explicit(&item->run->plan->submitted, item, memory_order_relaxed);
     weir_device_submit(item->ctx->engines, work);
 }
 
@@ -440,6 +443,15 @@ static void start_run(struct weir_run *run)
     drain(&b, false);
 }
 
+/* In a trace a launch is one bar. */
+static void trace_end(const struct weir_graph_op *op)
+{
+    struct weir_work w = {
+        .engine = WEIR_ENGINE_COMPUTE, .start_ns = op->plan->start_ns, .end_ns = weir_clock_ns()};
+
+    weir_core_trace_done(&op->op, &w, WEIR_OK);
+}
+
 static void end_run(struct weir_run *run)
 {
     struct weir_item *item = run->parent;
@@ -449,6 +461,8 @@ static void end_run(struct weir_run *run)
     if (!item) {
         op = run->plan->op;
         run->plan->op = NULL;
+        if (weir_trace_enabled())
+            trace_end(op);
         weir_op_end(&op->op, WEIR_OK);
         return;
     }
@@ -470,6 +484,8 @@ static void launch_start(struct weir_graph_op *op)
         if (g->values.items[i]->at_launch)
             *g->values.items[i]->value = g->values.items[i]->initial;
     plan->op = op;
+    if (weir_trace_enabled())
+        plan->start_ns = weir_clock_ns();
     plan->priority = weir_stream_of(op->op.m.stream)->priority;
     atomic_store_explicit(
         &plan->grid_id,
@@ -508,7 +524,11 @@ bool weir_plan_help(struct weir_plan *plan)
 {
     struct weir_item *item = atomic_load_explicit(&plan->submitted, memory_order_relaxed);
 
-    return item && weir_device_help(item->ctx->engines, &item->kernel.work.work, NULL);
+    if (!item)
+        return false;
+    return weir_device_help(
+        item->ctx->engines,
+        item->wanted == WEIR_ITEM_COPY ? &item->copy.work : &item->kernel.work.work, NULL);
 }
 
 /* ---- launching ---- */
@@ -641,6 +661,9 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
     struct weir_graph_op *op = NULL;
     enum weir_err err;
 
+    if (x->ctx && x->epoch != atomic_load_explicit(&x->ctx->epoch, memory_order_relaxed))
+        return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED,
+                         "executable graph of a context that was reset or destroyed");
     err = weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaGraphLaunch");
     if (err == WEIR_OK)
         err = weir_capture_forbid(WEIR_CAPTURE_CALL_LEGACY_WORK, s, "cudaGraphLaunch");

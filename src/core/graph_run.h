@@ -101,7 +101,9 @@ struct weir_plan {
     bool node_priority;
     /* of the launch that runs */
     struct weir_graph_op *op;
-    _Atomic(struct weir_item *) submitted; /* the kernel given to an engine last: for helpers */
+    uint64_t start_ns;                     /* while a trace is recorded */
+    _Atomic(struct weir_item *) submitted; /* the kernel or copy given to an engine last: for
+                                              helpers */
     int priority;
     _Atomic uint64_t grid_id;
 };

@@ -49,11 +49,9 @@ enum weir_err weir_drv_StreamEndCapture(CUstream stream, CUgraph *pGraph)
     if (pGraph)
         *pGraph = NULL;
     DRV_TRY(weir_stream_get(stream, &s));
-    err = weir_capture_end(s, &g);
+    err = weir_capture_end(s, pGraph ? &g : NULL);
     if (pGraph)
         *pGraph = (CUgraph)g;
-    else if (g)
-        DRV_TRY(weir_graph_destroy(g));
     return err;
 }
 
