@@ -221,7 +221,10 @@ static void continue_at(struct control *c, uint32_t p, uint32_t known, const uin
 
 static void jump(struct control *c, uint32_t p, uint32_t to)
 {
-    send(c->l, p, to, c->l->mask);
+    if (c->l->general)
+        low_general_send_all(c->l, to);
+    else
+        send(c->l, p, to, c->l->mask);
     continue_at(c, p, to, NULL, 0);
 }
 
@@ -266,6 +269,8 @@ static void end_cond(struct control *c, uint32_t at)
         jump(c, at, s1);
         return;
     }
+    if (l->general && low_general_branch(l, at, &p))
+        return;
     LLVMValueRef m[2][LOW_MAX_GROUPS];
     split(l, b, &p, m[0], m[1]);
     /* `first` comes first in order; when no lane goes to the other one, nothing has to be split */
@@ -723,14 +728,10 @@ static void emit_block(struct control *c, uint32_t at)
     if (l->mask_full) {
         for (unsigned g = 0; g < l->groups; g++)
             l->mask[g] = LLVMConstAllOnes(l->t.mask);
+    } else if (l->general) {
+        low_general_enter(l, at);
     } else {
         load_masks(l, b->needs_mask ? wait_slots(l, at) : live_slots(l), l->mask);
-    }
-    if (b->needs_mask && l->general) {
-        LLVMValueRef none[LOW_MAX_GROUPS];
-        for (unsigned g = 0; g < l->groups; g++)
-            none[g] = LLVMConstNull(l->t.mask);
-        store_masks(l, wait_slots(l, at), none);
     }
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];

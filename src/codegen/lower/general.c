@@ -25,6 +25,7 @@ struct low_general {
     uint32_t words, units;                /* of the bitmap; blocks and resume points of bar.red */
     uint32_t waits_at, arrive_at, ids_at; /* offsets in a warp's state */
     LLVMValueRef warp_state, spins, floor, spun;
+    LLVMValueRef bits, whole[LOW_MAX_GROUPS]; /* the lanes that entered the block being made */
     LLVMBasicBlockRef pick, stop;
     LLVMBasicBlockRef *unit_bb;
     uint64_t *sync; /* blocks that begin with a .sync */
@@ -109,17 +110,74 @@ static void or_word(struct low *l, LLVMValueRef p, LLVMValueRef bits)
 
 /* ---- lanes on their way ---- */
 
+/* Marks the unit as one with waiting lanes: where `bits` says so, or certainly (NULL). */
+static LLVMValueRef unit_bit(struct low *l, uint32_t unit, LLVMValueRef bits)
+{
+    LLVMValueRef bit = LLVMConstInt(l->t.i64, (uint64_t)1 << (unit & 63), 0);
+    if (!bits)
+        return bit;
+    return LLVMBuildSelect(l->b, is_zero(l, bits), LLVMConstInt(l->t.i64, 0, 0), bit, "");
+}
+
 static void send_bits(struct low *l, LLVMValueRef state, uint32_t unit, LLVMValueRef bits)
 {
     or_word(l, at(l, state, l->gen->waits_at + 4 * unit), bits);
-    LLVMValueRef bit = LLVMConstInt(l->t.i64, (uint64_t)1 << (unit & 63), 0);
-    bit = LLVMBuildSelect(l->b, is_zero(l, bits), LLVMConstInt(l->t.i64, 0, 0), bit, "");
-    or_word(l, at(l, state, 8 + unit / 64 * 8), bit);
+    or_word(l, at(l, state, 8 + unit / 64 * 8), unit_bit(l, unit, bits));
+}
+
+LLVMValueRef low_general_bits(struct low *l, LLVMValueRef *lanes)
+{
+    for (unsigned g = 0; g < l->groups; g++)
+        if (lanes[g] != l->gen->whole[g])
+            return NULL;
+    return l->gen->bits;
 }
 
 void low_general_send(struct low *l, uint32_t to, LLVMValueRef *lanes)
 {
     send_bits(l, l->gen->warp_state, to, low_mask_bits(l, lanes));
+}
+
+void low_general_send_all(struct low *l, uint32_t to)
+{
+    struct low_general *g = l->gen;
+    or_word(l, at(l, g->warp_state, g->waits_at + 4 * to), low_mask_bits(l, l->mask));
+    or_word(l, word_pointer(l, to), unit_bit(l, to, NULL));
+}
+
+void low_general_enter(struct low *l, uint32_t unit)
+{
+    struct low_general *g = l->gen;
+    LLVMValueRef wait = at(l, g->warp_state, g->waits_at + 4 * unit);
+    g->bits = load32(l, wait);
+    LLVMBuildStore(l->b, c32(l, 0), wait);
+    low_mask_from_bits(l, g->bits, l->mask);
+    memcpy(g->whole, l->mask, sizeof g->whole);
+    l->block_stamp = unit + 1;
+}
+
+bool low_general_branch(struct low *l, uint32_t from, const struct low_val *p)
+{
+    struct low_general *g = l->gen;
+    const uint32_t *to = l->blocks.items[from].succ;
+    LLVMValueRef m[LOW_MAX_GROUPS], bits[2], all = low_mask_bits(l, l->mask);
+    if (g->words == 1 && l->request->tier == WEIR_JIT_BEST)
+        return false; /* ways without the dispatcher are worth their code */
+    for (unsigned n = 0; n < l->groups; n++)
+        m[n] = low_vector(l, p, n);
+    bits[0] = LLVMBuildAnd(l->b, all, low_mask_bits(l, m), "");
+    bits[1] = LLVMBuildXor(l->b, all, bits[0], "");
+    for (unsigned n = 0; n < 2; n++)
+        or_word(l, at(l, g->warp_state, g->waits_at + 4 * to[n]), bits[n]);
+    LLVMValueRef first = unit_bit(l, to[0], bits[0]), second = unit_bit(l, to[1], bits[1]);
+    if (to[0] / 64 == to[1] / 64) {
+        or_word(l, word_pointer(l, to[0]), LLVMBuildOr(l->b, first, second, ""));
+    } else {
+        or_word(l, word_pointer(l, to[0]), first);
+        or_word(l, word_pointer(l, to[1]), second);
+    }
+    low_general_continue(l, from, UINT32_MAX, to[0] <= from || to[1] <= from);
+    return true;
 }
 
 /* After block `from`: to the block that certainly has lanes when nothing comes before it, else to
@@ -294,6 +352,8 @@ static void emit_result(struct low *l, const struct low_block *b)
     LLVMValueRef wait = at(l, g->warp_state, g->waits_at + 4 * unit), bits = load32(l, wait);
     LLVMBuildStore(l->b, c32(l, 0), wait);
     low_mask_from_bits(l, bits, l->mask);
+    g->bits = NULL;
+    l->block_stamp = 0;
     l->mask_full = false;
     l->block = (uint32_t)(b - l->blocks.items);
     l->inst = i;
@@ -476,6 +536,8 @@ static void emit_warp(struct low *l)
     l->mask_full = false;
     for (unsigned n = 0; n < l->groups; n++)
         l->mask[n] = LLVMConstAllOnes(l->t.mask);
+    g->bits = NULL;
+    l->block_stamp = 0;
     l->block = 0;
     low_control_invariants(l);
     LLVMBuildStore(l->b, c32(l, 0), g->spins);

@@ -66,6 +66,8 @@ struct low_reg {
     LLVMValueRef slot[LOW_MAX_GROUPS]; /* allocas; [0] alone when UNIFORM */
     LLVMValueRef ok_slot, slow_slot;
     int32_t state_offset; /* in a warp's saved state, -1: none yet */
+    uint32_t kept_stamp;  /* general: `kept` is what the block of this stamp wrote last */
+    LLVMValueRef kept[LOW_MAX_GROUPS];
 };
 
 enum low_inst_kind {
@@ -239,6 +241,7 @@ struct low {
     struct weir_map chains;
     const struct low_inst *inst; /* being emitted */
     uint32_t block;              /* being emitted */
+    uint32_t block_stamp;        /* general: another for each block, 0 outside of blocks */
     uint32_t region;
     LLVMValueRef slow_fn;
     LLVMValueRef slow_line;       /* while a function of outline.c is made: the access's line */
@@ -568,7 +571,14 @@ void low_emit_kernel(struct low *l);
 
 /* general.c */
 void low_general_emit(struct low *l);
+/* The bits of a mask, when it is that of all lanes of the block being made; else NULL. */
+LLVMValueRef low_general_bits(struct low *l, LLVMValueRef *lanes);
+void low_general_enter(struct low *l, uint32_t unit); /* its waiting lanes become l->mask */
 void low_general_send(struct low *l, uint32_t to, LLVMValueRef *lanes);
+void low_general_send_all(struct low *l, uint32_t to); /* l->mask, which is not empty */
+/* Both ways of block `from`, where a branch's predicate differs, by the dispatcher; false: to be
+ * made as ever. */
+bool low_general_branch(struct low *l, uint32_t from, const struct low_val *p);
 void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool retreats);
 void low_general_barrier(struct low *l, uint32_t at);
 void low_general_arrive(struct low *l, const struct low_inst *i);

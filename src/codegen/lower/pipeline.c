@@ -203,7 +203,7 @@ static void dump(struct low *l, const char *when)
     char *message = NULL;
     if (!dir || !*dir)
         return;
-    snprintf(path, sizeof path, "%s/%s.%s.ll", dir, l->kernel->name, when);
+    snprintf(path, sizeof path, "%s/%.200s.%s.ll", dir, l->kernel->name, when);
     if (LLVMPrintModuleToFile(l->module, path, &message))
         LLVMDisposeMessage(message);
 }

@@ -228,7 +228,9 @@ LLVMValueRef low_any(struct low *l, LLVMValueRef *mask)
 LLVMValueRef low_mask_bits(struct low *l, LLVMValueRef *mask)
 {
     LLVMTypeRef it = LLVMIntTypeInContext(l->ctx, l->width);
-    LLVMValueRef all = NULL;
+    LLVMValueRef all = l->general ? low_general_bits(l, mask) : NULL;
+    if (all)
+        return all;
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef b = LLVMBuildBitCast(l->b, mask[g], it, "");
         if (l->width < 32)
@@ -325,6 +327,13 @@ static LLVMValueRef slow_vector(struct low *l, struct low_reg *r, uint32_t g)
     return LLVMBuildSelect(l->b, ok, fast, slow, "");
 }
 
+/* General mode: what the block has written is at hand; lanes that are not active, whose values the
+ * place in the state keeps, do not matter here. */
+static bool is_kept(const struct low *l, const struct low_reg *r)
+{
+    return r->kept_stamp && r->kept_stamp == l->block_stamp;
+}
+
 struct low_val low_read_reg(struct low *l, int32_t reg)
 {
     struct low_reg *r = &l->regs.items[reg];
@@ -332,6 +341,10 @@ struct low_val low_read_reg(struct low *l, int32_t reg)
     LLVMTypeRef t = reg_type(l, r);
     if (v.shape == LOW_UNIFORM) {
         v.v[0] = has_slot(r) ? low_slot_load(l, t, low_slot(l, r, 0)) : LLVMConstNull(t);
+        return v;
+    }
+    if (is_kept(l, r)) {
+        memcpy(v.v, r->kept, sizeof v.v);
         return v;
     }
     for (unsigned g = 0; g < l->groups; g++) {
@@ -512,9 +525,10 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
     bool invariant = l->general && r->fact.invariant && r->def_count == 1;
     bool by_mask = p.shape == LOW_VARYING ||
                    (b->partial && low_bit(b->wait_live, (uint32_t)reg) && !invariant);
+    bool keep = l->general && r->state_offset >= 0 && r->fact.shape == LOW_VARYING && guard < 0;
     unsigned n = r->fact.shape == LOW_UNIFORM ? 1 : l->groups;
     for (unsigned g = 0; g < n; g++) {
-        LLVMValueRef x, old = NULL;
+        LLVMValueRef x, now, old = NULL;
         if (r->fact.shape == LOW_VARYING) {
             struct low_val w = *v;
             if (w.shape == LOW_AFFINE && LLVMGetTypeKind(t) != LLVMIntegerTypeKind)
@@ -527,6 +541,7 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
         } else {
             x = fit(l, v->v[v->shape == LOW_UNIFORM ? 0 : g], t);
         }
+        now = x;
         if (by_mask || guard >= 0)
             old = low_slot_load(l, LLVMTypeOf(x), low_slot(l, r, g));
         if (by_mask)
@@ -534,7 +549,9 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
         else if (guard >= 0)
             x = LLVMBuildSelect(l->b, p.v[0], x, old, "");
         low_slot_store(l, x, low_slot(l, r, g));
+        r->kept[g] = now;
     }
+    r->kept_stamp = keep ? l->block_stamp : 0;
 }
 
 /* ---- probably affine registers ---- */
