@@ -111,6 +111,11 @@ static size_t count_ir(struct low *l)
     return n;
 }
 
+bool low_is_above(struct low *l, size_t limit)
+{
+    return count_ir(l) > limit;
+}
+
 void low_count_ir(struct low *l, bool after)
 {
     if (l->times)

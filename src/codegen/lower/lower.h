@@ -261,6 +261,7 @@ WEIR_NORETURN void low_no_memory(struct low *l);
 /* The CPU time since the last call belongs to `stage`. */
 void low_stage(struct low *l, enum low_stage stage);
 void low_count_ir(struct low *l, bool after);
+bool low_is_above(struct low *l, size_t limit); /* are there more LLVM instructions? */
 void *low_alloc(struct low *l,
                 size_t bytes); /* zeroed, of the compilation; leaves when out of memory */
 

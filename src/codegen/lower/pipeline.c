@@ -26,6 +26,14 @@ static const char best[] =
     "loop-mssa(licm<allowspeculation>),loop(indvars,loop-deletion),dse,adce,"
     "instcombine<no-verify-fixpoint>,sink,simplifycfg)";
 
+/* For kernels of which there is so much that the others take many seconds: those that reason about
+ * memory and loops look at all pairs, and what they keep in registers for long is then spilled by
+ * an allocator that looks for the best places. */
+static const char best_large[] =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,jump-threading,"
+    "simplifycfg,early-cse,adce,simplifycfg)";
+#define LARGE 40000u /* LLVM instructions as they are made */
+
 static void fail(struct low *l, const char *what, char *detail)
 {
     snprintf(l->result->message, sizeof l->result->message, "compiler: %s: %.150s", what,
@@ -211,8 +219,10 @@ static void dump(struct low *l, const char *when)
 static void run_passes(struct low *l)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef e =
-        LLVMRunPasses(l->module, l->request->tier == WEIR_JIT_QUICK ? quick : best, l->machine, o);
+    const char *passes = l->request->tier == WEIR_JIT_QUICK ? quick
+                         : low_is_above(l, LARGE)           ? best_large
+                                                            : best;
+    LLVMErrorRef e = LLVMRunPasses(l->module, passes, l->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (e) {
         char *m = LLVMGetErrorMessage(e);
