@@ -265,6 +265,7 @@ static enum weir_err install(struct weir_cg_variant *v, enum weir_jit_tier tier,
     t->code.static_shared_bytes = meta->static_shared_bytes;
     t->code.mxcsr = meta->mxcsr;
     t->code.may_park = meta->may_park;
+    t->code.triggers = meta->triggers;
     t->code.cooperative = meta->cooperative;
     t->code.module_data = v->kernel->module->data;
     if (tier == WEIR_JIT_BEST) /* also for launches that run the quick code */

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "core/capture.h"
+#include "core/dependent.h"
 #include "core/module_code.h"
 #include "core/services.h"
 #include "core/submit.h"
@@ -228,7 +229,14 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->heap_params = heap;
     op->workspace = workspace;
     op->work.launch.grid_workspace = (uint64_t)(uintptr_t)workspace;
-    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+    op->work.triggered = weir_dependent_triggered;
+    op->programmatic = config->programmatic;
+    op->triggered = false;
+    op->early = WEIR_EARLY_NONE;
+    err = weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+    if (WEIR_UNLIKELY(config->programmatic) && err == WEIR_OK)
+        weir_dependent_look(s);
+    return err;
 }
 
 /* ---- host functions ---- */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "core/context.h"
+#include "core/dependent.h"
 #include "core/printf.h"
 #include "device/device.h"
 #include "memory/memory.h"
@@ -212,4 +213,6 @@ const struct weir_kernel_services weir_kernel_services = {
     .globaltimer = weir_clock_ns,
     .nanosleep = kernel_nanosleep,
     .set_conditional = kernel_set_conditional,
+    .launch_dependents = weir_device_block_trigger,
+    .wait_dependencies = weir_dependent_wait,
 };

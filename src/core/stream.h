@@ -120,6 +120,11 @@ struct weir_kernel_op {
     struct weir_function_image *image;
     void *heap_params; /* more than WEIR_INLINE_PARAMS */
     void *workspace;   /* cooperative launches: where the blocks meet */
+    /* dependent.h; guarded by the stream's lock */
+    bool programmatic; /* may begin before the kernel in front of it has ended; immutable */
+    bool triggered;    /* lets the one behind it begin */
+    uint8_t early;     /* enum weir_early */
+    enum weir_err early_status;
     WEIR_ALIGNED(64) unsigned char params[WEIR_INLINE_PARAMS];
 };
 

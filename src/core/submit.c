@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/copy.h"
+#include "core/dependent.h"
 #include "core/graph_run.h"
 #include "core/ipc.h"
 #include "core/poll.h"
@@ -256,6 +257,21 @@ struct weir_work *weir_op_work(struct weir_op *op)
     return engine_work(op);
 }
 
+/* A copy that met a bad host pointer leaves the device good: the call that waits for it is told, or
+ * the next one that waits when none does. Anything else is the device's failure. */
+static void fail(struct weir_op *op, enum weir_err status)
+{
+    struct weir_copy_op *copy = (struct weir_copy_op *)op;
+
+    if (status != WEIR_ERR_INVALID_VALUE ||
+        (op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET))
+        weir_context_fail(op->ctx, status);
+    else if (copy->status)
+        *copy->status = status;
+    else
+        atomic_store(&op->ctx->copy_error, (int)status);
+}
+
 /* op may start: the model found all its edges to hold. */
 static void start(struct weir_op *op, struct weir_model_out *out)
 {
@@ -269,6 +285,23 @@ static void start(struct weir_op *op, struct weir_model_out *out)
     if (op->m.kind == WEIR_OP_GRAPH) { /* in a failed context as well: its nodes look themselves */
         ((struct weir_graph_op *)op)->start((struct weir_graph_op *)op);
         return;
+    }
+    if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL &&
+                      ((struct weir_kernel_op *)op)->programmatic)) {
+        enum weir_err status;
+
+        switch (weir_dependent_turn((struct weir_kernel_op *)op, &status)) {
+        case WEIR_EARLY_RUNS:
+            return;
+        case WEIR_EARLY_ENDED:
+            if (status != WEIR_OK)
+                fail(op, status);
+            free_payload(op);
+            complete(op, out);
+            return;
+        default:
+            break;
+        }
     }
     /* In a failed context nothing runs, but for callbacks: they get the error (oracle
      * hostfunc_after_error). */
@@ -332,25 +365,14 @@ static void pump(struct weir_model_out *out)
     }
 }
 
-/* A copy that met a bad host pointer leaves the device good: the call that waits for it is told, or
- * the next one that waits when none does. Anything else is the device's failure. */
-static void fail(struct weir_op *op, enum weir_err status)
-{
-    struct weir_copy_op *copy = (struct weir_copy_op *)op;
-
-    if (status != WEIR_ERR_INVALID_VALUE ||
-        (op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET))
-        weir_context_fail(op->ctx, status);
-    else if (copy->status)
-        *copy->status = status;
-    else
-        atomic_store(&op->ctx->copy_error, (int)status);
-}
-
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     if (weir_trace_enabled())
         weir_core_trace_done(work->owner, work, status);
+    if (WEIR_UNLIKELY(((struct weir_op *)work->owner)->m.kind == WEIR_OP_KERNEL &&
+                      ((struct weir_kernel_op *)work->owner)->programmatic) &&
+        weir_dependent_ended(work->owner, status))
+        return;
     weir_op_end(work->owner, status);
 }
 

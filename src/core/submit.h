@@ -11,6 +11,8 @@ void weir_op_done(struct weir_work *work, enum weir_err status);
 void weir_op_end(struct weir_op *op, enum weir_err status);
 /* For graph launches, which weir_submit_begin lets pass: waits as it does for others. */
 void weir_submit_wait_for_room(struct weir_stream *s);
+/* Sleeps until p may hold, or for so long. */
+void weir_wait_briefly(const struct weir_model_point *p, uint64_t timeout_ns);
 /* Drops a reference; caller holds s->lock. */
 void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op);
 /* What an engine runs for op, NULL when it runs in place. */

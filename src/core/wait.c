@@ -119,6 +119,11 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
     return true;
 }
 
+void weir_wait_briefly(const struct weir_model_point *p, uint64_t timeout_ns)
+{
+    sleep_on(p, timeout_ns);
+}
+
 static bool wait_point(const struct weir_model_point *p, uint64_t deadline_ns)
 {
     uint64_t start;

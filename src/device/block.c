@@ -104,6 +104,20 @@ static inline void block_advance(struct weir_block *b, const struct weir_launch 
     b->ctaid[2]++;
 }
 
+void weir_device_block_trigger(struct weir_block *b)
+{
+    struct weir_kernel_work *k = WEIR_CONTAINER_OF((struct weir_launch *)(uintptr_t)b->launch,
+                                                   struct weir_kernel_work, launch);
+
+    if (b->triggered)
+        return;
+    b->triggered = 1;
+    /* Acquire and release: the last one has seen all that came before the others' triggers. */
+    if (atomic_fetch_add_explicit(&k->triggers, 1, memory_order_acq_rel) + 1 == k->block_count &&
+        k->triggered)
+        k->triggered(k);
+}
+
 /* On the runner's stack. A fault, or weir_device_block_fail, leaves from within run(). */
 static void blocks_body(void *arg)
 {
@@ -126,13 +140,15 @@ static void blocks_body(void *arg)
             r->outcome = how == WEIR_BLOCK_PARKED ? RUN_PARKED : RUN_FAILED;
             return;
         }
+        if (WEIR_UNLIKELY(code->triggers))
+            weir_device_block_trigger(b); /* a block that ends has let them, too */
         r->index = ++index;
         if (index == end) {
             r->outcome = RUN_FINISHED;
             return;
         }
         count++;
-        b->resume = 0;
+        b->resume = b->triggered = 0;
         block_advance(b, launch);
         if (WEIR_UNLIKELY(atomic_load_explicit(&k->error, memory_order_relaxed) != WEIR_OK)) {
             r->outcome = RUN_CANCELLED;
@@ -181,7 +197,7 @@ void weir_runner_blocks(struct runner *r, bool resume)
     b->error_address = 0;
     b->escape = b->engine = r;
     if (!resume) {
-        b->resume = 0;
+        b->resume = b->triggered = 0;
         block_position(b, &k->launch, r->index);
     }
     left = !weir_runner_guarded(r, blocks_body, r);

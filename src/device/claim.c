@@ -237,10 +237,8 @@ static void parked_count_set_locked(struct compute *c, int change)
     atomic_store_explicit(&c->parked_count, n + (uint32_t)change, memory_order_relaxed);
 }
 
-static enum claim parked_claim_locked(struct compute *c, struct runner *r)
+static enum claim parked_take_locked(struct compute *c, struct runner *r, struct slot *s)
 {
-    struct slot *s = WEIR_LIST_ENTRY(c->parked.next, struct slot, link);
-
     weir_list_remove(&s->link);
     parked_count_set_locked(c, -1);
     if (r->slot)
@@ -253,6 +251,24 @@ static enum claim parked_claim_locked(struct compute *c, struct runner *r)
     s->kernel->parked--;
     weir_compute_update_locked(c);
     return CLAIM_PARKED;
+}
+
+static enum claim parked_claim_locked(struct compute *c, struct runner *r)
+{
+    return parked_take_locked(c, r, WEIR_LIST_ENTRY(c->parked.next, struct slot, link));
+}
+
+bool weir_compute_claim_parked_locked(struct compute *c, struct runner *r,
+                                      const struct weir_kernel_work *k)
+{
+    WEIR_LIST_FOR_EACH(node, &c->parked)
+    {
+        struct slot *s = WEIR_LIST_ENTRY(node, struct slot, link);
+
+        if (s->kernel == k)
+            return parked_take_locked(c, r, s) == CLAIM_PARKED;
+    }
+    return false;
 }
 
 void weir_compute_park_locked(struct compute *c, struct runner *r)

@@ -516,6 +516,7 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
     k->run = NULL;
     k->served = k->chunk = 0;
     k->parked = 0;
+    atomic_store_explicit(&k->triggers, 0, memory_order_relaxed);
     if (k->code)
         k->shared_bytes = shared_bytes_of(k);
     weir_inbox_push(&c->inbox, &k->work);
@@ -596,6 +597,31 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
     weir_runner_leave(previous);
     weir_helper_give(c, r);
     return helped;
+}
+
+bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k)
+{
+    struct runner *r, *previous;
+    bool found;
+
+    if (atomic_load_explicit(&c->parked_count, memory_order_relaxed) == 0)
+        return false;
+    r = weir_helper_take(c);
+    if (!r)
+        return false;
+    weir_fault_prepare_thread();
+    previous = weir_runner_enter(r);
+    r->stop = NULL;
+    weir_lock_acquire(&c->lock);
+    c->live -= r->completed;
+    r->completed = 0;
+    found = weir_compute_claim_parked_locked(c, r, k);
+    weir_lock_release(&c->lock);
+    if (found)
+        parked_run(c, r);
+    weir_runner_leave(previous);
+    weir_helper_give(c, r);
+    return found;
 }
 
 /* ---- start and end ---- */

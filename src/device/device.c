@@ -146,6 +146,14 @@ void weir_device_submit_helped(struct weir_device *dev, struct weir_work *work)
     submit(dev, work, !dev->help);
 }
 
+bool weir_device_help_parked(struct weir_device *dev, struct weir_work *work)
+{
+    weir_lock_check_none_held();
+    return work->engine == WEIR_ENGINE_COMPUTE && !weir_device_is_forked(dev) &&
+           weir_compute_help_parked(&dev->compute,
+                                    WEIR_CONTAINER_OF(work, struct weir_kernel_work, work));
+}
+
 bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _Atomic bool *stop)
 {
     int saved = errno; /* the program's: it only called a CUDA function */

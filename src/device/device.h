@@ -55,6 +55,10 @@ struct weir_kernel_work {
     uint64_t chunk;            /* blocks handed out at once, last time */
     _Atomic uint64_t block_ps; /* measured time of one block; 0 unknown */
     uint32_t parked, shared_bytes;
+    /* Called once, from within a block, when every block has let dependents begin or has ended, if
+     * one has let them. NULL: nobody depends on it. */
+    void (*triggered)(struct weir_kernel_work *kernel);
+    _Atomic uint64_t triggers; /* engine's: such blocks */
     /* of the first block that failed; to be read in `done` and later */
     uint32_t error_line, error_block[3];
     uint64_t error_address;
@@ -111,6 +115,12 @@ bool weir_device_is_forked(const struct weir_device *dev);
  * be NULL) becomes true. True when something was run. Thread: a host thread that waits for work's
  * completion, holding no lock. */
 bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _Atomic bool *stop);
+
+/* Resumes a block of `work`, a kernel, that has parked, if one waits; a block that waits for that
+ * kernel must not keep it from a worker. Otherwise as weir_device_help. */
+bool weir_device_help_parked(struct weir_device *dev, struct weir_work *work);
+/* What weir_kernel_services.launch_dependents does. */
+void weir_device_block_trigger(struct weir_block *block);
 
 /* Asks the dynamic loader for what engines' threads need to take faults. Before engines start, on
  * the program's thread: an engine that asked could wait for a thread that holds the loader's lock

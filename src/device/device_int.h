@@ -184,6 +184,8 @@ static inline bool inbox_is_empty(struct inbox *in)
 enum claim { CLAIM_NOTHING, CLAIM_PREPARE, CLAIM_CHUNK, CLAIM_PARKED };
 void weir_compute_drain_locked(struct compute *c, uint64_t now);
 /* What the runner is to do next: fills in its chunk, or its slot with the parked block. */
+bool weir_compute_claim_parked_locked(struct compute *c, struct runner *r,
+                                      const struct weir_kernel_work *k);
 enum claim weir_compute_claim_locked(struct compute *c, struct runner *r);
 /* The same, of one kernel only (helpers); nothing while blocks of a better priority wait. */
 enum claim weir_compute_claim_kernel_locked(struct compute *c, struct runner *r,
@@ -207,6 +209,7 @@ enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev,
                                 int workers) WEIR_MUST_CHECK;
 void weir_compute_finish(struct compute *c);
 void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake);
+bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k);
 bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Atomic bool *stop);
 /* A worker that goes on with something long, outside of its loop: no longer attentive. */
 void weir_compute_step_out(struct compute *c, struct runner *r);

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 2
+#define WEIR_KERNEL_ABI 3
 
 struct weir_block;
 struct weir_launch;
@@ -55,7 +55,11 @@ struct weir_kernel_services {
      */
     void (*set_conditional)(struct weir_block *block, uint32_t mask, const uint64_t *handles,
                             const uint32_t *values);
-    void *reserved[7];
+    /* griddepcontrol: the block lets kernels that depend on it begin; waits until all that this
+     * kernel depends on have ended. */
+    void (*launch_dependents)(struct weir_block *block);
+    void (*wait_dependencies)(struct weir_block *block);
+    void *reserved[5];
 };
 
 /* One launch, constant while it runs. Generated code reads it. */
@@ -96,6 +100,7 @@ struct weir_block {
     uint64_t error_address; /* for ILLEGAL_ADDRESS */
     void *escape;           /* engine's: where a fault or services->fail leaves to */
     void *engine;           /* engine's */
+    uint32_t triggered;     /* engine's: it has let dependents begin */
 };
 
 /* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable, but for
@@ -108,6 +113,7 @@ struct weir_kernel_code {
     uint32_t static_shared_bytes;
     uint32_t mxcsr;   /* x86: value while a block runs (FTZ/DAZ kernels); 0 = default 0x1f80 */
     bool may_park;    /* can return PARKED: the engine keeps spare blocks */
+    bool triggers;    /* has griddepcontrol.launch_dependents */
     bool cooperative; /* uses grid synchronisation: all blocks must be resident */
     const void *module_data;
     /* Code that was made later, to be used for blocks that start from now on; NULL: none yet. It

@@ -86,8 +86,7 @@ static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
         /* Clusters need capability 9.0, and the profile says that the device has none. */
         return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "cluster of %u x %u x %u blocks",
                          a->val.clusterDim.x, a->val.clusterDim.y, a->val.clusterDim.z);
-    case cudaLaunchAttributeProgrammaticStreamSerialization: /* allows an earlier start, never asks
-                                                                for it; a capture records it */
+    case cudaLaunchAttributeProgrammaticStreamSerialization: /* core/dependent.h */
         config->programmatic = a->val.programmaticStreamSerializationAllowed != 0;
         return WEIR_OK;
     case cudaLaunchAttributeIgnore:

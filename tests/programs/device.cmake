@@ -4,6 +4,9 @@ set(dir ${CMAKE_CURRENT_LIST_DIR}/device)
 foreach(p barrier atomics calls groups language intrinsics)
   weir_program_test(programs_device_${p} "${dir}/run.sh;${dir}/${p}.cu" TIMEOUT 300 LABELS nvcc)
 endforeach()
+# Kernels that begin before the one in front of them has ended: from capability 9.0 on.
+weir_program_test(programs_device_dependent "${dir}/run.sh;${dir}/dependent.cu;-arch=sm_90" TIMEOUT 300 LABELS nvcc
+  ENV WEIR_DEVICE=h200)
 # Kernels of thousands of instructions: much to compile, for nvcc and for Weir.
 foreach(p thrust cub)
   weir_deep_test(programs_device_${p} COMMAND sh ${dir}/run.sh ${dir}/${p}.cu)

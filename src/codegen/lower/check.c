@@ -43,7 +43,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_fence,
     WEIR_PTX_OP_fma,
     WEIR_PTX_OP_fns,
-    WEIR_PTX_OP_griddepcontrol, /* a kernel never starts before those it depends on have ended */
+    WEIR_PTX_OP_griddepcontrol,
     WEIR_PTX_OP_isspacep,
     WEIR_PTX_OP_ld,
     WEIR_PTX_OP_ldu,

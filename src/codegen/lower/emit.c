@@ -388,6 +388,9 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     case WEIR_PTX_OP_call:
         emit_effect(l, i, low_emit_call);
         break;
+    case WEIR_PTX_OP_griddepcontrol:
+        emit_effect(l, i, low_emit_dependents);
+        break;
     case WEIR_PTX_OP_createpolicy:
         no_policy(l, i);
         break;
@@ -397,7 +400,6 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     case WEIR_PTX_OP_discard:
     case WEIR_PTX_OP_pmevent:
     case WEIR_PTX_OP_setmaxnreg:
-    case WEIR_PTX_OP_griddepcontrol:
         nothing(l, i);
         break;
     default:

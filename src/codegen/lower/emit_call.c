@@ -65,6 +65,19 @@ static void result(struct low *l, const struct low_inst *i, LLVMValueRef area,
     low_write(l, reg, &v);
 }
 
+/* griddepcontrol, by any lane for its block. */
+void low_emit_dependents(struct low *l, const struct low_inst *i)
+{
+    LLVMValueRef a[1] = {l->block_ptr};
+
+    if (strcmp(i->p->suffix, ".launch_dependents") == 0) {
+        l->result->meta.triggers = 1;
+        call(l, offsetof(struct weir_kernel_services, launch_dependents), a, 1);
+    } else {
+        call(l, offsetof(struct weir_kernel_services, wait_dependencies), a, 1);
+    }
+}
+
 void low_emit_call(struct low *l, const struct low_inst *i)
 {
     const char *name = i->p->call->callee->name;

@@ -552,6 +552,7 @@ void low_emit_atomic(struct low *l, const struct low_inst *i);
 void low_emit_fence(struct low *l, const struct low_inst *i);
 void low_emit_warp(struct low *l, const struct low_inst *i);
 void low_emit_call(struct low *l, const struct low_inst *i);
+void low_emit_dependents(struct low *l, const struct low_inst *i);
 const struct weir_ptx_operand *low_member_mask(const struct weir_ptx_inst *p);
 /* Reduction of an integer over the active lanes by the instruction's operation. */
 LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const struct low_val *a);

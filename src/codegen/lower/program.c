@@ -304,6 +304,7 @@ static bool guard_becomes_branch(const struct weir_ptx_inst *p)
     case WEIR_PTX_OP_activemask:
     case WEIR_PTX_OP_elect:
     case WEIR_PTX_OP_nanosleep:
+    case WEIR_PTX_OP_griddepcontrol:
     case WEIR_PTX_OP_alloca:
     case WEIR_PTX_OP_stacksave:
     case WEIR_PTX_OP_stackrestore:
