@@ -288,6 +288,7 @@ static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params 
 
     if (r != WEIR_CAPTURE_OK)
         return fail_blaming(r, &blame);
+    params->captured = true;
     if (programmatic)
         make_programmatic(&m->ends);
     err = weir_graph_append_locked(weir_graph_of(m->capture->graph), s->ctx, params, m->ends.items,
@@ -476,15 +477,19 @@ enum weir_err weir_capture_ask(struct weir_event *e, bool breaks, const char *ca
     return fail(r, call);
 }
 
-void weir_capture_forget_slow(struct weir_event *e)
+void weir_capture_forget_locked(struct weir_event *e)
 {
-    struct weir_model_captured *c;
+    struct weir_model_captured *c = captured_of(e);
 
-    weir_graphs_lock();
-    c = captured_of(e);
     atomic_store_explicit(&e->captured, NULL, memory_order_relaxed);
     if (c)
         weir_model_captured_drop(c);
-    weir_graphs_unlock();
     weir_free(c);
+}
+
+void weir_capture_forget_slow(struct weir_event *e)
+{
+    weir_graphs_lock();
+    weir_capture_forget_locked(e);
+    weir_graphs_unlock();
 }

@@ -82,6 +82,8 @@ enum weir_err weir_capture_wait(struct weir_stream *s, struct weir_event *e, boo
 enum weir_err weir_capture_ask(struct weir_event *e, bool breaks, const char *call) WEIR_MUST_CHECK;
 /* e is recorded outside of captures, or destroyed. */
 void weir_capture_forget_slow(struct weir_event *e);
+/* The same; the graphs' lock is held. */
+void weir_capture_forget_locked(struct weir_event *e);
 static inline void weir_capture_forget(struct weir_event *e)
 {
     if (WEIR_UNLIKELY(atomic_load_explicit(&e->captured, memory_order_relaxed) != NULL))

@@ -42,6 +42,7 @@ struct weir_conditional_params {
 
 struct weir_node_params {
     enum weir_node_kind kind;
+    bool captured; /* by a capture */
     union {
         struct weir_kernel_params kernel;
         struct weir_copy copy;

@@ -16,6 +16,7 @@ static bool index_nodes(struct weir_exec *x, struct weir_graph *g)
 
         if (!weir_map_put(&x->by_origin, n->origin, n))
             return false;
+        x->has_records = x->has_records || m->kind == WEIR_NODE_EVENT_RECORD;
         if (m->kind == WEIR_NODE_GRAPH && !index_nodes(x, n->child))
             return false;
         for (unsigned i = 0; m->kind == WEIR_NODE_CONDITIONAL && i < n->conditional.size; i++)
@@ -92,7 +93,7 @@ enum weir_err weir_exec_create(struct weir_graph *g, uint32_t flags, struct weir
     x->graph = NULL;
     x->keep = NULL;
     x->plan = NULL;
-    x->stale = false;
+    x->stale = x->has_records = false;
     x->last = (struct weir_model_point){NULL, 0};
     x->flags = flags;
     memset(&x->by_origin, 0, sizeof x->by_origin);

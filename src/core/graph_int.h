@@ -110,6 +110,7 @@ struct weir_exec {
     bool stale; /* no memory when the plan had to be made anew: nodes know no items */
     struct weir_model_point last; /* of the last launch */
     uint32_t flags;
+    bool has_records;         /* of events */
     struct weir_context *ctx; /* of its first node, NULL without nodes; and its life */
     uint64_t epoch;
     uint64_t source;           /* id of the graph */

@@ -112,6 +112,29 @@ static enum weir_err check_fill_node(const struct weir_context *ctx, const struc
     return weir_fill_check(ctx, f, &sides);
 }
 
+/* The device whose memory it is: there a memset node runs, while a captured one stays with its
+ * stream and may turn out to have no access when it is instantiated (oracle multi_graph). */
+static struct weir_context *home_of(const void *ptr, struct weir_context *ctx)
+{
+    struct weir_mem_info info;
+
+    if (!weir_mem_find(ptr, &info) || info.kind != WEIR_MEM_KIND_DEVICE ||
+        info.device == ctx->ordinal)
+        return ctx;
+    return &weir_core.contexts[info.device]; /* active: it has allocated */
+}
+
+static enum weir_err fill_memset(struct weir_node *n, const struct weir_node_params *p)
+{
+    struct weir_context *home = home_of(p->fill.dst, n->ctx);
+    enum weir_err err = check_fill_node(home, &p->fill);
+
+    n->fill = p->fill;
+    if (!p->captured)
+        n->ctx = home;
+    return err;
+}
+
 /* ---- graphs inside ---- */
 
 static enum weir_err fill_child(struct weir_node *n, struct weir_graph *g,
@@ -266,9 +289,7 @@ enum weir_err weir_node_fill(struct weir_node *n, struct weir_graph *g, struct w
         n->copy = p->copy;
         return err;
     case WEIR_NODE_MEMSET:
-        err = check_fill_node(n->ctx, &p->fill);
-        n->fill = p->fill;
-        return err;
+        return fill_memset(n, p);
     case WEIR_NODE_HOST:
         n->host.fn = p->host.fn;
         n->host.user = p->host.user;
@@ -462,12 +483,14 @@ enum weir_err weir_node_change(struct weir_node *n, struct weir_context *ctx,
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a node of kind %d, not %d",
                          (int)weir_node_kind(n), (int)p->kind);
     switch (p->kind) {
-    case WEIR_NODE_KERNEL: /* an instance's kernel stays on its device */
-        return set_kernel(n, instance ? n->ctx : ctx, &p->kernel);
+    case WEIR_NODE_KERNEL:
+        if (instance && ctx != n->ctx) /* oracle multi_graph.exec_setParams_of_0_current1 */
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "an instance's kernel stays on its device");
+        return set_kernel(n, ctx, &p->kernel);
     case WEIR_NODE_MEMCPY:
         return change_copy(n, &p->copy, instance);
     case WEIR_NODE_MEMSET:
-        err = check_fill_node(n->ctx, &p->fill);
+        err = check_fill_node(home_of(p->fill.dst, n->ctx), &p->fill);
         if (err == WEIR_OK)
             n->fill = p->fill;
         return err;

@@ -563,7 +563,6 @@ static enum weir_err submit_marker(struct weir_item *item)
     weir_lock_acquire(&e->lock);
     e->m.point = point;
     e->m.recorded = true;
-    e->ctx = s->ctx;
     weir_lock_release(&e->lock);
     return WEIR_OK;
 }
@@ -655,6 +654,19 @@ static enum weir_err begin_launch_locked(struct weir_exec *x, struct weir_stream
     return WEIR_OK;
 }
 
+/* Events that this launch records stand for nothing else from now on. */
+static void forget_captured(struct weir_graph *g)
+{
+    for (struct weir_model_node *m = g->m.first; m; m = m->next) {
+        struct weir_node *n = weir_node_of(m);
+
+        if (m->kind == WEIR_NODE_GRAPH)
+            forget_captured(n->child);
+        else if (m->kind == WEIR_NODE_EVENT_RECORD)
+            weir_capture_forget_locked(n->event);
+    }
+}
+
 enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
 {
     struct weir_model_dep after;
@@ -669,6 +681,11 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
         err = weir_capture_forbid(WEIR_CAPTURE_CALL_LEGACY_WORK, s, "cudaGraphLaunch");
     if (err != WEIR_OK)
         return err;
+    if (x->has_records) {
+        weir_graphs_lock();
+        forget_captured(x->graph);
+        weir_graphs_unlock();
+    }
     weir_submit_wait_for_room(s);
     weir_lock_acquire(&x->lock);
     err = begin_launch_locked(x, s, &op, &after);
