@@ -113,6 +113,9 @@ static void add_pass(struct cc *cc, const struct pass *p, struct cc_args *a)
         cc_args_add(a, cc->device_debug ? "-O1" : "-O3");
         cc_args_add(a, "-w"); /* the host pass reads the same text and warns */
     } else {
+        /* gcc, which nvcc has for its host code, lets most overflows of int pass; so programs rely
+         * on it. */
+        cc_args_add(a, "-fwrapv");
         cc_args_copy(a, &cc->host);
     }
 }

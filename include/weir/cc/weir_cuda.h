@@ -150,6 +150,7 @@ static __device__ inline size_t __cvta_generic_to_shared(const void *p);
 
 #include "weir_atomics.h"
 #include "weir_intrinsics.h"
+#include "weir_textures.h"
 
 #pragma pop_macro("CUDA_VERSION")
 #pragma pop_macro("__CUDA_ARCH__")
