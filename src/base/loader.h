@@ -17,7 +17,7 @@
 void weir_loader_call(void (*open)(void));
 
 /* weir_futex_wait for the program's threads that wait for the device: may run what weir_loader_call
- * was given meanwhile. May wake early. Thread: any, no lock held. */
+ * was given meanwhile. May wake early. Thread: any, holding no lock that open() needs. */
 bool weir_loader_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns);
 
 #endif
