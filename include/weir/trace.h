@@ -97,6 +97,8 @@ struct weir_trace_stream {
     uint32_t context, device;
     uint32_t cls; /* enum weir_trace_stream_class */
     int32_t priority;
+    uint8_t graph_lane; /* not 0: no stream of the program, but a row for nodes of the graphs that
+                           were launched in the stream of this id */
     uint64_t begin_ns, end_ns;   /* end 0: not destroyed */
     uint32_t op_first, op_count; /* in stream_ops */
 };
@@ -119,6 +121,7 @@ struct weir_trace_op {
     uint64_t submit_ns, ready_ns, start_ns, end_ns;
     const char *name;   /* short: kernel's name without parameters, "H2D pinned", ... */
     const char *symbol; /* kernels: the mangled name; else "" */
+    uint32_t graph;     /* nodes of graphs: the launch that they belong to; else NONE */
     uint32_t call;      /* the call that submitted it, or NONE (the process ended inside) */
     uint32_t prev;      /* the one before in its stream, or NONE */
     uint32_t dep_first, dep_count;         /* in deps */
@@ -208,7 +211,7 @@ struct weir_trace_file {
     WEIR_TRACE_ARRAY(struct weir_trace_site, sites);
     WEIR_TRACE_ARRAY(struct weir_trace_device, devices);
     WEIR_TRACE_ARRAY(struct weir_trace_stream, streams);
-    WEIR_TRACE_ARRAY(struct weir_trace_op, ops); /* in order of submission */
+    WEIR_TRACE_ARRAY(struct weir_trace_op, ops); /* in order of submission; then nodes of graphs */
     WEIR_TRACE_ARRAY(uint32_t, stream_ops);
     WEIR_TRACE_ARRAY(uint32_t, call_ops);
     WEIR_TRACE_ARRAY(struct weir_trace_dep, deps);

@@ -262,6 +262,9 @@ bool weir_advise_data_init(struct weir_advise_data *d, const struct weir_trace_f
     d->count = weir_calloc(f->ops_count + 1, sizeof *d->count);
     ok = d->first && d->count && make_tables(&t, f) && collect_bounds(f, &t, &bounds, &count) &&
          find_deps(d, f, &t, bounds, count);
+    /* What a graph's nodes touch is not in a trace. */
+    for (size_t i = 0; i < f->ops_count; i++)
+        d->known = d->known && f->ops[i].kind != WEIR_TRACE_OP_GRAPH;
     weir_free(t.pointers);
     weir_free(t.blocks);
     weir_free(bounds);

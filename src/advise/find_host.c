@@ -14,7 +14,7 @@ static bool is_async(const char *name)
 
 static bool is_work(const struct weir_trace_op *op)
 {
-    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE;
+    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
 }
 
 /* ---- 4: pageable memory ---- */
@@ -159,7 +159,8 @@ static bool times_follow(const struct weir_advise_context *c, uint32_t call)
 }
 
 /* Does the call hand results to the host? Then something has to wait: in the call itself, or in
- * what it and the waits directly before it wait for, something was copied back. */
+ * what it and the waits directly before it wait for, something was copied back (by a graph,
+ * perhaps). */
 static bool brings_results(const struct weir_advise_context *c, uint32_t call)
 {
     const struct weir_trace_file *f = c->f;
@@ -175,7 +176,7 @@ static bool brings_results(const struct weir_advise_context *c, uint32_t call)
         for (uint32_t k = 0; k < b->op_count; k++) {
             const struct weir_trace_op *op = &f->ops[f->call_ops[b->op_first + k]];
 
-            if (op->engine == WEIR_TRACE_ENGINE_D2H)
+            if (op->engine == WEIR_TRACE_ENGINE_D2H || op->kind == WEIR_TRACE_OP_GRAPH)
                 return true;
             submitted = submitted || is_work(op);
         }
@@ -342,7 +343,7 @@ bool weir_advise_find_launches(struct weir_advise_context *c)
     if (!lengths)
         return false;
     for (size_t i = 0; i < f->ops_count; i++) {
-        if (f->ops[i].kind != WEIR_TRACE_OP_KERNEL || !f->ops[i].done)
+        if (f->ops[i].kind != WEIR_TRACE_OP_KERNEL || !is_work(&f->ops[i]))
             continue;
         lengths[n++] = c->model.alone_ns[i];
         if (f->ops[i].why == WEIR_TRACE_WHY_HOST) {

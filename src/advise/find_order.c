@@ -10,7 +10,7 @@
 
 static bool is_work(const struct weir_trace_op *op)
 {
-    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE;
+    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
 }
 
 /* ---- 1, 2: one stream ---- */

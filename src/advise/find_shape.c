@@ -9,7 +9,7 @@
 
 static bool is_work(const struct weir_trace_op *op)
 {
-    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE;
+    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
 }
 
 /* ---- 7, 8: bounds (notes: nothing to change by order alone) ---- */
@@ -51,7 +51,7 @@ static bool note_kernels(struct weir_advise_context *c)
     for (uint32_t i = 0; i < f->ops_count; i++) {
         const struct weir_trace_op *op = &f->ops[i];
 
-        if (op->kind != WEIR_TRACE_OP_KERNEL || !op->done)
+        if (op->kind != WEIR_TRACE_OP_KERNEL || !is_work(op))
             continue;
         several = several || (first != WEIR_TRACE_NONE && f->ops[first].stream != op->stream);
         first = first == WEIR_TRACE_NONE ? i : first;

@@ -42,7 +42,9 @@ static bool find_alone(struct weir_advise_model *m)
         const struct weir_trace_op *op = &f->ops[i];
 
         m->alone_ns[i] = op->done ? op->end_ns - op->start_ns : 0;
-        if (op->kind != WEIR_TRACE_OP_KERNEL || !op->done || op->end_ns == op->start_ns)
+        if (op->graph != WEIR_TRACE_NONE ||
+            (op->kind != WEIR_TRACE_OP_KERNEL && op->kind != WEIR_TRACE_OP_GRAPH) || !op->done ||
+            op->end_ns == op->start_ns)
             continue;
         edges[n++] = (struct edge){op->start_ns, i, true};
         edges[n++] = (struct edge){op->end_ns, i, false};
@@ -159,6 +161,8 @@ bool weir_advise_model_init(struct weir_advise_model *m, const struct weir_trace
                 ? (uint64_t)op->u.kernel.grid[0] * op->u.kernel.grid[1] * op->u.kernel.grid[2]
                 : 1;
 
+        if (op->kind == WEIR_TRACE_OP_GRAPH)
+            blocks = m->slots;
         m->demand[i] = (uint32_t)WEIR_MAX(WEIR_MIN(blocks, (uint64_t)m->slots), 1u);
     }
     return find_alone(m) && by_thread(m) && by_call(m);

@@ -297,8 +297,11 @@ static void note_failure(struct weir_item *item, enum weir_err status)
 static void run_short(struct burst *b, struct weir_item *item)
 {
     struct weir_kernel_work *w = &item->kernel.work;
+    uint64_t start = weir_trace_enabled() ? weir_clock_ns() : 0;
     enum weir_err err = weir_device_inline_run(item->ctx->engines, w);
 
+    if (WEIR_UNLIKELY(start))
+        weir_core_trace_node(item, start, weir_clock_ns());
     if (WEIR_UNLIKELY(err != WEIR_OK))
         note_failure(item, err);
     finish(b, item);
@@ -394,6 +397,8 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
     struct weir_item *item = work->owner;
     struct burst b;
 
+    if (weir_trace_enabled())
+        weir_core_trace_node(item, work->start_ns, work->end_ns);
     begin(&b, item->run);
     if (WEIR_UNLIKELY(status != WEIR_OK))
         note_failure(item, status);

@@ -6,6 +6,7 @@
 
 #include "base/thread.h"
 #include "core/copy.h"
+#include "core/graph_run.h"
 #include "core/module.h"
 #include "memory/memory.h"
 
@@ -136,6 +137,38 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
 {
     weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, work->start_ns, work->end_ns,
                     work->engine, (int)status);
+}
+
+static uint64_t product(const uint32_t v[3])
+{
+    return (uint64_t)v[0] * v[1] * v[2];
+}
+
+void weir_core_trace_node(const struct weir_item *item, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct weir_op *op = &item->run->plan->op->op;
+    struct weir_trace_node n = {.start_ns = start_ns, .end_ns = end_ns};
+
+    switch (item->kind) {
+    case WEIR_ITEM_KERNEL:
+        n.engine = WEIR_ENGINE_COMPUTE;
+        n.name = item->kernel.function->name;
+        n.name_id = &item->kernel.function->trace_name;
+        n.blocks = product(item->kernel.work.launch.grid);
+        n.threads = product(item->kernel.work.launch.block);
+        break;
+    case WEIR_ITEM_COPY:
+        n.engine = item->copy.work.engine;
+        n.memset = item->copy.memset;
+        n.bytes = (uint64_t)item->copy.width * item->copy.height * item->copy.depth;
+        n.src_class = n.memset ? WEIR_MEM_DEVICE : class_of(item->copy.src);
+        n.dst_class = class_of(item->copy.dst);
+        break;
+    default:
+        n.engine = WEIR_ENGINE_HOST;
+        break;
+    }
+    weir_trace_graph_node(weir_stream_of(op->m.stream)->id, op->m.seq, &n);
 }
 
 void weir_core_trace_context(const struct weir_context *ctx)

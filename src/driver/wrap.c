@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/capture.h"
+#include "trace/record.h"
 
 /* ---- guards ---- */
 
@@ -109,11 +110,19 @@ static CUresult not_supported(const char *name)
     WEIR_EXPORT CUresult symbol params;                                                            \
     CUresult symbol params                                                                         \
     {                                                                                              \
-        enum weir_err err = GUARD_##guard(text);                                                   \
+        static _Atomic uint32_t trace_name;                                                        \
+        const bool traced = weir_trace_enabled();                                                  \
+        enum weir_err err;                                                                         \
+                                                                                                   \
+        if (traced)                                                                                \
+            weir_trace_enter(__builtin_return_address(0));                                         \
+        err = GUARD_##guard(text);                                                                 \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             weir_thread.ptds = (per_thread);                                                       \
             err = weir_drv_##body args;                                                            \
         }                                                                                          \
+        if (traced)                                                                                \
+            weir_trace_leave(text, &trace_name, (int)err);                                         \
         return finish(text, err);                                                                  \
     }
 /* Arguments are not looked at, so their types need not be known here. */

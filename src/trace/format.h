@@ -65,6 +65,7 @@ enum weir_trace_record {
     WEIR_TRACE_NVTX_START,
     WEIR_TRACE_NVTX_END,
     WEIR_TRACE_LOST,
+    WEIR_TRACE_NODE,
     WEIR_TRACE_RECORD_COUNT
 };
 

@@ -376,6 +376,137 @@ static bool index_calls(struct weir_trace_file *f)
     return true;
 }
 
+/* ---- graphs ---- */
+
+/* Nodes say when a launch ran. Before operations are settled. */
+static void time_launches(struct reader *r)
+{
+    struct weir_trace_file *f = r->file;
+
+    for (size_t i = 0; i < r->nodes.count; i++) {
+        const struct raw_node *n = &r->nodes.items[i];
+        uint32_t at = find_op(f, stream_index(r, n->stream), n->seq, true);
+        struct weir_trace_op *op = at == WEIR_TRACE_NONE ? NULL : &f->ops[at];
+
+        if (!op || op->kind != WEIR_TRACE_OP_GRAPH)
+            continue;
+        op->start_ns = op->done ? WEIR_MIN(op->start_ns, n->start_ns) : n->start_ns;
+        op->end_ns = op->done ? WEIR_MAX(op->end_ns, n->end_ns) : n->end_ns;
+        op->engine = WEIR_TRACE_ENGINE_KERNEL;
+        op->done = true;
+    }
+}
+
+static int by_node_start(const void *x, const void *y)
+{
+    const struct raw_node *a = x, *b = y;
+
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+#define LANES 8
+
+/* The row of a node: the first of its stream's in which nothing runs then. */
+static uint32_t lane_of(struct reader *r, uint32_t stream, uint64_t start_ns, uint32_t *lanes,
+                        uint64_t *ends)
+{
+    struct weir_trace_file *f = r->file;
+    uint32_t lane = 0;
+
+    while (lane + 1 < LANES && lanes[lane] != WEIR_TRACE_NONE && ends[lane] > start_ns)
+        lane++;
+    if (lanes[lane] == WEIR_TRACE_NONE) {
+        struct weir_trace_stream s = f->streams[stream];
+
+        s.graph_lane = (uint8_t)(lane + 1);
+        s.op_first = s.op_count = 0;
+        if (!PUSH(r, streams, s))
+            return 0;
+        lanes[lane] = (uint32_t)f->streams_count - 1;
+    }
+    return lane;
+}
+
+static struct weir_trace_op node_op(const struct weir_trace_file *f, uint32_t launch,
+                                    const struct raw_node *n)
+{
+    const struct weir_trace_op *of = &f->ops[launch];
+    struct weir_trace_op op = {
+        .seq = of->seq,
+        .kind = n->engine == WEIR_TRACE_ENGINE_KERNEL ? WEIR_TRACE_OP_KERNEL
+                : n->engine == WEIR_TRACE_ENGINE_HOST ? WEIR_TRACE_OP_HOST
+                : n->memset                           ? WEIR_TRACE_OP_MEMSET
+                                                      : WEIR_TRACE_OP_COPY,
+        .engine = n->engine,
+        .why = WEIR_TRACE_WHY_HOST,
+        .why_op = WEIR_TRACE_NONE,
+        .done = true,
+        .submit_ns = of->submit_ns,
+        .ready_ns = n->start_ns,
+        .start_ns = n->start_ns,
+        .end_ns = n->end_ns,
+        .symbol = "",
+        .name = weir_trace_kind_name(WEIR_TRACE_OP_MEMSET),
+        .call = of->call,
+        .graph = launch,
+        .prev = WEIR_TRACE_NONE,
+        .bytes = n->bytes,
+    };
+
+    if (op.kind == WEIR_TRACE_OP_KERNEL) {
+        op.u.kernel.grid[0] = (uint32_t)WEIR_MIN(n->blocks, (uint64_t)UINT32_MAX);
+        op.u.kernel.block[0] = (uint32_t)WEIR_MIN(n->threads, (uint64_t)UINT32_MAX);
+        op.u.kernel.grid[1] = op.u.kernel.grid[2] = 1;
+        op.u.kernel.block[1] = op.u.kernel.block[2] = 1;
+    } else if (op.kind == WEIR_TRACE_OP_COPY) {
+        op.u.copy.src_class = n->src_class;
+        op.u.copy.dst_class = n->dst_class;
+        op.name = copy_name(&op);
+    } else {
+        op.name = weir_trace_kind_name(op.kind);
+    }
+    return op;
+}
+
+/* Each node becomes an operation, on rows of its launch's stream. After all others are settled. */
+static bool add_nodes(struct reader *r)
+{
+    struct weir_trace_file *f = r->file;
+    size_t streams = f->streams_count;
+    uint32_t *lanes = weir_alloc((streams * LANES + 1) * sizeof *lanes);
+    uint64_t *ends = weir_calloc(streams * LANES + 1, sizeof *ends);
+    struct weir_map names = {0};
+    bool ok = lanes && ends;
+
+    r->cap_ops = f->ops_count; /* sorted into an array of its own */
+    if (ok)
+        memset(lanes, 0xff, (streams * LANES + 1) * sizeof *lanes);
+    if (r->nodes.count)
+        qsort(r->nodes.items, r->nodes.count, sizeof *r->nodes.items, by_node_start);
+    for (size_t i = 0; i < r->nodes.count && ok; i++) {
+        const struct raw_node *n = &r->nodes.items[i];
+        uint32_t stream = stream_index(r, n->stream), lane;
+        uint32_t launch = find_op(f, stream, n->seq, true);
+        struct weir_trace_op op;
+
+        if (launch == WEIR_TRACE_NONE || f->ops[launch].kind != WEIR_TRACE_OP_GRAPH)
+            continue;
+        op = node_op(f, launch, n);
+        lane = lane_of(r, stream, n->start_ns, &lanes[stream * LANES], &ends[stream * LANES]);
+        ok = !r->no_memory &&
+             (op.kind != WEIR_TRACE_OP_KERNEL || name_kernel(r, &names, &op, n->name));
+        if (!ok)
+            break;
+        ends[stream * LANES + lane] = n->end_ns;
+        op.stream = lanes[stream * LANES + lane];
+        ok = PUSH(r, ops, op);
+    }
+    weir_map_finish(&names);
+    weir_free(lanes);
+    weir_free(ends);
+    return ok;
+}
+
 /* ---- ready, and why ---- */
 
 static bool in_place(const struct weir_trace_op *op)
@@ -532,7 +663,8 @@ bool weir_trace_link(struct reader *r)
     if (!link_calls(r) || !name_ops(r) || !sort_ops(r) || !index_streams(f))
         return false;
     link_names(r);
-    if (!index_calls(f) || !settle_all(f) || !find_engine_waits(f))
+    time_launches(r);
+    if (!index_calls(f) || !settle_all(f) || !find_engine_waits(f) || !add_nodes(r))
         return false;
     find_bounds(f);
     return true;

@@ -216,6 +216,7 @@ static bool read_op(struct reader *r, struct cursor *c, struct weir_trace_op *op
     *op = (struct weir_trace_op){.engine = WEIR_TRACE_ENGINE_NONE,
                                  .name = "",
                                  .symbol = "",
+                                 .graph = WEIR_TRACE_NONE,
                                  .call = WEIR_TRACE_NONE,
                                  .prev = WEIR_TRACE_NONE,
                                  .why_op = WEIR_TRACE_NONE};
@@ -345,6 +346,28 @@ static void read_done(struct reader *r, struct cursor *c)
     d.engine = get_byte(c);
     d.status = get_u32(c);
     if (!c->bad && d.end_ns >= d.start_ns && !weir_vec_push(&r->dones, d))
+        r->no_memory = true;
+}
+
+static void read_node(struct reader *r, struct cursor *c)
+{
+    struct raw_node n = {.stream = get_u(c)};
+    unsigned byte;
+
+    n.seq = get_u(c);
+    byte = get_byte(c);
+    n.engine = (uint8_t)WEIR_MIN(byte & 0x7f, (unsigned)WEIR_TRACE_ENGINE_HOST);
+    n.memset = byte >> 7;
+    byte = get_byte(c);
+    n.src_class = byte & 3;
+    n.dst_class = byte >> 4 & 3;
+    n.name = get_u32(c);
+    n.bytes = get_u(c);
+    n.blocks = get_u(c);
+    n.threads = get_u(c);
+    n.start_ns = get_time(c);
+    n.end_ns = n.start_ns + get_u(c);
+    if (!c->bad && n.end_ns >= n.start_ns && !weir_vec_push(&r->nodes, n))
         r->no_memory = true;
 }
 
@@ -572,6 +595,9 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     case WEIR_TRACE_DONE:
         read_done(r, c);
         break;
+    case WEIR_TRACE_NODE:
+        read_node(r, c);
+        break;
     case WEIR_TRACE_EVENT_RECORD:
         read_event_record(r, c);
         break;
@@ -673,6 +699,7 @@ static void finish(struct reader *r)
     weir_vec_finish(&r->raw_ops);
     weir_vec_finish(&r->raw_deps);
     weir_vec_finish(&r->dones);
+    weir_vec_finish(&r->nodes);
     weir_vec_finish(&r->raw_waits);
     weir_vec_finish(&r->sync_streams);
     weir_vec_finish(&r->wait_streams);

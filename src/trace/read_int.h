@@ -31,6 +31,13 @@ struct raw_done {
     uint32_t engine, status;
 };
 
+struct raw_node {
+    uint64_t stream, seq, bytes, blocks, threads, start_ns, end_ns;
+    uint32_t name;
+    uint8_t engine, src_class, dst_class;
+    bool memset;
+};
+
 struct raw_wait {
     uint64_t stream, seq;
 };
@@ -52,6 +59,7 @@ struct reader {
     WEIR_VEC(struct raw_op) raw_ops;
     WEIR_VEC(struct raw_dep) raw_deps;
     WEIR_VEC(struct raw_done) dones;
+    WEIR_VEC(struct raw_node) nodes;
     WEIR_VEC(struct raw_wait) raw_waits;
     WEIR_VEC(uint64_t) sync_streams; /* of each sync: stream's or context's id */
     WEIR_VEC(uint64_t) wait_streams; /* two for each event wait, one for each record */

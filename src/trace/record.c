@@ -310,6 +310,33 @@ void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t 
     weir_trace_close(b, p);
 }
 
+void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+    uint32_t name;
+
+    if (!b)
+        return;
+    name = n->name ? named(b, n->name, n->name_id) : 0;
+    if (!b->chunk) {
+        b->busy = false;
+        return;
+    }
+    p = weir_trace_begin(b, WEIR_TRACE_NODE);
+    p = weir_trace_put_u(p, stream);
+    p = weir_trace_put_u(p, seq);
+    *p++ = (unsigned char)(n->engine | (n->memset ? 0x80 : 0));
+    *p++ = (unsigned char)(n->src_class | n->dst_class << 4);
+    p = weir_trace_put_u(p, name);
+    p = weir_trace_put_u(p, n->bytes);
+    p = weir_trace_put_u(p, n->blocks);
+    p = weir_trace_put_u(p, n->threads);
+    p = weir_trace_put_time(b, p, n->start_ns);
+    p = weir_trace_put_u(p, n->end_ns > n->start_ns ? n->end_ns - n->start_ns : 0);
+    weir_trace_close(b, p);
+}
+
 /* ---- the host ---- */
 
 void weir_trace_sync(enum weir_trace_sync what, uint64_t id, uint64_t seq)

@@ -94,6 +94,17 @@ void weir_trace_op_other(const struct weir_trace_id *id, int kind);
 void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t end_ns, int engine,
                      int status);
 
+/* A node of the graph launch (stream, seq) has run. name: kernels, else NULL. */
+struct weir_trace_node {
+    const char *name;
+    _Atomic uint32_t *name_id;
+    int engine, src_class, dst_class; /* classes: copies */
+    bool memset;
+    uint64_t bytes, blocks, threads;
+    uint64_t start_ns, end_ns;
+};
+void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n);
+
 /* ---- the host ---- */
 
 enum weir_trace_sync { /* what a call waits for */

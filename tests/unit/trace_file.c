@@ -276,6 +276,56 @@ static void test_damage(void **state)
     free(p);
 }
 
+/* ---- graphs ---- */
+
+static void launch_graph(void)
+{
+    struct weir_trace_id id = {.stream = STREAM_A, .seq = 1};
+    uint64_t t = weir_clock_ns();
+
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    weir_trace_enter(__builtin_return_address(0));
+    weir_trace_op_other(&id, WEIR_OP_GRAPH);
+    weir_trace_leave("cudaGraphLaunch", &name_launch, 0);
+    for (uint64_t i = 0; i < 3; i++) { /* the second beside the first, the third behind both */
+        struct weir_trace_node n = {.name = i < 2 ? "_Z4leafv" : NULL,
+                                    .name_id = &name_kernel,
+                                    .engine =
+                                        i < 2 ? WEIR_TRACE_ENGINE_KERNEL : WEIR_TRACE_ENGINE_D2H,
+                                    .src_class = WEIR_TRACE_DEVICE_MEMORY,
+                                    .dst_class = WEIR_TRACE_PINNED,
+                                    .blocks = 5,
+                                    .start_ns = t + 1000 + i * 1000,
+                                    .end_ns = t + 2500 + i * 1000};
+
+        weir_trace_graph_node(STREAM_A, 1, &n);
+    }
+}
+
+static void test_graph(void **state)
+{
+    struct weir_trace_file *f = traced(launch_graph, end_well);
+    char name[64];
+
+    (void)state;
+    assert_int_equal(f->ops_count, 4);
+    assert_int_equal(f->ops[0].kind, WEIR_TRACE_OP_GRAPH);
+    assert_true(f->ops[0].done);
+    assert_int_equal(f->ops[0].end_ns - f->ops[0].start_ns, 3500);
+    assert_int_equal(f->ops[0].graph, WEIR_TRACE_NONE);
+    for (int i = 1; i < 4; i++)
+        assert_int_equal(f->ops[i].graph, 0);
+    assert_string_equal(f->ops[1].name, "leaf");
+    assert_string_equal(f->ops[3].name, "D2H pinned");
+    assert_int_equal(f->ops[2].u.kernel.grid[0], 5);
+    /* Rows of their own, and never two at a time on one. */
+    assert_int_equal(f->streams_count, 3);
+    assert_int_not_equal(f->ops[1].stream, f->ops[2].stream);
+    assert_int_equal(f->ops[1].stream, f->ops[3].stream);
+    assert_string_equal(weir_trace_stream_name(f, f->ops[1].stream, name), "graphs of 42");
+    weir_trace_file_free(f);
+}
+
 /* ---- sites ---- */
 
 static void test_sites(void **state)
@@ -300,7 +350,7 @@ int main(void)
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_killed),
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
         cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_sites),      cmocka_unit_test(test_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
