@@ -434,12 +434,13 @@ bool weir_plan_is_shared(const struct weir_plan *p)
 
 enum weir_err weir_plan_create(struct weir_exec *x, struct weir_plan **out, struct weir_node **at)
 {
-    struct weir_plan *p = weir_calloc(1, sizeof *p);
+    struct weir_plan *p = weir_alloc_aligned(64, sizeof *p);
     struct build b = {.plan = p, .at = at};
     enum weir_err err;
 
     if (!p)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a plan");
+    memset(p, 0, sizeof *p);
     atomic_store_explicit(&p->refs, 1, memory_order_relaxed);
     p->keep = x->keep;
     atomic_fetch_add_explicit(&p->keep->refs, 1, memory_order_relaxed);

@@ -13,10 +13,11 @@
 #include "core/services.h"
 #include "core/trace.h"
 
-#define SHORT_NS 5000  /* kernels that are run in place */
-#define SHARE_NS 20000 /* work worth another worker */
-#define LOOK_AT  32    /* kernels between looks at what else waits */
-#define LOOK_NS  100000
+#define SHORT_NS   5000  /* kernels that are run in place */
+#define SHARE_NS   20000 /* work worth another worker */
+#define LOOK_AT    32    /* kernels between looks at what else waits */
+#define LOOK_NS    100000
+#define HELP_NODES 512 /* graphs that waiting threads run themselves */
 
 /* Nodes that are ready and that one thread deals with: a list, and a range of the run's roots. */
 struct burst {
@@ -400,6 +401,8 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
     if (weir_trace_enabled())
         weir_core_trace_node(item, work->start_ns, work->end_ns);
     begin(&b, item->run);
+    if (atomic_load_explicit(&item->run->plan->submitted, memory_order_relaxed) == item)
+        atomic_store_explicit(&item->run->plan->submitted, NULL, memory_order_relaxed);
     if (WEIR_UNLIKELY(status != WEIR_OK))
         note_failure(item, status);
     if (item->kind == WEIR_ITEM_KERNEL)
@@ -520,6 +523,12 @@ struct weir_plan *weir_graph_op_plan_locked(struct weir_op *op)
 {
     struct weir_plan *plan = ((struct weir_graph_op *)op)->plan;
 
+    /* While a thread goes from kernel to kernel there is nothing to help with, and a reference
+     * taken in every round of the wait would slow it down. Large graphs are left to the workers:
+     * what helping saves is the way to one and back. */
+    if (plan && (plan->node_count > HELP_NODES ||
+                 !atomic_load_explicit(&plan->submitted, memory_order_relaxed)))
+        return NULL;
     if (plan)
         atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
     return plan;

@@ -94,9 +94,9 @@ struct weir_graph_op {
 };
 
 struct weir_plan {
-    _Atomic uint32_t refs;
-    struct weir_run main;
-    struct weir_graph_keep *keep;
+    _Atomic uint32_t refs; /* helpers come and go: not beside what each node needs */
+    WEIR_ALIGNED(64) struct weir_run main;
+    WEIR_ALIGNED(64) struct weir_graph_keep *keep;
     uint32_t node_count, wait_count, record_count;
     bool node_priority;
     /* of the launch that runs */
