@@ -294,24 +294,26 @@ static bool check_global(const struct rewrite *r, char *line)
     return true;
 }
 
-/* From the line behind "define ... {" to the one before "}"; returns that one, NULL on failure. */
+/* From the line behind "define ... {" to the one before "}"; returns that one, NULL on failure.
+ * handle: the parameter of the function that registers everything, NULL in others. */
 static const char *rewrite_body(struct rewrite *r, const char *text, const char *line,
-                                bool registers, struct cc_args *names)
+                                const char *handle, struct cc_args *names)
 {
     struct text body = {0};
     bool ok = true;
     r->entry.v.count = 0;
-    if (registers)
-        put_format(&r->entry, "  store ptr %%0, ptr @__weir_managed_handle, align 8\n");
-    else if (*line && !isspace((unsigned char)*line) && *line != '}') { /* the entry's label */
+    if (*line && !isspace((unsigned char)*line) && *line != '}') { /* the entry's label */
         const size_t n = strcspn(line, "\n") + 1;
         put(&r->out, line, n);
         line += n;
     }
+    if (handle)
+        put_format(&r->entry, "  store ptr %.*s, ptr @__weir_managed_handle, align 8\n",
+                   (int)name_length(handle), handle);
     while (ok && *line && *line != '}') {
         char *copy = line_copy(line);
-        ok = copy && (registers ? rewrite_registration(r, text, &copy, names)
-                                : rewrite_line(r, &copy, &body));
+        ok = copy &&
+             (handle ? rewrite_registration(r, text, &copy, names) : rewrite_line(r, &copy, &body));
         if (ok)
             put_format(&body, "%s\n", copy);
         weir_free(copy);
@@ -350,7 +352,7 @@ static bool rewrite_text(struct rewrite *r, const char *text, struct cc_args *na
         }
         const char *name = memchr(line, '@', n);
         const bool registers = name && !strncmp(name, "@__cuda_register_globals(", 25);
-        line = rewrite_body(r, text, line + n, registers, names);
+        line = rewrite_body(r, text, line + n, registers ? strchr(name, '%') : NULL, names);
     }
     return ok && line;
 }

@@ -93,6 +93,8 @@ accept "$WEIR" cc -ptx -prec-div=false -ftz=true q.cu
 has 'div\.full\.ftz\.f32' q.ptx
 accept "$WEIR" cc -ptx --use_fast_math q.cu
 has 'div\.approx\.ftz\.f32' q.ptx
+# managed variables in text whose values and blocks have names
+accept "$WEIR" cc -c -g -Xcompiler -fsanitize=address "$SOURCE/tests/programs/cc/managed.cu" -o m.o
 # messages speak of the user's file, and of no header of ours
 printf '__global__ void k(int *p) {\n    *p = min(*p, "x");\n    undeclared(__shfl_sync(1, "a", 2));\n}\n' >e.cu
 expect 'e.cu:2:10: error: no matching function' "$WEIR" cc -c e.cu
