@@ -87,7 +87,7 @@ enum weir_err weir_drv_jit_end(struct drv_jit *jit, enum weir_err err)
         memcpy(jit->wall_time, &ms, sizeof ms);
     }
     if (err == WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE)
-        weir_log_unsupported("machine code of a GPU", "%s", weir_err_message());
+        weir_log_unsupported("device code without PTX", "%s", weir_err_message());
     return err;
 }
 

@@ -27,6 +27,8 @@ static inline enum weir_err guard_init(void)
         return WEIR_OK;
     if (state == WEIR_CORE_NEW)
         return WEIR_FAIL(WEIR_ERR_INITIALIZATION_ERROR, "cuInit has not been called");
+    if (state == WEIR_CORE_FAILED)
+        return WEIR_FAIL(WEIR_ERR_INITIALIZATION_ERROR, "cuInit has failed");
     return weir_core_start();
 }
 

@@ -1,5 +1,8 @@
 /* What each group of calls says before cuInit, without a context, and to wrong arguments.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "driver.h"
 
 static void check_before_init(void)
@@ -111,13 +114,50 @@ static void check_devices(void)
     CHECK(n == 0);
 }
 
-int main(void)
+/* Without a device (WEIR_DEVICES=0). */
+static int check_none(void)
 {
+    CUcontext ctx;
+    int n;
+
+    EXPECT(cuInit(0), CUDA_ERROR_NO_DEVICE);
+    EXPECT(cuInit(0), CUDA_ERROR_NO_DEVICE);
+    EXPECT(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+    EXPECT(cuCtxGetCurrent(&ctx), CUDA_ERROR_NOT_INITIALIZED);
+    OK(cuDriverGetVersion(&n));
+    return DRIVER_END();
+}
+
+/* A child of a process that has used CUDA. */
+static void check_fork(void)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0) {
+        CUcontext ctx;
+        int n;
+
+        driver_failures = 0;
+        EXPECT(cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+        EXPECT(cuDevicePrimaryCtxRetain(&ctx, 0), CUDA_ERROR_NOT_INITIALIZED);
+        EXPECT(cuInit(0), CUDA_ERROR_NOT_INITIALIZED);
+        _exit(DRIVER_END());
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        return check_none();
     check_before_init();
     check_errors();
     OK(cuInit(0));
     OK(cuInit(0));
     check_without_context();
     check_devices();
+    check_fork();
     return DRIVER_END();
 }
