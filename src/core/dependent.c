@@ -1,5 +1,5 @@
-/* See dependent.h. The model knows nothing of this: a kernel that began early waits at the end for its
- * turn to complete.
+/* See dependent.h. The model knows nothing of this: a kernel that began early waits at the end for
+ * its turn to complete.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/dependent.h"
 
@@ -120,13 +120,14 @@ static bool help_head(struct weir_stream *s)
 
 void weir_dependent_wait(struct weir_block *block)
 {
-    struct weir_kernel_work *work = WEIR_CONTAINER_OF((struct weir_launch *)(uintptr_t)block->launch,
-                                                      struct weir_kernel_work, launch);
+    struct weir_kernel_work *work = WEIR_CONTAINER_OF(
+        (struct weir_launch *)(uintptr_t)block->launch, struct weir_kernel_work, launch);
     struct weir_kernel_op *op = work->work.owner;
     struct weir_model_point point;
     struct weir_stream *s;
 
-    if (work->work.done != weir_op_done) /* a graph's: its kernels begin when those before have ended */
+    if (work->work.done !=
+        weir_op_done) /* a graph's: its kernels begin when those before have ended */
         return;
     s = weir_stream_of(op->op.m.stream);
     point = (struct weir_model_point){&s->m, op->op.m.seq - 1};

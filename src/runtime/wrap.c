@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/core.h"
 #include "runtime/api.h"
+#include "runtime/logs.h"
 #include "trace/record.h"
 
 /* ---- guards ---- */
@@ -89,17 +90,25 @@ static inline void hook_leave(const struct weir_api_hook *h, enum weir_api_id id
 
 /* cudaErrorNotReady is an answer, not an error: it does not become the last one (oracle
  * stream_query). */
-static inline cudaError_t finish(enum weir_err err)
+static WEIR_NOINLINE void note_failure(enum weir_err err, const char *call)
 {
-    if (WEIR_UNLIKELY(err != WEIR_OK) && err != WEIR_ERR_NOT_READY)
-        weir_thread.last_error = err;
+    if (err == WEIR_ERR_NOT_READY)
+        return;
+    weir_thread.last_error = err;
+    weir_rt_log_failure(call, err);
+}
+
+static inline cudaError_t finish(enum weir_err err, const char *call)
+{
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        note_failure(err, call);
     return (cudaError_t)err;
 }
 
 static cudaError_t not_supported(const char *name)
 {
     weir_log_unsupported(name, "%s", "");
-    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name));
+    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name), name);
 }
 
 /* ---- wrappers ---- */
@@ -121,7 +130,7 @@ static cudaError_t not_supported(const char *name)
             err = weir_rt_##name args;                                                             \
         }                                                                                          \
         hook_leave(h, id, err);                                                                    \
-        return finish(err);                                                                        \
+        return finish(err, "cuda" #name);                                                          \
     }
 #define BODY_VALUE(symbol, ret, name, params, args)                                                \
     WEIR_EXPORT ret symbol params;                                                                 \
