@@ -203,11 +203,13 @@ struct low {
     uint64_t *addressed; /* functions whose address is taken; NULL: not looked for yet */
     size_t reg_words, block_words;
     uint64_t local_bytes, shared_total;
-    uint64_t *shared_offsets;       /* of module->vars in shared memory */
-    uint64_t local_align;           /* of the bytes of one thread */
-    struct low_instance *instances; /* recursion.c */
-    uint64_t **reach;               /* by function: those that it may call, itself too */
-    uint32_t stack_bytes;           /* at the start of local memory; 0: none */
+    uint64_t *shared_offsets;           /* of module->vars in shared memory */
+    uint64_t local_align;               /* of the bytes of one thread */
+    struct low_fn_params **fn_params;   /* params.c, by function */
+    struct low_memory_var *memory_vars; /* params.c */
+    struct low_instance *instances;     /* recursion.c */
+    uint64_t **reach;                   /* by function: those that it may call, itself too */
+    uint32_t stack_bytes;               /* at the start of local memory; 0: none */
     int32_t alloca_top, recursion_top;
     const struct weir_ptx_inst *call_site; /* what made instructions stand for */
     uint64_t reserved_base; /* of what the system keeps of shared memory (cooperative groups) */
@@ -324,6 +326,16 @@ int32_t low_new_reg(struct low *l, enum weir_ptx_type type);
 uint32_t low_new_frame(struct low *l, const struct weir_ptx_function *f, uint32_t parent,
                        const struct weir_ptx_call *call, uint32_t depth);
 void low_flatten(struct low *l, uint32_t frame);
+
+/* params.c: parameters of calls that need a place in local memory. _find: before the frame's text
+ * is flattened; _inst: the instruction as it is then */
+void low_params_find(struct low *l, uint32_t frame);
+bool low_param_in_memory(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
+                         uint64_t *offset);
+const struct weir_ptx_inst *low_param_inst(struct low *l, const struct weir_ptx_inst *p,
+                                           uint32_t frame);
+/* program.c: a callee's parameter is the caller's variable when that was passed. */
+void low_param_canonical(const struct low *l, uint32_t *frame, const struct weir_ptx_var **var);
 
 /* check.c */
 bool low_check_inst(const struct weir_ptx_inst *i, const char **why);

@@ -64,8 +64,7 @@ bool low_is_kernel_param(const struct low *l, uint32_t frame, const struct weir_
     return frame == 0 && find_var(f->params, f->param_count, var) >= 0;
 }
 
-/* A callee's parameter is the caller's variable when that was passed. */
-static void canonical_param(const struct low *l, uint32_t *frame, const struct weir_ptx_var **var)
+void low_param_canonical(const struct low *l, uint32_t *frame, const struct weir_ptx_var **var)
 {
     while (*frame != 0) {
         const struct low_frame *fr = &l->frames.items[*frame];
@@ -96,7 +95,7 @@ static enum weir_ptx_type bits_type(uint32_t bytes)
 int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
                         uint64_t offset, uint32_t bytes)
 {
-    canonical_param(l, &frame, &var);
+    low_param_canonical(l, &frame, &var);
     if (l->frames.items[frame].instance && var->role != WEIR_PTX_VAR_BODY)
         low_refuse(l, l->inst ? l->inst->p : NULL, "parameter of a recursive function");
     for (struct low_piece *p = l->pieces; p; p = p->next) {
@@ -317,6 +316,7 @@ static bool guard_becomes_branch(const struct weir_ptx_inst *p)
 void low_flatten(struct low *l, uint32_t frame)
 {
     const struct weir_ptx_function *f = l->frames.items[frame].fn;
+    low_params_find(l, frame);
     for (size_t k = 0; k < f->inst_count; k++) {
         const struct weir_ptx_inst *p = &f->insts[k];
         const char *why = NULL;
@@ -324,6 +324,7 @@ void low_flatten(struct low *l, uint32_t frame)
             low_refuse(l, p, why);
         if (l->frames.items[frame].instance)
             p = low_instance_inst(l, p, frame);
+        p = low_param_inst(l, p, frame);
         l->frames.items[frame].flat[k] = (uint32_t)l->insts.count;
         bool skip = p->guard >= 0 && guard_becomes_branch(p);
         size_t skip_at = l->insts.count;

@@ -380,6 +380,21 @@ static void check_params(struct low *l, const struct low_instance *x)
     }
 }
 
+/* Between a parameter in memory and an activation, in the largest steps. */
+static void copy_bytes(struct low *l, uint64_t bytes, int32_t base, uint64_t at, uint64_t place,
+                       bool out)
+{
+    for (uint64_t k = 0; k < bytes;) {
+        unsigned n = 8;
+        while (n > bytes - k)
+            n /= 2;
+        int32_t t = low_new_reg(l, bits_type(n));
+        load(l, n, t, out ? -1 : base, out ? place + k : at + k);
+        store(l, n, out ? base : -1, out ? at + k : place + k, t);
+        k += n;
+    }
+}
+
 /* Copies between the caller's pieces of a parameter and the callee's activation. */
 static void copy_pieces(struct low *l, uint32_t frame, const struct weir_ptx_var *v, int32_t base,
                         uint64_t at, bool out)
@@ -387,6 +402,11 @@ static void copy_pieces(struct low *l, uint32_t frame, const struct weir_ptx_var
     const struct weir_ptx_function *f = l->frames.items[frame].fn;
     if (v->role != WEIR_PTX_VAR_BODY || v->function != f)
         low_refuse(l, l->call_site, "parameter passed on to a recursive function");
+    uint64_t place;
+    if (low_param_in_memory(l, frame, v, &place)) {
+        copy_bytes(l, v->bytes, base, at, place, out);
+        return;
+    }
     uint16_t opcode = out ? WEIR_PTX_OP_st : WEIR_PTX_OP_ld;
     uint64_t *seen = low_alloc(l, (v->bytes / 64 + 1) * sizeof *seen);
     for (size_t k = 0; k < f->inst_count; k++) {
