@@ -36,6 +36,7 @@ enum cc_stop {
     CC_LINK,
     CC_OBJECTS,
     CC_PTX,
+    CC_FATBIN,
     CC_PREPROCESS,
     CC_DEPENDENCIES, /* -M, -MM: a rule for make, nothing compiled */
     CC_DEVICE_LINK,  /* -dlink: the object that registers separately compiled units */

@@ -398,6 +398,17 @@ static bool managed_host(struct cc *cc, const struct cc_input *in, size_t number
     return ok;
 }
 
+/* The names alone: the host code with an empty fat binary, thrown away. */
+static bool managed_names(struct cc *cc, const struct cc_input *in, size_t number,
+                          const char *object, struct cc_args *names)
+{
+    char text[PATH_MAX + 64], fatbin[PATH_MAX + 64];
+    snprintf(text, sizeof text, "%s/%zu.ll", cc->temp, number);
+    snprintf(fatbin, sizeof fatbin, "%s/%zu.fatbin", cc->temp, number);
+    return !cc->managed || (cc_write_file(fatbin, "", 0) &&
+                            managed_host(cc, in, number, fatbin, object, text, names));
+}
+
 /* Such a file is compiled for the host twice: the first time tells the names, which the PTX needs,
  * which the second time needs. */
 static bool compile_managed(struct cc *cc, const struct cc_input *in, size_t number,
@@ -407,8 +418,7 @@ static bool compile_managed(struct cc *cc, const struct cc_input *in, size_t num
     struct cc_args names = {0}, again = {0};
     snprintf(text, sizeof text, "%s/%zu.ll", cc->temp, number);
     snprintf(fatbin, sizeof fatbin, "%s/%zu.fatbin", cc->temp, number);
-    const bool ok = cc_write_file(fatbin, "", 0) &&
-                    managed_host(cc, in, number, fatbin, object, text, &names) &&
+    const bool ok = managed_names(cc, in, number, object, &names) &&
                     build_fatbin(cc, in, number, object, fatbin, &names) &&
                     managed_host(cc, in, number, fatbin, object, text, &again) &&
                     compile_text(cc, text, object);
@@ -417,22 +427,27 @@ static bool compile_managed(struct cc *cc, const struct cc_input *in, size_t num
     return ok;
 }
 
-/* -ptx of such a file. */
-static bool mark_managed(struct cc *cc, const struct cc_input *in, size_t number, const char *ptx)
+/* -ptx and -fatbin. */
+static bool device_only(struct cc *cc, const struct cc_input *in, size_t number, const char *output)
 {
-    char text[PATH_MAX + 64], fatbin[PATH_MAX + 64];
     struct cc_args names = {0};
     size_t bytes;
-    snprintf(text, sizeof text, "%s/%zu.ll", cc->temp, number);
-    snprintf(fatbin, sizeof fatbin, "%s/%zu.fatbin", cc->temp, number);
-    bool ok =
-        cc_write_file(fatbin, "", 0) && managed_host(cc, in, number, fatbin, ptx, text, &names);
-    if (ok && !cc->dry_run) {
-        char *plain = cc_read_file(ptx, &bytes);
-        char *marked = plain ? cc_managed_ptx(plain, &names) : NULL;
-        ok = marked && cc_write_file(ptx, marked, strlen(marked));
-        weir_free(plain);
-        weir_free(marked);
+    if (in->language != CC_CUDA) {
+        cc_error("%s is no .cu file: there is no device code in it", in->path);
+        return false;
+    }
+    bool ok = managed_names(cc, in, number, output, &names);
+    if (cc->stop == CC_FATBIN) {
+        ok = ok && build_fatbin(cc, in, number, output, output, &names);
+    } else {
+        ok = ok && compile_device(cc, in, number, cc->sms.items[0], output, output);
+        if (ok && names.v.count && !cc->dry_run) {
+            char *plain = cc_read_file(output, &bytes);
+            char *marked = plain ? cc_managed_ptx(plain, &names) : NULL;
+            ok = marked && cc_write_file(output, marked, strlen(marked));
+            weir_free(plain);
+            weir_free(marked);
+        }
     }
     cc_args_finish(&names);
     return ok;
@@ -519,14 +534,8 @@ bool cc_compile(struct cc *cc, const struct cc_input *in, size_t number, const c
     cc->managed = in->language == CC_CUDA && cc_file_mentions(cc, in->path, "__managed__");
     if (cc->stop == CC_PREPROCESS || cc->stop == CC_DEPENDENCIES)
         return preprocess(cc, in, output);
-    if (cc->stop == CC_PTX) {
-        if (in->language != CC_CUDA) {
-            cc_error("%s is no .cu file: there is no PTX to make of it", in->path);
-            return false;
-        }
-        return compile_device(cc, in, number, cc->sms.items[0], output, output) &&
-               (!cc->managed || mark_managed(cc, in, number, output));
-    }
+    if (cc->stop == CC_PTX || cc->stop == CC_FATBIN)
+        return device_only(cc, in, number, output);
     return in->language == CC_CUDA ? compile_cuda(cc, in, number, output)
                                    : compile_plain(cc, in, output);
 }

@@ -86,7 +86,9 @@ static char *output_of(const struct cc *cc, const struct cc_input *in, size_t nu
     }
     if (cc->output)
         return weir_strdup(cc->output);
-    char *name = default_output(in->path, cc->stop == CC_PTX ? ".ptx" : ".o");
+    char *name = default_output(in->path, cc->stop == CC_PTX      ? ".ptx"
+                                          : cc->stop == CC_FATBIN ? ".fatbin"
+                                                                  : ".o");
     return name && cc->output_folder ? in_folder(cc->output_folder, name) : name;
 }
 

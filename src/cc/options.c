@@ -13,7 +13,7 @@
 static const char help[] =
     "usage: weir cc [options] FILE...\n"
     "Compiles .cu, .c and .cpp files and links them with Weir's libcudart; options are nvcc's.\n"
-    "  -o FILE  -odir DIR  -c  -dc  -dlink  -lib  -shared  -ptx (or -S)  -E   what to make\n"
+    "  -o FILE  -odir DIR  -c  -dc  -dlink  -lib  -shared  -ptx (or -S)  -fatbin  -E\n"
     "  -M  -MM  -MD  -MMD  -MP  -MF FILE  -MT NAME   rules for make and ninja\n"
     "  -O0..-O3  -g  -lineinfo  -G             -O is for host code; device code is optimised "
     "unless -G\n"
@@ -39,6 +39,7 @@ enum action {
     STOP_DEVICE_LINK,
     STOP_ARCHIVE,
     STOP_PTX,
+    STOP_FATBIN,
     STOP_PREPROCESS,
     STOP_DEPENDENCIES,
     STOP_USER_DEPENDENCIES,
@@ -360,6 +361,9 @@ static bool act(struct cc *cc, const struct option *o, const char *arg, const ch
     case STOP_PTX:
         cc->stop = CC_PTX;
         return true;
+    case STOP_FATBIN:
+        cc->stop = CC_FATBIN;
+        return true;
     case STOP_PREPROCESS:
         cc->stop = CC_PREPROCESS;
         return true;
@@ -571,8 +575,12 @@ static bool check(struct cc *cc)
         cc_error("no input files (weir cc --help lists the options)");
         return false;
     }
-    if ((cc->stop == CC_OBJECTS || cc->stop == CC_PTX) && cc->output && sources > 1) {
-        cc_error("-o with %s and several files", cc->stop == CC_PTX ? "-ptx" : "-c");
+    const char *each = cc->stop == CC_OBJECTS  ? "-c"
+                       : cc->stop == CC_PTX    ? "-ptx"
+                       : cc->stop == CC_FATBIN ? "-fatbin"
+                                               : NULL;
+    if (each && cc->output && sources > 1) {
+        cc_error("-o with %s and several files", each);
         return false;
     }
     if (cc->device_debug)

@@ -59,6 +59,8 @@ has '^g\.o: g\.cu' g.d
 accept "$WEIR" cc -c -MD -MF k.d k.cu -o k.o
 has '^k\.o: k\.cu' k.d
 
+accept "$WEIR" cc -fatbin -arch=sm_80 k.cu
+[ "$(od -An -tx4 -N4 k.fatbin | tr -d ' ')" = ba55ed50 ] || fail 'k.fatbin is no fat binary'
 # dependencies, in the ways of make, ninja and CMake
 printf '#include "inner.h"\n__global__ void k(int *p) { *p = INNER; }\nint main() {}\n' >d.cu
 mkdir -p inc out.d && echo '#define INNER 3' >inc/inner.h
