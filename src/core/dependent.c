@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/dependent.h"
 
+#include "core/graph_run.h"
 #include "core/submit.h"
 
 #define WAIT_NS 50000 /* between looks for something to help with */
@@ -126,9 +127,10 @@ void weir_dependent_wait(struct weir_block *block)
     struct weir_model_point point;
     struct weir_stream *s;
 
-    if (work->work.done !=
-        weir_op_done) /* a graph's: its kernels begin when those before have ended */
+    if (work->work.done != weir_op_done) {
+        weir_item_wait_dependencies(work->work.owner);
         return;
+    }
     s = weir_stream_of(op->op.m.stream);
     point = (struct weir_model_point){&s->m, op->op.m.seq - 1};
     while (!weir_model_point_holds(&point)) {

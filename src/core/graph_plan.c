@@ -267,6 +267,39 @@ static void begin_edges(struct build *b, struct weir_item *from)
     from->succ_count = 0;
 }
 
+static struct weir_early_item *early_of(struct build *b, struct weir_item *item)
+{
+    struct weir_early_item *e = item->early;
+
+    if (e)
+        return e;
+    e = weir_calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->item = item;
+    e->next = b->run->early;
+    b->run->early = e;
+    item->early = e;
+    return e;
+}
+
+/* Edges of which the model says that the target may start early. Without memory it starts later. */
+static void add_early(struct build *b, struct weir_item *from, struct weir_item *to)
+{
+    struct weir_early_item *source = early_of(b, from), *target = early_of(b, to);
+    struct weir_item **grown;
+
+    if (!source || !target)
+        return;
+    grown = weir_realloc(target->sources, (target->source_count + 1) * sizeof *grown);
+    if (!grown)
+        return;
+    target->sources = grown;
+    grown[target->source_count++] = from;
+    from->succ[from->succ_count - 1] |= WEIR_SUCC_EARLY;
+    from->kernel.work.triggered = weir_item_triggered;
+}
+
 static void add_edge(struct build *b, struct weir_item *from, struct weir_item *to)
 {
     from->succ[from->succ_count++] = (uint32_t)(to - b->run->items);
@@ -316,8 +349,15 @@ static enum weir_err build_graph(struct build *b, struct weir_graph *g)
                     add_edge(b, n->item, weir_node_of(m)->item);
         }
         begin_edges(b, from);
-        for (uint32_t k = 0; k < n->m.out.count; k++)
-            add_edge(b, from, weir_node_of(n->m.out.items[k].node)->item);
+        for (uint32_t k = 0; k < n->m.out.count; k++) {
+            const struct weir_model_edge *e = &n->m.out.items[k];
+
+            add_edge(b, from, weir_node_of(e->node)->item);
+            if (e->data.type == WEIR_EDGE_PROGRAMMATIC &&
+                e->data.from_port == WEIR_PORT_PROGRAMMATIC && from->wanted == WEIR_ITEM_KERNEL &&
+                e->node->in.count == 1) /* as measured: behind two, nothing starts early */
+                add_early(b, from, weir_node_of(e->node)->item);
+        }
         if (n->m.out.count == 0 && g->parent && g->parent->m.kind == WEIR_NODE_GRAPH &&
             g->parent->item)
             add_edge(b, from, exit_of(g->parent));
@@ -396,6 +436,11 @@ static void finish_run(struct weir_run *run)
         default:
             break;
         }
+    }
+    for (struct weir_early_item *e = run->early, *next; e; e = next) {
+        next = e->next;
+        weir_free(e->sources);
+        weir_free(e);
     }
     weir_free(run->items);
     weir_free(run->succ);

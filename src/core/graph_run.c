@@ -69,8 +69,82 @@ static void drain(struct burst *b, bool in_place);
 
 static bool is_short(const struct weir_item *item)
 {
-    return item->kind == WEIR_ITEM_KERNEL && item->may_inline && item->cost_ns &&
+    return item->kind == WEIR_ITEM_KERNEL && item->may_inline && !item->early && item->cost_ns &&
            item->cost_ns < SHORT_NS;
+}
+
+/* One of the nodes before `next` lets it go. */
+static void release(struct burst *b, struct weir_item *next)
+{
+    if (next->pred_count > 1) {
+        if (atomic_fetch_sub_explicit(&next->pending, 1, memory_order_acq_rel) != 1)
+            return;
+        atomic_store_explicit(&next->pending, next->pred_count, memory_order_relaxed);
+    }
+    push(b, next);
+}
+
+/* A source is settled, or the node itself has ended; when that was the last of them, those behind
+ * it have one source less. */
+static void settle(struct weir_run *run, struct weir_item *item)
+{
+    if (atomic_fetch_sub_explicit(&item->early->unsettled, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t i = 0; i < item->succ_count; i++)
+        if (item->succ[i] & WEIR_SUCC_EARLY)
+            settle(run, &run->items[item->succ[i] & ~WEIR_SUCC_EARLY]);
+}
+
+/* finish() for a node with programmatic edges. */
+static void finish_early(struct burst *b, struct weir_item *item)
+{
+    bool released = atomic_load_explicit(&item->early->released, memory_order_acquire);
+
+    b->done++;
+    settle(b->run, item);
+    for (uint32_t i = 0; i < item->succ_count; i++)
+        if (!(item->succ[i] & WEIR_SUCC_EARLY) || !released)
+            release(b, &b->run->items[item->succ[i] & ~WEIR_SUCC_EARLY]);
+}
+
+void weir_item_triggered(struct weir_kernel_work *work)
+{
+    struct weir_item *item = work->work.owner;
+    struct burst b;
+
+    begin(&b, item->run);
+    atomic_store_explicit(&item->early->released, true, memory_order_release);
+    for (uint32_t i = 0; i < item->succ_count; i++)
+        if (item->succ[i] & WEIR_SUCC_EARLY)
+            release(&b, &item->run->items[item->succ[i] & ~WEIR_SUCC_EARLY]);
+    drain(&b, false);
+}
+
+#define SOURCE_DEPTH 16 /* kernels in front of each other that a waiting block helps with */
+
+static bool help_sources(const struct weir_item *item, int depth)
+{
+    for (uint32_t i = 0; i < item->early->source_count && depth < SOURCE_DEPTH; i++) {
+        struct weir_item *source = item->early->sources[i];
+        struct weir_work *work = &source->kernel.work.work;
+
+        if (atomic_load_explicit(&source->early->unsettled, memory_order_acquire) == 0)
+            continue;
+        if (weir_device_help(source->ctx->engines, work, NULL) ||
+            weir_device_help_parked(source->ctx->engines, work) || help_sources(source, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+void weir_item_wait_dependencies(struct weir_item *item)
+{
+    if (!item->early)
+        return;
+    /* All but the node itself. */
+    while (atomic_load_explicit(&item->early->unsettled, memory_order_acquire) > 1)
+        if (!help_sources(item, 0))
+            weir_cpu_relax();
 }
 
 /* item has ended: what is ready now joins the burst. */
@@ -78,6 +152,10 @@ static void finish(struct burst *b, struct weir_item *item)
 {
     struct weir_item *items = b->run->items;
 
+    if (WEIR_UNLIKELY(item->early)) {
+        finish_early(b, item);
+        return;
+    }
     b->done++;
     for (uint32_t i = 0; i < item->succ_count; i++) {
         struct weir_item *next = &items[item->succ[i]];
@@ -446,6 +524,10 @@ static void start_run(struct weir_run *run)
         return;
     }
     atomic_store_explicit(&run->remaining, run->count, memory_order_relaxed);
+    for (struct weir_early_item *e = run->early; e; e = e->next) {
+        atomic_store_explicit(&e->released, false, memory_order_relaxed);
+        atomic_store_explicit(&e->unsettled, e->source_count + 1, memory_order_relaxed);
+    }
     begin(&b, run);
     b.root_end = run->root_count;
     drain(&b, false);

@@ -20,15 +20,30 @@ enum weir_item_kind {
 
 struct weir_run;
 
+#define WEIR_SUCC_EARLY 0x80000000u
+
+/* A node with programmatic edges (GRA-004). One behind such an edge starts when the source kernel
+ * has triggered, and may end before it; whoever waits in it (griddepcontrol.wait) waits for its
+ * sources and for theirs. */
+struct weir_early_item {
+    struct weir_early_item *next; /* of the run */
+    struct weir_item *item;
+    _Atomic bool released; /* those behind programmatic edges have been let go */
+    uint32_t source_count;
+    _Atomic uint32_t unsettled; /* sources that are not settled, and itself: settled at 0 */
+    struct weir_item **sources; /* owned */
+};
+
 struct weir_item {
     /* the run's */
     _Atomic uint32_t pending; /* nodes before it that have not ended; at rest: pred_count */
     uint32_t pred_count, succ_count;
     uint8_t kind, wanted; /* enum weir_item_kind: now, and when enabled */
     bool may_inline, carries;
-    uint32_t cost_ns;       /* of a kernel, when last measured; 0 unknown */
-    uint32_t *succ;         /* indices in run->items */
-    struct weir_item *next; /* in a burst */
+    uint32_t cost_ns; /* of a kernel, when last measured; 0 unknown */
+    uint32_t *succ;   /* indices in run->items, WEIR_SUCC_EARLY set for programmatic edges */
+    struct weir_early_item *early; /* has programmatic edges */
+    struct weir_item *next;        /* in a burst */
     struct weir_run *run;
     /* What the thread that runs this kernel takes over when it is done: the rest of a burst. */
     struct weir_item *rest;
@@ -71,7 +86,8 @@ struct weir_run {
     struct weir_item *items; /* in an order of the graph */
     uint32_t *succ, *roots;
     uint32_t count, root_count;
-    struct weir_item *parent; /* conditional */
+    struct weir_item *parent;      /* conditional */
+    struct weir_early_item *early; /* owned */
     _Atomic uint32_t remaining;
     _Atomic int32_t carriers; /* threads that go from kernel to kernel */
 };
@@ -120,5 +136,9 @@ bool weir_plan_help(struct weir_plan *plan);
 void weir_item_work_done(struct weir_work *work, enum weir_err status);
 enum weir_err weir_item_prepare(struct weir_kernel_work *work);
 void weir_item_run_host(struct weir_host_work *work);
+/* griddepcontrol.wait in a kernel of a graph. */
+void weir_item_wait_dependencies(struct weir_item *item);
+/* weir_kernel_work.triggered */
+void weir_item_triggered(struct weir_kernel_work *work);
 
 #endif
