@@ -257,6 +257,10 @@ struct libdw {
     const char *(*lineinfo)(void *line, uint64_t *address, int *number, int *column, void *time,
                             void *length);
     void *(*info)(void *module, void *, void *start, void *, void *, void *, void *, void *);
+    void *(*nextcu)(void *module, void *last, uint64_t *bias);
+    void *(*getsrc_die)(void *cu, uint64_t address);
+    const char *(*linesrc)(void *line, void *time, void *length);
+    int (*lineno)(void *line, int *number);
     void (*end)(void *dwfl);
     struct dwfl_callbacks callbacks;
     char *path;
@@ -276,6 +280,10 @@ static bool open_libdw(struct libdw *d)
         {"dwfl_lineinfo", &d->lineinfo},
         {"dwfl_module_info", &d->info},
         {"dwfl_end", &d->end},
+        {"dwfl_module_nextcu", &d->nextcu},
+        {"dwarf_getsrc_die", &d->getsrc_die},
+        {"dwarf_linesrc", &d->linesrc},
+        {"dwarf_lineno", &d->lineno},
         {"dwfl_build_id_find_elf", &d->callbacks.find_elf},
         {"dwfl_standard_find_debuginfo", &d->callbacks.find_debuginfo},
         {"dwfl_offline_section_address", &d->callbacks.section_address},
@@ -337,6 +345,23 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The file and line of an address; NULL: unknown. clang writes no table of address ranges, by which
+ * libdw finds the unit: then each is asked. */
+static const char *find_line(const struct module *m, const struct libdw *d, uint64_t address,
+                             int *number)
+{
+    void *line = d->getsrc(m->dw, m->bias + address), *unit = NULL;
+    const char *file = line ? d->lineinfo(line, NULL, number, NULL, NULL, NULL) : NULL;
+    uint64_t bias;
+
+    while (!file && (unit = d->nextcu(m->dw, unit, &bias)) != NULL) {
+        line = d->getsrc_die(unit, m->bias + address - bias);
+        if (line && d->lineno(line, number) == 0)
+            file = d->linesrc(line, NULL, NULL);
+    }
+    return file;
+}
+
 static void describe(const struct module *m, const struct libdw *d, uint64_t address, char *out,
                      size_t room)
 {
@@ -348,11 +373,8 @@ static void describe(const struct module *m, const struct libdw *d, uint64_t add
     /* The call is before its return address. */
     if (m->has_image && find_symbol(&m->image, address - 1, &symbol))
         weir_trace_demangle(symbol.name, function, sizeof function);
-    if (m->dw) {
-        void *line = d->getsrc(m->dw, m->bias + address - 1);
-
-        file = line ? d->lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-    }
+    if (m->dw)
+        file = find_line(m, d, address - 1, &number);
     if (file && number)
         snprintf(out, room, *function ? "%s:%d (%s)" : "%s:%d", base_name(file), number, function);
     else if (*function)

@@ -1,17 +1,18 @@
-/* The reader of traces, and what walks over all that it gives.
+/* The reader of traces, and what walks over all that it gives: exports, page, advice.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/advise.h"
 #include "fuzz/fuzz.h"
 #include "view/view.h"
 
-/* Checksums stand in the way of mutations: chunks are taken as open ones. Chunks are small here. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     const char *message;
     struct weir_trace_file *f = weir_trace_file_parse(data, bytes, &message);
+    struct weir_advise_report report;
     FILE *to;
 
     if (!f)
@@ -26,6 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         (void)!weir_view_perfetto(f, to);
         (void)!weir_view_svg(f, &(struct weir_view_picture){.title = "fuzz"}, to);
         (void)!weir_view_page(f, "fuzz", to);
+        if (weir_advise(f, &report)) {
+            weir_advise_print(f, &report, true, to);
+            weir_advise_print_json(f, &report, to);
+            weir_advise_finish(&report);
+        }
         fclose(to);
     }
     weir_trace_file_free(f);
