@@ -310,6 +310,8 @@ static void check_call(size_t i, int mode, bool blocking)
         CHECK(last_node_is(g, cudaGraphNodeTypeKernel, &count) && count == 1);
     if (g)
         OK(cudaGraphDestroy(g));
+    if (calls[i].call == instantiate && err == cudaSuccess)
+        OK(cudaGraphExecDestroy(exec_sink));
     cudaGetLastError();
     OK(cudaDeviceSynchronize());
     drop_scene(&c);

@@ -7,6 +7,8 @@ endforeach()
 # Kernels that begin before the one in front of them has ended: from capability 9.0 on.
 weir_program_test(programs_device_dependent "${dir}/run.sh;${dir}/dependent.cu;-arch=sm_90" TIMEOUT 300 LABELS nvcc
   ENV WEIR_DEVICE=h200)
+weir_program_test(programs_device_graph_device "${dir}/run.sh;${dir}/graph_device.cu;-arch=sm_90;-rdc=true;-lcudadevrt" TIMEOUT 300
+  LABELS nvcc ENV WEIR_DEVICE=h200)
 # Kernels of thousands of instructions: much to compile, for nvcc and for Weir.
 foreach(p thrust cub)
   weir_deep_test(programs_device_${p} COMMAND sh ${dir}/run.sh ${dir}/${p}.cu)
