@@ -105,19 +105,15 @@ quad weir_reference(const char *name, const double *v)
 #define BY2(f)                                                                                     \
     if (IS(#f))                                                                                    \
         return f##q(x, y);
-    BY1(acos)
-    BY1(acosh)
-    BY1(asin)
-    BY1(asinh)
-    BY1(atan)
-    BY1(atanh)
-    BY1(cbrt)
-    BY1(ceil)
-    BY1(cos) BY1(cosh) BY1(erf) BY1(erfc) BY1(exp) BY1(exp2) BY1(expm1) BY1(fabs) BY1(floor) BY1(j0)
-        BY1(j1) BY1(lgamma) BY1(log) BY1(log10) BY1(log1p) BY1(log2) BY1(nearbyint) BY1(rint)
-            BY1(round) BY1(sin) BY1(sinh) BY1(sqrt) BY1(tan) BY1(tanh) BY1(tgamma) BY1(trunc)
-                BY1(y0) BY1(y1) BY2(atan2) BY2(copysign) BY2(fdim) BY2(fmax) BY2(fmin) BY2(fmod)
-                    BY2(hypot) BY2(pow) BY2(remainder) if (IS("cospi")) return cospi(x);
+    /* clang-format off */
+    BY1(acos) BY1(acosh) BY1(asin) BY1(asinh) BY1(atan) BY1(atanh) BY1(cbrt) BY1(ceil) BY1(cos)
+    BY1(cosh) BY1(erf) BY1(erfc) BY1(exp) BY1(exp2) BY1(expm1) BY1(fabs) BY1(floor) BY1(j0) BY1(j1)
+    BY1(lgamma) BY1(log) BY1(log10) BY1(log1p) BY1(log2) BY1(nearbyint) BY1(rint) BY1(round)
+    BY1(sin) BY1(sinh) BY1(sqrt) BY1(tan) BY1(tanh) BY1(tgamma) BY1(trunc) BY1(y0) BY1(y1)
+    BY2(atan2) BY2(copysign) BY2(fdim) BY2(fmax) BY2(fmin) BY2(fmod) BY2(hypot) BY2(pow)
+    BY2(remainder)
+        /* clang-format on */
+        if (IS("cospi")) return cospi(x);
     if (IS("sinpi"))
         return sinpi(x);
     if (IS("cyl_bessel_i0"))

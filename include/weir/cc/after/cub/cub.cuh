@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#error "weir cc has no CUB (<cub/cub.cuh>): name a copy of it with -I, or compile with nvcc"
+#error "weir cc has no CUB: name a copy of it with -I, or compile with nvcc"

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#error "weir cc has no Thrust (<thrust/device_vector.h>): name a copy of it with -I, or compile with nvcc"
+#error "weir cc has no Thrust: name a copy of it with -I, or compile with nvcc"
