@@ -108,11 +108,12 @@ static bool other_ok(const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_mbarrier:
     case WEIR_PTX_OP_fence: /* every fence is a whole one */
     case WEIR_PTX_OP_membar:
-    case WEIR_PTX_OP_createpolicy: /* hints */
-    case WEIR_PTX_OP_setmaxnreg:
+    case WEIR_PTX_OP_setmaxnreg: /* hints */
     case WEIR_PTX_OP_pmevent:
     case WEIR_PTX_OP_griddepcontrol:
         return true;
+    case WEIR_PTX_OP_createpolicy:
+        return i->operand_count > 0 && i->operands[0].kind == WEIR_PTX_OPERAND_REG;
     case WEIR_PTX_OP_cvt:
         return low_pack_ok(i);
     default:
@@ -248,6 +249,19 @@ static bool min_max_ok(const struct weir_ptx_inst *i)
     return n == 2 || (n == 3 && i->type[0] == WEIR_PTX_F32 && !i->xorsign);
 }
 
+/* alloca, stacksave and stackrestore: the parser does not look at their operands. */
+static bool stack_ok(const struct weir_ptx_inst *i)
+{
+    const struct weir_ptx_operand *o = i->operands;
+    if (i->opcode != WEIR_PTX_OP_alloca)
+        return i->operand_count == 1 && o[0].kind == WEIR_PTX_OPERAND_REG;
+    if (i->operand_count < 2 || i->operand_count > 3 || o[0].kind != WEIR_PTX_OPERAND_REG ||
+        (o[1].kind != WEIR_PTX_OPERAND_REG && o[1].kind != WEIR_PTX_OPERAND_INT))
+        return false;
+    return i->operand_count == 2 ||
+           (o[2].kind == WEIR_PTX_OPERAND_INT && o[2].imm > 0 && (o[2].imm & (o[2].imm - 1)) == 0);
+}
+
 bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
 {
     bool found = false;
@@ -268,6 +282,14 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
     case WEIR_PTX_OP_atom:
     case WEIR_PTX_OP_red:
         return atomic_ok(i, why);
+    case WEIR_PTX_OP_alloca:
+    case WEIR_PTX_OP_stacksave:
+    case WEIR_PTX_OP_stackrestore:
+        *why = "form";
+        return stack_ok(i);
+    case WEIR_PTX_OP_createpolicy:
+        *why = "form";
+        return other_ok(i);
     case WEIR_PTX_OP_cp:
         *why = "form";
         return low_copy_kind(i) != LOW_COPY_OTHER || low_mbarrier_kind(i);
