@@ -239,13 +239,12 @@ static bool add_input(struct cc *cc, const char *path)
     const bool object = (dot && IS_IN(dot, objects)) || strstr(base ? base : path, ".so.");
     if (cc->forced_language >= 0 && !object)
         in.language = (enum cc_language)cc->forced_language;
-    if (in.language == CC_OBJECT) {
-        if (!object && access(path, R_OK)) {
-            cc_error("%s: there is no such file", path);
-            return false;
-        }
-        cc_args_add(&cc->link, "%s", path);
+    if (!object && access(path, R_OK)) { /* the linker tells of objects */
+        cc_error("%s: there is no such file", path);
+        return false;
     }
+    if (in.language == CC_OBJECT)
+        cc_args_add(&cc->link, "%s", path);
     return weir_vec_push(&cc->inputs, in);
 }
 

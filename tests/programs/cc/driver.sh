@@ -102,6 +102,7 @@ printf '__global__ void k(int *p) {\n    *p = min(*p, "x");\n    undeclared(__sh
 expect 'e.cu:2:10: error: no matching function' "$WEIR" cc -c e.cu
 if grep -qE 'weir_|__clang|/include/' out; then fail 'internal lines in a message'; cat out; fi
 
+expect 'nofile.cu: there is no such file' "$WEIR" cc -c nofile.cu
 expect 'no input files' "$WEIR" cc
 expect 'option -cubin is not supported' "$WEIR" cc -cubin k.cu
 expect 'unknown option -Zz' "$WEIR" cc -Zz k.cu
