@@ -95,6 +95,56 @@ enum weir_err weir_rt_12_StreamGetCaptureInfo_v2(cudaStream_t stream,
                                         dependencies_out, NULL, numDependencies_out);
 }
 
+enum weir_err weir_rt_12_StreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                         cudaGraphNode_t *dependencies,
+                                                         size_t numDependencies, unsigned int flags)
+{
+    return weir_rt_StreamUpdateCaptureDependencies(stream, dependencies, NULL, numDependencies,
+                                                   flags);
+}
+
+/* ---- graphs: edges without data; a query of an edge that has some is lossy ---- */
+
+enum weir_err weir_rt_12_GraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                              const cudaGraphNode_t *to, size_t numDependencies)
+{
+    return weir_rt_GraphAddDependencies(graph, from, to, NULL, numDependencies);
+}
+
+enum weir_err weir_rt_12_GraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                 const cudaGraphNode_t *to, size_t numDependencies)
+{
+    return weir_rt_GraphRemoveDependencies(graph, from, to, NULL, numDependencies);
+}
+
+enum weir_err weir_rt_12_GraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                      const cudaGraphNode_t *pDependencies, size_t numDependencies,
+                                      struct cudaGraphNodeParams *nodeParams)
+{
+    return weir_rt_GraphAddNode(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                                nodeParams);
+}
+
+enum weir_err weir_rt_12_GraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from,
+                                       cudaGraphNode_t *to, size_t *numEdges)
+{
+    return weir_rt_GraphGetEdges(graph, from, to, NULL, numEdges);
+}
+
+enum weir_err weir_rt_12_GraphNodeGetDependencies(cudaGraphNode_t node,
+                                                  cudaGraphNode_t *pDependencies,
+                                                  size_t *pNumDependencies)
+{
+    return weir_rt_GraphNodeGetDependencies(node, pDependencies, NULL, pNumDependencies);
+}
+
+enum weir_err weir_rt_12_GraphNodeGetDependentNodes(cudaGraphNode_t node,
+                                                    cudaGraphNode_t *pDependentNodes,
+                                                    size_t *pNumDependentNodes)
+{
+    return weir_rt_GraphNodeGetDependentNodes(node, pDependentNodes, NULL, pNumDependentNodes);
+}
+
 /* ---- doubles ---- */
 
 /* Devices without double precision are long gone: the value stays. */

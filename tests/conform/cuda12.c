@@ -25,6 +25,12 @@ cudaError_t cudaLaunchCooperativeKernelMultiDevice(void *list, unsigned n, unsig
 typedef cudaError_t advise_fn(const void *, size_t, enum cudaMemoryAdvise, int);
 typedef cudaError_t prefetch_fn(const void *, size_t, int, cudaStream_t);
 typedef cudaError_t capture_fn(cudaStream_t, enum cudaStreamCaptureStatus *, unsigned long long *);
+typedef cudaError_t update_fn(cudaStream_t, cudaGraphNode_t *, size_t, unsigned);
+typedef cudaError_t edges_fn(cudaGraph_t, const cudaGraphNode_t *, const cudaGraphNode_t *, size_t);
+typedef cudaError_t add_fn(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *, size_t,
+                           struct cudaGraphNodeParams *);
+typedef cudaError_t all_edges_fn(cudaGraph_t, cudaGraphNode_t *, cudaGraphNode_t *, size_t *);
+typedef cudaError_t node_edges_fn(cudaGraphNode_t, cudaGraphNode_t *, size_t *);
 
 static void *function(const char *name)
 {
@@ -161,11 +167,61 @@ static void streams(void)
     OK(cudaStreamDestroy(s));
 }
 
+static void nothing(void *unused)
+{
+    (void)unused;
+}
+
+static void graphs(void)
+{
+    struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
+    cudaGraphNode_t a, b, c, from[2], to[2];
+    cudaGraph_t g;
+    cudaStream_t s;
+    size_t n;
+
+    OK(cudaGraphCreate(&g, 0));
+    OK(AS(add_fn, "cudaGraphAddNode")(&a, g, NULL, 0, &empty));
+    OK(AS(add_fn, "cudaGraphAddNode")(&b, g, &a, 1, &empty));
+    OK(AS(add_fn, "cudaGraphAddNode")(&c, g, NULL, 0, &empty));
+    OK(AS(edges_fn, "cudaGraphAddDependencies")(g, &b, &c, 1));
+    n = 2;
+    OK(AS(all_edges_fn, "cudaGraphGetEdges")(g, from, to, &n));
+    CHECK(n == 2 && from[0] == a && to[0] == b && from[1] == b && to[1] == c);
+    n = 2;
+    OK(AS(node_edges_fn, "cudaGraphNodeGetDependencies")(c, from, &n));
+    CHECK(n == 1 && from[0] == b);
+    n = 2;
+    OK(AS(node_edges_fn, "cudaGraphNodeGetDependentNodes")(a, to, &n));
+    CHECK(n == 1 && to[0] == b);
+    OK(AS(edges_fn, "cudaGraphRemoveDependencies")(g, &b, &c, 1));
+    OK(AS(node_edges_fn, "cudaGraphNodeGetDependencies")(c, NULL, &n));
+    CHECK(n == 0);
+    OK(cudaGraphDestroy(g));
+
+    OK(cudaStreamCreate(&s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    OK(cudaLaunchHostFunc(s, nothing, NULL));
+    OK(AS(update_fn, "cudaStreamUpdateCaptureDependencies")(s, NULL, 0,
+                                                            cudaStreamSetCaptureDependencies));
+    OK(cudaLaunchHostFunc(s, nothing, NULL)); /* a second root: its edge went */
+    OK(AS(update_fn, "cudaStreamUpdateCaptureDependencies_ptsz")(s, NULL, 0,
+                                                                 cudaStreamAddCaptureDependencies));
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphGetNodes(g, NULL, &n));
+    CHECK(n == 2);
+    OK(AS(all_edges_fn, "cudaGraphGetEdges")(g, NULL, NULL, &n));
+    CHECK(n == 0);
+    OK(cudaGraphDestroy(g));
+    OK(cudaStreamDestroy(s));
+}
+
 int main(void)
 {
     properties();
     pointers();
     managed();
     streams();
+    graphs();
     return CONFORM_END();
 }
