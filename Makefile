@@ -30,9 +30,10 @@ examples: build
 	@ninja -C $(BUILD) -j$(JOBS) examples
 
 demo: examples
-	@echo '$$ weir cc -O3 examples/overlap.cu -o overlap && weir run --stats ./overlap'
+	@echo '$$ weir cc -O3 examples/overlap.cu -o overlap && weir run --stats --trace overlap.weir ./overlap'
+	@echo '(afterwards $(BUILD)/bin/weir view $(BUILD)/examples/overlap.weir makes its timeline, a page to open)'
 	@$(BUILD)/bin/weir cc -O3 examples/overlap.cu -o $(BUILD)/examples/overlap
-	@set -o pipefail; $(BUILD)/bin/weir run --stats $(BUILD)/examples/overlap 2>&1 | tools/last-line RESULT
+	@set -o pipefail; $(BUILD)/bin/weir run --stats --trace $(BUILD)/examples/overlap.weir $(BUILD)/examples/overlap 2>&1 | tools/last-line RESULT
 
 check: build examples
 	@JOBS=$(JOBS) tools/test $(BUILD)

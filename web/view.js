@@ -295,7 +295,7 @@ function drawArrow(from, to, color, alpha) {
     if (Math.max(xa, xb) < LEFT || Math.min(xa, xb) > width) return;
     ctx.globalAlpha = alpha; ctx.strokeStyle = ctx.fillStyle = color; ctx.lineWidth = 1.3;
     ctx.beginPath(); ctx.moveTo(xa, ya);
-    const bend = Math.max(14, Math.abs(xb - xa) / 2);
+    const bend = Math.max(5, Math.min(60, Math.abs(xb - xa) / 2));
     ctx.bezierCurveTo(xa + bend, ya, xb - bend, yb, xb - 3, yb); ctx.stroke();
     ctx.beginPath(); ctx.moveTo(xb, yb); ctx.lineTo(xb - 7, yb - 3.5); ctx.lineTo(xb - 7, yb + 3.5); ctx.fill();
     ctx.globalAlpha = 1;
@@ -479,7 +479,7 @@ function detailsOfOp(i) {
         <div class="why"><b>Why then?</b> ${whyText(i)}</div><table>` + row2("duration", fmt(d, 4)) + row2("starts at", fmt(op.start[i], 6)) +
         row2("stream", esc(META.streams[op.stream[i]].label)) + row2("engine", ENGINES[op.engine[i]]);
     if (op.bytes[i]) h += row2("bytes", size(op.bytes[i])) + row2("bandwidth", (op.bytes[i] / d).toPrecision(3) + " GB/s");
-    if (op.engine[i] === 0) h += row2("grid", op.grid[i] + " blocks of " + op.block[i] + " threads");
+    if (op.engine[i] === 0) h += row2("grid", op.grid[i].toLocaleString("en") + (op.grid[i] === 1 ? " block of " : " blocks of ") + op.block[i] + (op.block[i] === 1 ? " thread" : " threads"));
     h += row2("submitted", fmt(op.start[i] - op.submit[i]) + " before") + row2("ready", fmt(op.start[i] - op.ready[i]) + " before");
     if (c !== NONE) h += row2("call", `<a data-call="${c}">${esc(callName(c))}</a>`) + (call.site[c] ? row2("site", esc(META.sites[call.site[c] - 1])) : "");
     h += "</table>";
