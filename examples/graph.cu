@@ -89,6 +89,9 @@ static int diamond(cudaStream_t first, const char *dot)
     }
     printf("diamond: %zu nodes, %zu edges, %d wrong\n", nodes, edges, wrong);
     CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaEventDestroy(begun));
+    CHECK(cudaEventDestroy(b_done));
+    CHECK(cudaStreamDestroy(second));
     return wrong;
 }
 
