@@ -573,7 +573,8 @@ static void finish_ended(struct sim *sim)
         for (struct sim_op **link = &d->kernels, *op; (op = *link) != NULL;) {
             unsigned engine = sim->f->ops[op->op].engine;
 
-            if (op->left > 0.5) {
+            /* (In a damaged trace times are so large that what is left no longer adds to them.) */
+            if (op->left > 0.5 && sim->now + op->left / rate_of(sim, d, op) > sim->now) {
                 link = &op->next;
                 continue;
             }
