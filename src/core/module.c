@@ -593,7 +593,8 @@ static enum weir_err open_code(struct weir_module *m, const void *code, size_t m
     if (weir_linked_is(code, max_bytes))
         return open_linked(m, code, max_bytes);
     if (magic == ELF_MAGIC)
-        return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE, "a cubin, which only a GPU can run; load its PTX instead");
+        return WEIR_FAIL(WEIR_ERR_NO_KERNEL_IMAGE_FOR_DEVICE,
+                         "a cubin, which only a GPU can run; load its PTX instead");
     n = max_bytes == SIZE_MAX ? strlen(code) : strnlen(code, max_bytes);
     m->ptx = weir_alloc(n + 1);
     if (!m->ptx)

@@ -26,6 +26,10 @@ static void check_address(struct weir_block *block, uint64_t addr, uint32_t byte
     /* parameters may be read by their generic address (__grid_constant__) */
     if (kind == 0 && param < l->param_bytes && bytes <= l->param_bytes - param)
         return;
+    if (WEIR_UNLIKELY(bytes && addr & ((bytes & -bytes) - 1) & 15)) {
+        block->error_address = addr;
+        weir_device_block_fail(block, WEIR_ERR_MISALIGNED_ADDRESS, 0);
+    }
     if (WEIR_LIKELY(weir_mem_kernel_may_touch((const void *)(uintptr_t)addr, bytes,
                                               (int)block->launch->device)))
         return;

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 3
+#define WEIR_KERNEL_ABI 4
 
 struct weir_block;
 struct weir_launch;

@@ -1,5 +1,5 @@
-/* Error log management: each failed call leaves a line, the newest hundred are kept. A line says the time,
- * the process, the call, the error and why.
+/* Error log management: each failed call leaves a line, the newest hundred are kept. A line says
+ * the time, the process, the call, the error and why.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/logs.h"
 
@@ -151,7 +151,8 @@ enum weir_err weir_rt_LogsDumpToFile(cudaLogIterator *iterator, const char *path
     return WEIR_OK;
 }
 
-/* As many of the newest lines as there is room for, and a 0 behind them; *size: bytes without it. */
+/* As many of the newest lines as there is room for, and a 0 behind them; *size: bytes without it.
+ */
 enum weir_err weir_rt_LogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size,
                                        unsigned int flags)
 {

@@ -1,4 +1,5 @@
-/* The log of errors: a line for each failed call, from an iterator on, in memory and in a file; callbacks.
+/* The log of errors: a line for each failed call, from an iterator on, in memory and in a file;
+ * callbacks.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 

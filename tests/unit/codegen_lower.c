@@ -157,11 +157,29 @@ static void test_outside_is_an_error(void **state)
     }
 }
 
+/* What is not aligned is asked about, as what lies outside is. */
+static void test_misaligned_is_asked_about(void **state)
+{
+    static const uint32_t grid[3] = {1, 1, 1};
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, clamped, (enum weir_jit_tier)tier, 100);
+        f.p.out = (uint32_t *)(void *)((char *)f.p.out + 2);
+        assert_false(harness_run(&f.h, &f.k, grid, 0, &f.p, 20));
+        assert_int_equal(f.h.error_address, (uintptr_t)f.p.out);
+        stop(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index_that_wraps),    cmocka_unit_test(test_pointer_that_walks),
-        cmocka_unit_test(test_clamped_index),       cmocka_unit_test(test_lanes_that_wait),
+        cmocka_unit_test(test_misaligned_is_asked_about),
+        cmocka_unit_test(test_index_that_wraps),
+        cmocka_unit_test(test_pointer_that_walks),
+        cmocka_unit_test(test_clamped_index),
+        cmocka_unit_test(test_lanes_that_wait),
         cmocka_unit_test(test_outside_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

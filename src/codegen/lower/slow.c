@@ -91,6 +91,15 @@ static void emit_check(struct low *l, struct slow *s)
         LLVMBuildICmp(l->b, LLVMIntUGE, LLVMBuildSub(l->b, bytes, off, ""), total, "");
     LLVMBasicBlockRef out = low_bb(l, "out"), fail = low_bb(l, "fail"), ask = low_bb(l, "ask"),
                       next = low_bb(l, "next");
+    /* As in emit_memory.c: what is not aligned is asked for, and refused there. */
+    LLVMValueRef low_bits = LLVMBuildAnd(l->b, total, LLVMBuildNeg(l->b, total, ""), "");
+    low_bits = LLVMBuildSub(l->b, low_bits, LLVMConstInt(l->t.i64, 1, 0), "");
+    low_bits = LLVMBuildAnd(l->b, low_bits, LLVMConstInt(l->t.i64, 15, 0), "");
+    low_bits = LLVMBuildAnd(l->b, low_bits, off, "");
+    LLVMValueRef aligned =
+        LLVMBuildOr(l->b, shared,
+                    LLVMBuildICmp(l->b, LLVMIntEQ, low_bits, LLVMConstInt(l->t.i64, 0, 0), ""), "");
+    fits = LLVMBuildAnd(l->b, fits, aligned, "");
     LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, in, fits, ""), next, out);
     LLVMPositionBuilderAtEnd(l->b, out);
     LLVMBuildCondBr(l->b, shared, fail, ask);
