@@ -240,7 +240,7 @@ bool weir_advise_find_depth(struct weir_advise_context *c)
     }
     if (!best_chunks)
         return true;
-    d.gain_ns = (uint64_t)((now - best) * shape.passes);
+    d.gain_ns = weir_advise_ns((now - best) * shape.passes);
     weir_advise_add_site(c, &d, shape.call);
     snprintf(d.message, sizeof d.message,
              "the pipeline of %u chunks in %u streams takes %.3f ms a pass; filling and draining "

@@ -60,7 +60,7 @@ static bool find_alone(struct weir_advise_model *m)
             since[edges[i].op] = got;
             demand += m->demand[edges[i].op];
         } else {
-            m->alone_ns[edges[i].op] = (uint64_t)(got - since[edges[i].op]);
+            m->alone_ns[edges[i].op] = weir_advise_ns(got - since[edges[i].op]);
             demand -= m->demand[edges[i].op];
         }
     }

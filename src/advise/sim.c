@@ -747,10 +747,10 @@ bool weir_advise_run(const struct weir_advise_model *m, const struct weir_advise
     if (ok)
         run(sim);
     ok = ok && !sim->no_memory;
-    out->length_ns = sim->end > sim->begin ? (uint64_t)(sim->end - sim->begin) : 0;
+    out->length_ns = weir_advise_ns(sim->end - sim->begin);
     for (int e = 0; e < WEIR_TRACE_ENGINE_COUNT; e++)
-        out->busy_ns[e] = (uint64_t)sim->busy[e];
-    out->idle_host_ns = (uint64_t)sim->idle_host;
+        out->busy_ns[e] = weir_advise_ns(sim->busy[e]);
+    out->idle_host_ns = weir_advise_ns(sim->idle_host);
     finish(sim);
     weir_free(sim);
     return ok;

@@ -54,4 +54,10 @@ void weir_advise_model_finish(struct weir_advise_model *m);
 bool weir_advise_run(const struct weir_advise_model *m, const struct weir_advise_scenario *s,
                      struct weir_advise_result *out);
 
+/* Within what numbers can hold: times in a damaged trace are anything. */
+static inline uint64_t weir_advise_ns(double v)
+{
+    return v > 0 ? v < 1e18 ? (uint64_t)v : (uint64_t)1e18 : 0;
+}
+
 #endif
