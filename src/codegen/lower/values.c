@@ -314,6 +314,15 @@ void low_registers_make(struct low *l)
     }
 }
 
+/* base, base + stride, base + 2 * stride ...: of the bits, whatever type the register has. */
+static LLVMValueRef affine_vector(struct low *l, LLVMValueRef base, int64_t stride)
+{
+    LLVMTypeRef t = LLVMTypeOf(base), bits = low_int(l, low_bits_of(base));
+    LLVMValueRef v = LLVMBuildAdd(l->b, low_splat(l, low_bitcast(l, base, bits)),
+                                  low_lanes(l, bits, stride), "");
+    return low_bitcast(l, v, t);
+}
+
 static LLVMValueRef slow_vector(struct low *l, struct low_reg *r, uint32_t g)
 {
     LLVMTypeRef t = reg_type(l, r), vt = low_vec_type(l, t);
@@ -322,7 +331,7 @@ static LLVMValueRef slow_vector(struct low *l, struct low_reg *r, uint32_t g)
     LLVMValueRef slow = LLVMBuildLoad2(l->b, vt, p, "");
     LLVMSetVolatile(slow, 1);
     LLVMValueRef base = low_slot_load(l, t, low_slot(l, r, g));
-    LLVMValueRef fast = LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
+    LLVMValueRef fast = affine_vector(l, base, r->fact.stride);
     LLVMValueRef ok = low_slot_load(l, l->t.i1, r->ok_slot);
     return LLVMBuildSelect(l->b, ok, fast, slow, "");
 }
@@ -365,10 +374,9 @@ LLVMValueRef low_vector(struct low *l, const struct low_val *v, uint32_t g)
 {
     if (v->shape == LOW_VARYING)
         return v->v[g];
-    LLVMValueRef s = low_splat(l, v->v[v->shape == LOW_UNIFORM ? 0 : g]);
     if (v->shape == LOW_UNIFORM || v->stride == 0)
-        return s;
-    return LLVMBuildAdd(l->b, s, low_lanes(l, LLVMTypeOf(v->v[g]), v->stride), "");
+        return low_splat(l, v->v[v->shape == LOW_UNIFORM ? 0 : g]);
+    return affine_vector(l, v->v[g], v->stride);
 }
 
 /* Gives a value the element type of `type`, whatever the register was declared as. */
@@ -588,9 +596,10 @@ static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), low_slot(l, r, g));
         LLVMValueRef base = LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
-        LLVMValueRef want =
-            LLVMBuildAdd(l->b, low_splat(l, base), low_lanes(l, t, r->fact.stride), "");
-        LLVMValueRef same = LLVMBuildICmp(l->b, LLVMIntEQ, v, want, "");
+        LLVMValueRef want = affine_vector(l, base, r->fact.stride);
+        LLVMTypeRef bits = low_int(l, low_bits_of(base));
+        LLVMValueRef same =
+            LLVMBuildICmp(l->b, LLVMIntEQ, low_bitcast(l, v, bits), low_bitcast(l, want, bits), "");
         if (!l->mask_full)
             same = LLVMBuildOr(l->b, same, low_mask_not(l, l->mask[g]), "");
         *ok = low_and_ok(l, *ok, all_set(l, same));
