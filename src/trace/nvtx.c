@@ -40,10 +40,12 @@ struct attributes {
 
 /* A domain or a registered string: lives as long as the process. */
 struct name {
+    struct name *next; /* all names: NVTX gives them for good */
     struct weir_trace_text text;
 };
 
 static _Atomic uint64_t last_range;
+static _Atomic(struct name *) names;
 
 /* ---- texts ---- */
 
@@ -116,6 +118,10 @@ static struct name *make_name(struct weir_trace_text text)
     memcpy(n + 1, text.text, text.bytes);
     ((char *)(n + 1))[text.bytes] = '\0';
     n->text = (struct weir_trace_text){(char *)(n + 1), text.bytes};
+    n->next = atomic_load_explicit(&names, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&names, &n->next, n, memory_order_release,
+                                                  memory_order_relaxed))
+        ;
     return n;
 }
 
@@ -143,7 +149,7 @@ static uint64_t range(const struct name *domain, struct weir_trace_text text, ui
     return id;
 }
 
-static void domain_mark_ex(const struct name *domain, const struct attributes *a)
+static void domain_mark_ex(void *domain, const struct attributes *a)
 {
     char room[WIDE_MAX];
 
@@ -151,28 +157,28 @@ static void domain_mark_ex(const struct name *domain, const struct attributes *a
         mark(domain, message_of(a, room), color_of(a));
 }
 
-static int domain_push_ex(const struct name *domain, const struct attributes *a)
+static int domain_push_ex(void *domain, const struct attributes *a)
 {
     char room[WIDE_MAX];
 
     return a ? push(domain, message_of(a, room), color_of(a)) : 0;
 }
 
-static int domain_pop(const struct name *domain)
+static int domain_pop(void *domain)
 {
     if (weir_trace_enabled())
         weir_trace_nvtx_end(domain_of(domain), 0);
     return 0;
 }
 
-static uint64_t domain_start_ex(const struct name *domain, const struct attributes *a)
+static uint64_t domain_start_ex(void *domain, const struct attributes *a)
 {
     char room[WIDE_MAX];
 
     return a ? range(domain, message_of(a, room), color_of(a)) : 0;
 }
 
-static void domain_end(const struct name *domain, uint64_t id)
+static void domain_end(void *domain, uint64_t id)
 {
     if (id && weir_trace_enabled())
         weir_trace_nvtx_end(domain_of(domain), id);
@@ -239,31 +245,31 @@ static void end(uint64_t id)
     domain_end(NULL, id);
 }
 
-static struct name *create_a(const char *s)
+static void *create_a(const char *s)
 {
     return make_name(text_of(s));
 }
 
-static struct name *create_w(const wchar_t *s)
+static void *create_w(const wchar_t *s)
 {
     char room[WIDE_MAX];
 
     return make_name(narrow(s, room));
 }
 
-static struct name *register_a(const struct name *domain, const char *s)
+static void *register_a(void *domain, const char *s)
 {
     (void)domain;
     return make_name(text_of(s));
 }
 
-static struct name *register_w(const struct name *domain, const wchar_t *s)
+static void *register_w(void *domain, const wchar_t *s)
 {
     (void)domain;
     return create_w(s);
 }
 
-/* ---- the table ---- */
+/* ---- the table; its functions have NVTX's types, where a domain and a string are opaque ---- */
 
 struct entry {
     unsigned number;
