@@ -445,7 +445,7 @@ static void check_info(void)
     OK(cudaStreamBeginCaptureToGraph(c.s, g, &n, NULL, 1, cudaStreamCaptureModeRelaxed));
     OK(launch(c.s, 1));
     OK(cudaStreamGetCaptureInfo(c.s, &status, &second, NULL, NULL, NULL, NULL));
-    CHECK(second == first + 1);
+    CHECK(second != first);
     OK(cudaStreamEndCapture(c.s, NULL)); /* the program's graph stays */
     count(g, 4, 3, 1);
     EXPECT(cudaStreamUpdateCaptureDependencies(c.s, &n, NULL, 1, 0), cudaErrorIllegalState);

@@ -305,7 +305,7 @@ static void batch_text(struct text *t, const struct parsed *rows, int count, int
         "    mov.u32 t, %%tid.x; mul.wide.u32 x, t, 8; add.s64 out, out, x;\n",
     };
 
-    text_add(t, ".version 7.8\n.target sm_80\n.address_size 64\n");
+    text_add(t, ".version 8.6\n.target sm_90\n.address_size 64\n");
     for (int k = 0; k < 2; k++) {
         text_add(t, ".visible .entry %s(.param .u64 pin, .param .u64 pout, .param .u32 index)\n{\n",
                  k ? "uni" : "vary");

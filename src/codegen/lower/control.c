@@ -385,7 +385,7 @@ static void end_trap(struct control *c, uint32_t at)
     bool stack = strcmp(i->p->suffix, LOW_STACK_TRAP) == 0;
     LLVMValueRef args[3] = {
         l->block_ptr,
-        LLVMConstInt(l->t.i32, stack ? WEIR_ERR_HARDWARE_STACK_ERROR : WEIR_ERR_LAUNCH_FAILURE, 0),
+        LLVMConstInt(l->t.i32, stack ? WEIR_ERR_ILLEGAL_ADDRESS : WEIR_ERR_LAUNCH_FAILURE, 0),
         LLVMConstInt(l->t.i32, (unsigned)i->p->line, 0)};
     LLVMValueRef off = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, fail), 0);
     LLVMValueRef f =

@@ -273,6 +273,7 @@ static int h_ack(int m, int n)
 }
 int main()
 {
+    CU(cudaDeviceSetLimit(cudaLimitStackSize, 16 << 10)); /* a GPU's default is 1 KiB */
     int *out = mem<int>(65536);
     float *f = mem<float>(1024);
     {
@@ -355,7 +356,7 @@ int main()
         SYNC();
         OK(out[8] == 64 * (20 * 21 / 2) + 1);
         over<<<1, 32>>>(1 << 20, out);
-        OK(cudaDeviceSynchronize() == cudaErrorHardwareStackError);
+        OK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
     }
     return done("calls");
 }
