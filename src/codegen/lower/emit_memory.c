@@ -618,26 +618,81 @@ static LLVMAtomicOrdering ordering(const struct weir_ptx_inst *p)
     }
 }
 
-static LLVMValueRef ordered_load(struct low *l, struct low_access *x, LLVMValueRef p)
+/* A vector is read and written as a whole, as on a GPU: programs keep a flag and what it announces
+ * in one vector. Up to 8 bytes are an atomic access. An aligned vector of 16 is one access of every
+ * processor with AVX, which LLVM has no atomic form for: a volatile one, and fences for the
+ * compiler. */
+#define ORDERED_UNIT 16u
+
+static unsigned ordered_unit(const struct low_access *x)
 {
-    LLVMTypeRef t = low_int(l, x->size * 8);
-    LLVMValueRef v = LLVMBuildLoad2(l->b, t, p, "");
-    LLVMSetOrdering(v, ordering(x->p));
-    LLVMSetVolatile(v, 1);
-    LLVMSetAlignment(v, x->size);
-    return low_bitcast(l, v, x->elem);
+    unsigned n = x->comps;
+    while (n * x->size > ORDERED_UNIT)
+        n /= 2;
+    return n;
+}
+
+static LLVMValueRef ordered_at(struct low *l, const struct low_access *x, LLVMValueRef p,
+                               unsigned c)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
+    return c ? LLVMBuildGEP2(l->b, l->t.i8, p, &at, 1, "") : p;
+}
+
+static LLVMTypeRef ordered_type(struct low *l, unsigned bytes)
+{
+    return bytes > 8 ? LLVMVectorType(l->t.i64, bytes / 8) : low_int(l, bytes * 8);
+}
+
+static void ordered_load(struct low *l, struct low_access *x, LLVMValueRef p, LLVMValueRef *out)
+{
+    unsigned n = ordered_unit(x), bytes = n * x->size;
+    for (unsigned c = 0; c < x->comps; c += n) {
+        LLVMValueRef v = LLVMBuildLoad2(l->b, ordered_type(l, bytes), ordered_at(l, x, p, c), "");
+        LLVMSetVolatile(v, 1);
+        LLVMSetAlignment(v, bytes);
+        if (bytes <= 8)
+            LLVMSetOrdering(v, ordering(x->p));
+        else if (x->p->sem == WEIR_PTX_ACQUIRE)
+            LLVMBuildFence(l->b, LLVMAtomicOrderingAcquire, 0, "");
+        v = LLVMBuildBitCast(l->b, v, n > 1 ? LLVMVectorType(x->elem, n) : x->elem, "");
+        for (unsigned k = 0; k < n; k++)
+            out[c + k] =
+                n > 1 ? LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, k, 0), "") : v;
+    }
+}
+
+static void ordered_store(struct low *l, struct low_access *x, LLVMValueRef p,
+                          const LLVMValueRef *in)
+{
+    unsigned n = ordered_unit(x), bytes = n * x->size;
+    for (unsigned c = 0; c < x->comps; c += n) {
+        LLVMValueRef v = in[c], s;
+        if (n > 1) {
+            v = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(v), n));
+            for (unsigned k = 0; k < n; k++)
+                v = LLVMBuildInsertElement(l->b, v, in[c + k], LLVMConstInt(l->t.i32, k, 0), "");
+        }
+        v = LLVMBuildBitCast(l->b, v, ordered_type(l, bytes), "");
+        if (bytes > 8 && x->p->sem == WEIR_PTX_RELEASE)
+            LLVMBuildFence(l->b, LLVMAtomicOrderingRelease, 0, "");
+        s = LLVMBuildStore(l->b, v, ordered_at(l, x, p, c));
+        LLVMSetVolatile(s, 1);
+        LLVMSetAlignment(s, bytes);
+        if (bytes <= 8)
+            LLVMSetOrdering(s, ordering(x->p));
+    }
 }
 
 static void load_ordered(struct low *l, struct low_access *x)
 {
+    LLVMValueRef v[LOW_MAX_COMPS];
     check(l, &x->a, x->size, x->comps, 0);
     if (x->a.base.shape == LOW_UNIFORM) {
+        ordered_load(l, x, pointer(l, &x->a, x->a.base.v[0]), v);
         for (unsigned c = 0; c < x->comps; c++) {
-            LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
-            LLVMValueRef p =
-                LLVMBuildGEP2(l->b, l->t.i8, pointer(l, &x->a, x->a.base.v[0]), &at, 1, "");
             x->v[c].shape = LOW_UNIFORM;
-            x->v[c].v[0] = ordered_load(l, x, p);
+            x->v[c].v[0] = v[c];
         }
         return;
     }
@@ -646,11 +701,10 @@ static void load_ordered(struct low *l, struct low_access *x)
     low_lane_loop_begin(l, &loop, active_bits(l));
     LLVMValueRef q = LLVMBuildGEP2(l->b, l->t.i64, l->scratch, &loop.lane, 1, "");
     LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, q, "");
+    ordered_load(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v);
     for (unsigned c = 0; c < x->comps; c++) {
-        LLVMValueRef a = LLVMBuildAdd(l->b, addr, LLVMConstInt(l->t.i64, c * x->size, 0), "");
-        LLVMValueRef v = ordered_load(l, x, LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""));
         LLVMValueRef d = LLVMBuildGEP2(l->b, x->elem, scratch_data(l, x, c, 0), &loop.lane, 1, "");
-        LLVMBuildStore(l->b, v, d);
+        LLVMBuildStore(l->b, v[c], d);
     }
     low_lane_loop_end(l, &loop);
     for (unsigned c = 0; c < x->comps; c++) {
@@ -673,15 +727,12 @@ static void store_ordered(struct low *l, struct low_access *x)
     LLVMValueRef q = LLVMBuildGEP2(l->b, l->t.i64, l->scratch, &loop.lane, 1, "");
     LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, q, "");
     LLVMTypeRef t = low_int(l, x->size * 8);
+    LLVMValueRef v[LOW_MAX_COMPS];
     for (unsigned c = 0; c < x->comps; c++) {
-        LLVMValueRef a = LLVMBuildAdd(l->b, addr, LLVMConstInt(l->t.i64, c * x->size, 0), "");
         LLVMValueRef d = LLVMBuildGEP2(l->b, t, scratch_data(l, x, c, 0), &loop.lane, 1, "");
-        LLVMValueRef v = LLVMBuildLoad2(l->b, t, d, "");
-        LLVMValueRef s = LLVMBuildStore(l->b, v, LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""));
-        LLVMSetOrdering(s, ordering(x->p));
-        LLVMSetVolatile(s, 1);
-        LLVMSetAlignment(s, x->size);
+        v[c] = LLVMBuildLoad2(l->b, t, d, "");
     }
+    ordered_store(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v);
     low_lane_loop_end(l, &loop);
 }
 

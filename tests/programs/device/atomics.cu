@@ -150,6 +150,38 @@ __global__ void wait_notify(cuda::atomic<int, cuda::thread_scope_device> *a, int
         a->notify_all();
     }
 }
+/* A flag and what it announces in one vector: the other block never sees one without the other. */
+__global__ void pairs(ulonglong2 *wide, uint2 *narrow, int *torn)
+{
+    const unsigned last = 100000;
+    ulonglong2 *w = wide + threadIdx.x;
+    uint2 *n = narrow + threadIdx.x;
+    if (blockIdx.x == 0) {
+        for (unsigned i = 1; i <= last; i++) {
+            asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(w),
+                         "l"((unsigned long long)i), "l"(i * 7ull)
+                         : "memory");
+            asm volatile("st.volatile.global.v2.u32 [%0], {%1, %2};" ::"l"(n), "r"(i), "r"(i * 7)
+                         : "memory");
+        }
+        return;
+    }
+    for (unsigned seen = 0; seen < last;) {
+        unsigned long long a, b;
+        unsigned c, d;
+        asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                     : "=l"(a), "=l"(b)
+                     : "l"(w)
+                     : "memory");
+        asm volatile("ld.volatile.global.v2.u32 {%0, %1}, [%2];"
+                     : "=r"(c), "=r"(d)
+                     : "l"(n)
+                     : "memory");
+        if (b != a * 7 || d != c * 7)
+            atomicAdd(torn, 1);
+        seen = c;
+    }
+}
 int main()
 {
     types<cuda::thread_scope_system>();
@@ -201,5 +233,16 @@ int main()
     SYNC();
     for (int i = 0; i < 16; i++)
         OK(v[i] == 42 || i > 15);
+    ulonglong2 *wide;
+    uint2 *narrow;
+    CU(cudaMalloc(&wide, 32 * sizeof *wide));
+    CU(cudaMalloc(&narrow, 32 * sizeof *narrow));
+    CU(cudaMemset(wide, 0, 32 * sizeof *wide));
+    CU(cudaMemset(narrow, 0, 32 * sizeof *narrow));
+    int *torn = mem<int>(1);
+    *torn = 0;
+    pairs<<<2, 32>>>(wide, narrow, torn);
+    SYNC();
+    OK(*torn == 0);
     return done("atomics");
 }
