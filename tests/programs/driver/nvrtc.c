@@ -43,7 +43,8 @@ static char *compile(const char *what, int major, int minor, int cubin)
     return image;
 }
 
-static int run(const char *image)
+/* Frees the image. */
+static int run(char *image)
 {
     float a[N], b[N], c[N];
     CUdeviceptr da, db, dc;
@@ -55,6 +56,7 @@ static int run(const char *image)
     for (int i = 0; i < N; i++)
         a[i] = (float)i, b[i] = 0.5f * (float)i;
     TRY(cuModuleLoadData(&m, image));
+    free(image);
     TRY(cuModuleGetFunction(&f, m, "add"));
     TRY(cuMemAlloc(&da, sizeof a));
     TRY(cuMemAlloc(&db, sizeof b));
@@ -65,6 +67,9 @@ static int run(const char *image)
     TRY(cuMemcpyDtoH(c, dc, sizeof c));
     for (int i = 0; i < N; i++)
         bad += c[i] != a[i] + b[i];
+    TRY(cuMemFree(da));
+    TRY(cuMemFree(db));
+    TRY(cuMemFree(dc));
     TRY(cuModuleUnload(m));
     return bad;
 }
