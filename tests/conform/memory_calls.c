@@ -84,6 +84,7 @@ static void test_copy_batch(cudaStream_t s)
     EXPECT(cudaMemcpyBatchAsync(dsts, srcs, sizes, 0, attrs, first, 1, s), cudaErrorInvalidValue);
     attrs[0].srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
     EXPECT(cudaMemcpyBatchAsync(dsts, srcs, sizes, 3, attrs, first, 1, s), cudaErrorInvalidValue);
+    OK(cudaStreamSynchronize(s)); /* before pinned and device are used again */
 }
 
 static void test_box_batch(cudaStream_t s)
@@ -210,7 +211,7 @@ typedef CUresult (*value_fn)(CUstream stream, CUdeviceptr addr, cuuint32_t value
 static void test_values(cudaStream_t s)
 {
     enum cudaDriverEntryPointQueryResult status;
-    volatile unsigned *word = (volatile unsigned *)(void *)(pinned + 1024);
+    _Atomic unsigned *word = (_Atomic unsigned *)(void *)(pinned + 1024);
     unsigned long long addr = (uintptr_t)word;
     value_fn wait_value, write_value;
     cudaStream_t t;
