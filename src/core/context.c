@@ -3,6 +3,7 @@
 #include "core/context.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/array.h"
 #include "core/module.h"
@@ -215,6 +216,19 @@ enum weir_err weir_context_wait_device(int device)
         }
     }
     return first;
+}
+
+enum weir_err weir_context_wait_before(enum weir_host_call call, int device)
+{
+    uint64_t start;
+    enum weir_err err;
+
+    if (!weir_model_call_rule(call).waits_for_device)
+        return WEIR_OK;
+    start = weir_clock_ns();
+    err = weir_context_wait_device(device);
+    weir_context_count_sync(&weir_core.contexts[device], WEIR_SYNC_FREE, weir_clock_ns() - start);
+    return err;
 }
 
 /* ---- failing and resetting ---- */

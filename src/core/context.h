@@ -111,8 +111,11 @@ static inline void *weir_context_owner(struct weir_context *ctx)
 /* Of memory that a program has allocated itself, not modules or kernels (weir_mem_info.owner). */
 bool weir_context_is_owner(const void *owner);
 
-/* Waits for every context of the device, as freeing memory does. Errors: the sticky error. */
+/* Waits for every context of the device. Errors: the sticky error. */
 enum weir_err weir_context_wait_device(int device) WEIR_MUST_CHECK;
+/* The same where the rule of the call says so (weir_model_call_rule), as freeing does, and counts
+ * it. */
+enum weir_err weir_context_wait_before(enum weir_host_call call, int device) WEIR_MUST_CHECK;
 
 void weir_context_default_limits(struct weir_context *ctx);
 

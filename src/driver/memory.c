@@ -2,27 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory.h"
 
-#include "base/clock.h"
 #include "core/pool.h"
 #include "driver/drv.h"
 
 /* As cudaHostGetFlags: mapping is always on, portability too (oracle host_memory.hostAlloc_*). */
 #define HOST_FLAGS_PLAIN (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
 #define HOST_FLAGS_WC    (CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_DEVICEMAP)
-
-/* The waits that freeing makes, as in the runtime. */
-static enum weir_err wait_before(enum weir_host_call call, int device)
-{
-    uint64_t start;
-    enum weir_err err;
-
-    if (!weir_model_call_rule(call).waits_for_device)
-        return WEIR_OK;
-    start = weir_clock_ns();
-    err = weir_context_wait_device(device);
-    weir_context_count_sync(&weir_core.contexts[device], WEIR_SYNC_FREE, weir_clock_ns() - start);
-    return err;
-}
 
 /* Unlike the runtime the driver API refuses to allocate nothing. */
 static enum weir_err alloc(enum weir_mem_kind kind, void **out, size_t bytes, uint32_t flags)
@@ -102,7 +87,7 @@ enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of device memory", p);
     if (info.block) /* a pool's: at once, as in the runtime */
         return weir_pool_free_now(&info);
-    DRV_TRY(wait_before(WEIR_CALL_FREE, info.device));
+    DRV_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
     return weir_mem_free(info.kind, p);
 }
 
@@ -143,7 +128,7 @@ enum weir_err weir_drv_MemFreeHost(void *p)
     if (!p || !weir_mem_find(p, &info) || info.base != (uintptr_t)p ||
         info.kind != WEIR_MEM_KIND_PINNED)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of pinned memory", p);
-    DRV_TRY(wait_before(WEIR_CALL_FREE_HOST, info.device));
+    DRV_TRY(weir_context_wait_before(WEIR_CALL_FREE_HOST, info.device));
     return weir_mem_free(WEIR_MEM_KIND_PINNED, p);
 }
 
@@ -172,7 +157,7 @@ enum weir_err weir_drv_MemHostUnregister(void *p)
         if (info.kind != WEIR_MEM_KIND_REGISTERED || info.base != (uintptr_t)p)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                              "%p is not the beginning of a registered range", p);
-        DRV_TRY(wait_before(WEIR_CALL_HOST_UNREGISTER, info.device));
+        DRV_TRY(weir_context_wait_before(WEIR_CALL_HOST_UNREGISTER, info.device));
     }
     return weir_mem_unregister(p);
 }

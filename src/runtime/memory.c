@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory.h"
 
-#include "base/clock.h"
 #include "core/managed.h"
 #include "core/module.h"
 #include "core/graph.h"
@@ -14,21 +13,6 @@
 #define HOST_FLAGS_PLAIN        (cudaHostAllocPortable | cudaHostAllocMapped)
 #define HOST_FLAGS_OTHER(flags) (cudaHostAllocMapped | ((flags)&cudaHostAllocPortable))
 #define HOST_FLAGS_WC           (cudaHostAllocWriteCombined | cudaHostAllocMapped)
-
-/* The waits that freeing makes: of the device that allocated, for any busy stream (ORD rules of
- * weir_model_call_rule). */
-static enum weir_err wait_before(enum weir_host_call call, int device)
-{
-    uint64_t start;
-    enum weir_err err;
-
-    if (!weir_model_call_rule(call).waits_for_device)
-        return WEIR_OK;
-    start = weir_clock_ns();
-    err = weir_context_wait_device(device);
-    weir_context_count_sync(&weir_core.contexts[device], WEIR_SYNC_FREE, weir_clock_ns() - start);
-    return err;
-}
 
 static struct weir_context *current(void)
 {
@@ -60,7 +44,7 @@ enum weir_err weir_rt_Free(void *devPtr)
         return WEIR_OK;
     if (weir_graph_mem_is(devPtr)) {
         if (weir_mem_find(devPtr, &info))
-            RT_TRY(wait_before(WEIR_CALL_FREE, info.device));
+            RT_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
         return weir_graph_mem_free(devPtr);
     }
     if (!weir_mem_find(devPtr, &info) || info.base != (uintptr_t)devPtr ||
@@ -71,7 +55,7 @@ enum weir_err weir_rt_Free(void *devPtr)
                          devPtr);
     if (info.block) /* a pool's: at once (oracle blocks_vs_*.cudaFree_of_async_memory) */
         return weir_pool_free_now(&info);
-    RT_TRY(wait_before(WEIR_CALL_FREE, info.device));
+    RT_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
     if (info.kind == WEIR_MEM_KIND_MANAGED)
         weir_managed_forget(info.id);
     return weir_mem_free(info.kind, devPtr);
@@ -153,7 +137,7 @@ enum weir_err weir_rt_FreeHost(void *ptr)
     if (!weir_mem_find(ptr, &info) || info.base != (uintptr_t)ptr ||
         info.kind != WEIR_MEM_KIND_PINNED)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of pinned memory", ptr);
-    RT_TRY(wait_before(WEIR_CALL_FREE_HOST, info.device));
+    RT_TRY(weir_context_wait_before(WEIR_CALL_FREE_HOST, info.device));
     return weir_mem_free(WEIR_MEM_KIND_PINNED, ptr);
 }
 
@@ -182,7 +166,7 @@ enum weir_err weir_rt_HostUnregister(void *ptr)
         if (info.kind != WEIR_MEM_KIND_REGISTERED || info.base != (uintptr_t)ptr)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                              "%p is not the beginning of a registered range", ptr);
-        RT_TRY(wait_before(WEIR_CALL_HOST_UNREGISTER, info.device));
+        RT_TRY(weir_context_wait_before(WEIR_CALL_HOST_UNREGISTER, info.device));
     }
     return weir_mem_unregister(ptr);
 }
