@@ -39,22 +39,6 @@ enum weir_err weir_drv_StreamBeginCaptureToGraph(CUstream stream, CUgraph graph,
                               numDependencies, (int)mode);
 }
 
-/* A graph that nobody asked for is dropped (oracle capture_ops_global.endCapture_null_graph). */
-enum weir_err weir_drv_StreamEndCapture(CUstream stream, CUgraph *pGraph)
-{
-    struct weir_graph *g = NULL;
-    struct weir_stream *s;
-    enum weir_err err;
-
-    if (pGraph)
-        *pGraph = NULL;
-    DRV_TRY(weir_stream_get(stream, &s));
-    err = weir_capture_end(s, pGraph ? &g : NULL);
-    if (pGraph)
-        *pGraph = (CUgraph)g;
-    return err;
-}
-
 enum weir_err weir_drv_StreamIsCapturing(CUstream stream, CUstreamCaptureStatus *pCaptureStatus)
 {
     struct weir_capture_info info;

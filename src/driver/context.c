@@ -348,17 +348,3 @@ enum weir_err weir_drv_CtxSetSharedMemConfig(CUsharedconfig config)
     atomic_store(&weir_drv_current()->shared_config, (uint32_t)config);
     return WEIR_OK;
 }
-
-enum weir_err weir_drv_CtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
-{
-    if (leastPriority)
-        *leastPriority = LEAST_PRIORITY;
-    if (greatestPriority)
-        *greatestPriority = GREATEST_PRIORITY;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_CtxResetPersistingL2Cache(void)
-{
-    return WEIR_OK; /* nothing persists in the host's caches by request */
-}

@@ -60,17 +60,6 @@ enum weir_err weir_drv_GetErrorString(CUresult error, const char **pStr)
     return row ? WEIR_OK : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%d is no CUresult", (int)error);
 }
 
-/* Without a profiler attached both do nothing, as on a GPU. */
-enum weir_err weir_drv_ProfilerStart(void)
-{
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_ProfilerStop(void)
-{
-    return WEIR_OK;
-}
-
 /* ---- devices ---- */
 
 enum weir_err weir_drv_check_device(CUdevice dev)

@@ -1,9 +1,10 @@
 /* Inside src/driver: the bodies of the API's functions. weir_drv_BODY does what the row of
- * api/driver.def says; the wrapper (wrap.c) has checked that the calling thread may call, that the
- * process is started and, for guards CTX and BOUND, that there is a current context. Handles are
- * core's objects: CUcontext a weir_context, CUmodule and CUlibrary a weir_module, CUfunction and
- * CUkernel a weir_function, CUstream and CUevent as the runtime's. Bodies return core's error
- * codes; weir_drv_result makes a CUresult of them.
+ * api/driver.def says (of a shared row weir_rt_BODY, which is the runtime's); the wrapper (wrap.c)
+ * has checked that the calling thread may call, that the process is started and, for guards CTX and
+ * BOUND, that there is a current context. Handles are core's objects: CUcontext a weir_context,
+ * CUmodule and CUlibrary a weir_module, CUfunction and CUkernel a weir_function, CUstream and
+ * CUevent as the runtime's. Bodies return core's error codes; weir_drv_result makes a CUresult of
+ * them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_DRIVER_DRV_H
 #define WEIR_DRIVER_DRV_H
@@ -18,6 +19,8 @@
 /* A body may stand behind several rows: repeated prototypes agree. */
 #define WEIR_DRV(chapter, guard, variant, since, name, symbol, body, params, args)                 \
     enum weir_err weir_drv_##body params;
+#define WEIR_DRV_SHARED(chapter, guard, variant, since, name, symbol, body, params, args)          \
+    enum weir_err weir_rt_##body params;
 #define WEIR_DRV_TODO(chapter, variant, since, name, symbol)
 #include "driver.def"
 #undef WEIR_DRV

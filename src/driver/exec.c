@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "core/capture.h"
+#include "runtime/exec.h"
 
 enum weir_err weir_drv_function(const void *handle, struct weir_function **f)
 {
@@ -74,40 +76,6 @@ static enum weir_err get_attribute(int *pi, CUfunction_attribute attrib,
     }
 }
 
-static enum weir_err set_attribute(CUfunction_attribute attrib, int value, struct weir_context *ctx,
-                                   struct weir_function_image *image)
-{
-    int optin = 0, room;
-
-    switch (attrib) {
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        weir_context_attribute(ctx, WEIR_ATTR_MAX_SHARED_OPTIN, &optin);
-        room = optin - (int)image->info.static_shared_bytes;
-        if (value < 0 || value > room)
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
-                             "%d bytes of dynamic shared memory, at most %d", value, room);
-        atomic_store(&image->max_dynamic_shared, value);
-        return WEIR_OK;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        if (value < -1 || value > 100)
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "carve-out of %d per cent", value);
-        atomic_store(&image->carveout, value);
-        return WEIR_OK;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        if (value == 0)
-            return WEIR_OK;
-        weir_log_unsupported("clusters of blocks", "cuFuncSetAttribute %d", (int)attrib);
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "clusters of blocks");
-    default:
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "function attribute %d", (int)attrib);
-    }
-}
-
 enum weir_err weir_drv_FuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 {
     struct weir_function_image *image;
@@ -124,7 +92,7 @@ enum weir_err weir_drv_FuncSetAttribute(CUfunction hfunc, CUfunction_attribute a
     struct weir_context *ctx;
 
     DRV_TRY(weir_drv_image(hfunc, &ctx, &image));
-    return set_attribute(attrib, value, ctx, image);
+    return weir_rt_function_attribute_set(ctx, image, (int)attrib, value, "cuFuncSetAttribute");
 }
 
 /* A kernel's attributes are a device's: its primary context stands for it. */
@@ -159,7 +127,7 @@ enum weir_err weir_drv_KernelSetAttribute(CUfunction_attribute attrib, int val, 
     struct weir_context *ctx;
 
     DRV_TRY(kernel_image(kernel, dev, &ctx, &image));
-    return set_attribute(attrib, val, ctx, image);
+    return weir_rt_function_attribute_set(ctx, image, (int)attrib, val, "cuFuncSetAttribute");
 }
 
 static enum weir_err set_cache(struct weir_function_image *image, CUfunc_cache config)
@@ -298,8 +266,17 @@ static enum weir_err read_extra(void *const *extra, const char **buffer, size_t 
     return WEIR_OK;
 }
 
+static enum weir_err start(struct weir_function *f, struct weir_stream *s,
+                           const struct weir_launch_config *config, void **args,
+                           const struct weir_rt_launch_events *events)
+{
+    return events ? weir_rt_launch_with_events(f, s, config, args, events)
+                  : weir_launch_kernel(f, s, config, args);
+}
+
 static enum weir_err launch_buffer(struct weir_function *f, struct weir_stream *s,
-                                   const struct weir_launch_config *config, void *const *extra)
+                                   const struct weir_launch_config *config, void *const *extra,
+                                   const struct weir_rt_launch_events *events)
 {
     void *stack[ARGS_INLINE], **args = stack;
     struct weir_function_image *image;
@@ -318,26 +295,15 @@ static enum weir_err launch_buffer(struct weir_function *f, struct weir_stream *
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "arguments of %s", f->name);
     for (uint32_t i = 0; i < image->info.param_count; i++)
         args[i] = (void *)(uintptr_t)(buffer + image->param_offsets[i]);
-    err = weir_launch_kernel(f, s, config, args);
+    err = start(f, s, config, args, events);
     if (args != stack)
         weir_free(args);
     return err;
 }
 
-static enum weir_err record(CUevent event, CUstream stream)
-{
-    struct weir_stream *s;
-    struct weir_event *e;
-
-    if (!event)
-        return WEIR_OK;
-    DRV_TRY(weir_event_get(event, &e));
-    DRV_TRY(weir_stream_get(stream, &s));
-    return weir_event_record(e, s, false);
-}
-
 static enum weir_err launch(CUfunction handle, CUstream stream,
-                            const struct weir_launch_config *config, void **params, void **extra)
+                            const struct weir_launch_config *config, void **params, void **extra,
+                            const struct weir_rt_launch_events *events)
 {
     struct weir_function *f;
     struct weir_stream *s;
@@ -349,7 +315,7 @@ static enum weir_err launch(CUfunction handle, CUstream stream,
                          "function %s and the stream are of two contexts", f->name);
     if (params && extra)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "arguments of %s given in two ways", f->name);
-    return extra ? launch_buffer(f, s, config, extra) : weir_launch_kernel(f, s, config, params);
+    return extra ? launch_buffer(f, s, config, extra, events) : start(f, s, config, params, events);
 }
 
 enum weir_err weir_drv_LaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -362,7 +328,7 @@ enum weir_err weir_drv_LaunchKernel(CUfunction f, unsigned int gridDimX, unsigne
                                          .block = {blockDimX, blockDimY, blockDimZ},
                                          .dynamic_shared_bytes = sharedMemBytes};
 
-    return launch(f, hStream, &c, kernelParams, extra);
+    return launch(f, hStream, &c, kernelParams, extra, NULL);
 }
 
 enum weir_err weir_drv_LaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
@@ -376,80 +342,28 @@ enum weir_err weir_drv_LaunchCooperativeKernel(CUfunction f, unsigned int gridDi
                                          .dynamic_shared_bytes = sharedMemBytes,
                                          .cooperative = true};
 
-    return launch(f, hStream, &c, kernelParams, NULL);
+    return launch(f, hStream, &c, kernelParams, NULL, NULL);
 }
 
-/* What the attributes of a launch ask for beside the configuration. */
-struct launch_events {
-    CUevent programmatic, completion;
-};
+_Static_assert(sizeof(CUlaunchAttribute) == sizeof(cudaLaunchAttribute) &&
+                   offsetof(CUlaunchAttribute, value) == offsetof(cudaLaunchAttribute, val),
+               "launch attributes have another form than the runtime's");
 
-static enum weir_err check_event(CUevent handle, int flags, CUevent *out)
-{
-    struct weir_event *e;
-
-    DRV_TRY(weir_event_get(handle, &e));
-    if (flags == CU_EVENT_RECORD_EXTERNAL)
-        return WEIR_FAIL(WEIR_ERR_ILLEGAL_STATE, "CU_EVENT_RECORD_EXTERNAL outside a capture");
-    if (flags)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x of a launch's event", (unsigned)flags);
-    if (!(e->flags & WEIR_EVENT_DISABLE_TIMING) || (e->flags & WEIR_EVENT_INTERPROCESS))
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,
-                         "an event with timing, or of several processes, as a launch's");
-    *out = handle;
-    return WEIR_OK;
-}
-
-/* As the runtime's: what only hints is ignored, what changes the launch is refused by name. */
+/* A policy of synchronisation is a stream's; here it is ignored. */
 static enum weir_err apply_attribute(const CUlaunchAttribute *a, struct weir_launch_config *config,
-                                     struct launch_events *events)
+                                     struct weir_rt_launch_events *events)
 {
-    switch (a->id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        config->cooperative = a->value.cooperative != 0;
+    if (a->id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
         return WEIR_OK;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (a->value.clusterDim.x == 1 && a->value.clusterDim.y == 1 && a->value.clusterDim.z == 1)
-            return WEIR_OK;
-        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "cluster of %u x %u x %u blocks",
-                         a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z);
-    case CU_LAUNCH_ATTRIBUTE_IGNORE:
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
-        return WEIR_OK;
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-        if (a->value.memSyncDomain != CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT &&
-            a->value.memSyncDomain != CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory synchronisation domain %d",
-                             (int)a->value.memSyncDomain);
-        return WEIR_OK;
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-        return check_event(a->value.programmaticEvent.event, a->value.programmaticEvent.flags,
-                           &events->programmatic);
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-        return check_event(a->value.launchCompletionEvent.event,
-                           a->value.launchCompletionEvent.flags, &events->completion);
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        weir_log_unsupported("CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE",
-                             "launch attribute");
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "a kernel node that a device may update");
-    default:
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch attribute %d", (int)a->id);
-    }
+    return weir_rt_launch_attribute((const cudaLaunchAttribute *)a, config, events);
 }
 
 enum weir_err weir_drv_LaunchKernelEx(const CUlaunchConfig *config, CUfunction f,
                                       void **kernelParams, void **extra)
 {
-    struct launch_events events = {0};
+    struct weir_rt_launch_events events = {0};
     struct weir_launch_config c;
+    struct weir_stream *s;
 
     DRV_REQUIRE(config);
     c = (struct weir_launch_config){
@@ -459,13 +373,11 @@ enum weir_err weir_drv_LaunchKernelEx(const CUlaunchConfig *config, CUfunction f
     };
     if (config->numAttrs && !config->attrs)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u launch attributes at NULL", config->numAttrs);
+    DRV_TRY(weir_stream_get(config->hStream, &s));
+    events.capturing = weir_capture_is(s);
     for (unsigned i = 0; i < config->numAttrs; i++)
         DRV_TRY(apply_attribute(&config->attrs[i], &c, &events));
-    /* A launch completion event says that the kernel has begun; a programmatic one is complete when
-     * the kernel is (oracle pdl_event_attr, runtime/exec.c). */
-    DRV_TRY(record(events.completion, config->hStream));
-    DRV_TRY(launch(f, config->hStream, &c, kernelParams, extra));
-    return record(events.programmatic, config->hStream);
+    return launch(f, config->hStream, &c, kernelParams, extra, &events);
 }
 
 enum weir_err weir_drv_LaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)

@@ -15,69 +15,7 @@ static const struct weir_edge_data *edge_data(const CUgraphEdgeData *data)
 
 /* ---- graphs ---- */
 
-enum weir_err weir_drv_GraphCreate(CUgraph *pGraph, unsigned int flags)
-{
-    struct weir_graph *g;
-
-    DRV_REQUIRE(pGraph);
-    if (flags)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    DRV_TRY(weir_graph_create(&g));
-    *pGraph = (CUgraph)g;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_GraphDestroy(CUgraph graph)
-{
-    struct weir_graph *g;
-
-    DRV_TRY(weir_graph_get(graph, &g));
-    return weir_graph_destroy(g);
-}
-
-enum weir_err weir_drv_GraphClone(CUgraph *pGraphClone, CUgraph originalGraph)
-{
-    struct weir_graph *g, *clone;
-
-    DRV_REQUIRE(pGraphClone);
-    DRV_TRY(weir_graph_get(originalGraph, &g));
-    DRV_TRY(weir_graph_clone(g, &clone));
-    *pGraphClone = (CUgraph)clone;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_GraphNodeFindInClone(CUgraphNode *pNode, CUgraphNode originalNode,
-                                            CUgraph clonedGraph)
-{
-    struct weir_node *n, *found;
-    struct weir_graph *g;
-
-    DRV_REQUIRE(pNode);
-    DRV_TRY(weir_node_get(originalNode, &n));
-    DRV_TRY(weir_graph_get(clonedGraph, &g));
-    DRV_TRY(weir_graph_find_in_clone(n, g, &found));
-    *pNode = (CUgraphNode)found;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_GraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flags)
-{
-    struct weir_graph *g;
-
-    DRV_REQUIRE(path);
-    DRV_TRY(weir_graph_get(graph, &g));
-    return weir_graph_dot(g, path, flags);
-}
-
 /* ---- nodes and edges ---- */
-
-enum weir_err weir_drv_GraphDestroyNode(CUgraphNode node)
-{
-    struct weir_node *n;
-
-    DRV_TRY(weir_node_get(node, &n));
-    return weir_node_destroy(n);
-}
 
 enum weir_err weir_drv_GraphNodeGetType(CUgraphNode node, CUgraphNodeType *pType)
 {
@@ -110,27 +48,6 @@ enum weir_err weir_drv_GraphRemoveDependencies(CUgraph graph, const CUgraphNode 
     DRV_TRY(weir_graph_get(graph, &g));
     return weir_graph_edges_change(g, (void *const *)from, (void *const *)to, edge_data(edgeData),
                                    numDependencies, false);
-}
-
-enum weir_err weir_drv_GraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *numNodes)
-{
-    struct weir_graph *g;
-
-    DRV_REQUIRE(numNodes);
-    DRV_TRY(weir_graph_get(graph, &g));
-    weir_graph_list(g, WEIR_LIST_NODES, (void **)nodes, numNodes);
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_GraphGetRootNodes(CUgraph graph, CUgraphNode *pRootNodes,
-                                         size_t *pNumRootNodes)
-{
-    struct weir_graph *g;
-
-    DRV_REQUIRE(pNumRootNodes);
-    DRV_TRY(weir_graph_get(graph, &g));
-    weir_graph_list(g, WEIR_LIST_ROOTS, (void **)pRootNodes, pNumRootNodes);
-    return WEIR_OK;
 }
 
 enum weir_err weir_drv_GraphGetEdges(CUgraph graph, CUgraphNode *from, CUgraphNode *to,
@@ -216,20 +133,6 @@ static enum weir_err check_flags(unsigned long long flags, bool upload)
     return WEIR_OK;
 }
 
-enum weir_err weir_drv_GraphInstantiateWithFlags(CUgraphExec *pGraphExec, CUgraph graph,
-                                                 unsigned long long flags)
-{
-    struct weir_graph *g;
-    struct weir_exec *x;
-
-    DRV_REQUIRE(pGraphExec);
-    DRV_TRY(weir_graph_get(graph, &g));
-    DRV_TRY(check_flags(flags, false));
-    DRV_TRY(weir_exec_create(g, (uint32_t)flags, &x, NULL));
-    *pGraphExec = (CUgraphExec)x;
-    return WEIR_OK;
-}
-
 /* The older forms tell what was wrong with which node. */
 enum weir_err weir_drv_GraphInstantiateV1(CUgraphExec *phGraphExec, CUgraph hGraph,
                                           CUgraphNode *phErrorNode, char *logBuffer,
@@ -286,14 +189,6 @@ enum weir_err weir_drv_GraphInstantiateWithParams(CUgraphExec *pGraphExec, CUgra
     return WEIR_OK;
 }
 
-enum weir_err weir_drv_GraphExecDestroy(CUgraphExec graphExec)
-{
-    struct weir_exec *x;
-
-    DRV_TRY(weir_exec_get(graphExec, &x));
-    return weir_exec_destroy(x);
-}
-
 enum weir_err weir_drv_GraphExecGetFlags(CUgraphExec graphExec, cuuint64_t *flags)
 {
     struct weir_exec *x;
@@ -302,26 +197,6 @@ enum weir_err weir_drv_GraphExecGetFlags(CUgraphExec graphExec, cuuint64_t *flag
     DRV_TRY(weir_exec_get(graphExec, &x));
     *flags = weir_exec_flags(x);
     return WEIR_OK;
-}
-
-enum weir_err weir_drv_GraphLaunch(CUgraphExec graphExec, CUstream stream)
-{
-    struct weir_exec *x;
-    struct weir_stream *s;
-
-    DRV_TRY(weir_exec_get(graphExec, &x));
-    DRV_TRY(weir_stream_get(stream, &s));
-    return weir_exec_launch(x, s);
-}
-
-enum weir_err weir_drv_GraphUpload(CUgraphExec graphExec, CUstream stream)
-{
-    struct weir_exec *x;
-    struct weir_stream *s;
-
-    DRV_TRY(weir_exec_get(graphExec, &x));
-    DRV_TRY(weir_stream_get(stream, &s));
-    return weir_exec_upload(x, s);
 }
 
 enum weir_err weir_drv_GraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
@@ -356,32 +231,6 @@ enum weir_err weir_drv_GraphExecUpdateV1(CUgraphExec hGraphExec, CUgraph hGraph,
     return err;
 }
 
-enum weir_err weir_drv_GraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                           unsigned int isEnabled)
-{
-    struct weir_exec *x;
-    struct weir_node *n;
-
-    DRV_TRY(weir_exec_get(hGraphExec, &x));
-    DRV_TRY(weir_node_get(hNode, &n));
-    return weir_exec_enable(x, n, isEnabled != 0);
-}
-
-enum weir_err weir_drv_GraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                           unsigned int *isEnabled)
-{
-    struct weir_exec *x;
-    struct weir_node *n;
-    bool on;
-
-    DRV_REQUIRE(isEnabled);
-    DRV_TRY(weir_exec_get(hGraphExec, &x));
-    DRV_TRY(weir_node_get(hNode, &n));
-    DRV_TRY(weir_exec_is_enabled(x, n, &on));
-    *isEnabled = on;
-    return WEIR_OK;
-}
-
 /* ---- user objects ---- */
 
 enum weir_err weir_drv_UserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
@@ -400,16 +249,6 @@ enum weir_err weir_drv_UserObjectCreate(CUuserObject *object_out, void *ptr, CUh
     return WEIR_OK;
 }
 
-enum weir_err weir_drv_UserObjectRetain(CUuserObject object, unsigned int count)
-{
-    return weir_object_retain(object, count);
-}
-
-enum weir_err weir_drv_UserObjectRelease(CUuserObject object, unsigned int count)
-{
-    return weir_object_release(object, count);
-}
-
 enum weir_err weir_drv_GraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
                                              unsigned int flags)
 {
@@ -419,15 +258,6 @@ enum weir_err weir_drv_GraphRetainUserObject(CUgraph graph, CUuserObject object,
     if (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
     return weir_graph_retain_object(g, object, count, flags == CU_GRAPH_USER_OBJECT_MOVE);
-}
-
-enum weir_err weir_drv_GraphReleaseUserObject(CUgraph graph, CUuserObject object,
-                                              unsigned int count)
-{
-    struct weir_graph *g;
-
-    DRV_TRY(weir_graph_get(graph, &g));
-    return weir_graph_release_object(g, object, count);
 }
 
 /* ---- memory of graphs ---- */

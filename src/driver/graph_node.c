@@ -1,68 +1,13 @@
-/* Graph management: nodes, and what they do. Each call becomes a weir_node_params; adding, setting
- * and setting in an instance differ only in where that goes.
+/* Graph management: nodes, and what they do. Each call makes a weir_node_params of the driver's
+ * structs; where that goes is the runtime's (runtime/graph_node.h), as are the calls without
+ * structs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/log.h"
-#include "core/graph.h"
 #include "driver/exec.h"
 #include "driver/memcpy.h"
-
-#define GREATEST_PRIORITY (-5)
-
-/* ---- where it goes ---- */
-
-static enum weir_err add_with(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps,
-                              const CUgraphEdgeData *data, size_t count, struct weir_node_params *p)
-{
-    struct weir_context *ctx;
-    struct weir_graph *g;
-    struct weir_node *n;
-
-    DRV_REQUIRE(out);
-    DRV_TRY(weir_graph_get(graph, &g));
-    DRV_TRY(weir_context_current(&ctx));
-    DRV_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, (const struct weir_edge_data *)data,
-                           count, &n));
-    *out = (CUgraphNode)n;
-    return WEIR_OK;
-}
-
-static enum weir_err add(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, size_t count,
-                         struct weir_node_params *p)
-{
-    return add_with(out, graph, deps, NULL, count, p);
-}
-
-static enum weir_err set(CUgraphNode node, const struct weir_node_params *p)
-{
-    struct weir_context *ctx;
-    struct weir_node *n;
-
-    DRV_TRY(weir_node_get(node, &n));
-    DRV_TRY(weir_context_current(&ctx));
-    return weir_node_set(n, ctx, p);
-}
-
-static enum weir_err exec_set(CUgraphExec exec, CUgraphNode node, const struct weir_node_params *p)
-{
-    struct weir_context *ctx;
-    struct weir_exec *x;
-    struct weir_node *n;
-
-    DRV_TRY(weir_exec_get(exec, &x));
-    DRV_TRY(weir_node_get(node, &n));
-    DRV_TRY(weir_context_current(&ctx));
-    return weir_exec_set(x, n, ctx, p);
-}
-
-static enum weir_err get(CUgraphNode node, enum weir_node_kind kind, struct weir_node_params *p)
-{
-    struct weir_node *n;
-
-    DRV_TRY(weir_node_get(node, &n));
-    return weir_node_params(n, kind, p);
-}
+#include "runtime/graph_node.h"
 
 /* ---- kernels ---- */
 
@@ -80,19 +25,8 @@ static enum weir_err make_kernel(const CUDA_KERNEL_NODE_PARAMS_v2 *p, struct wei
         .kernel = {.function = f,
                    .config = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
                               .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
-                              .dynamic_shared_bytes = p->sharedMemBytes},
-                   .args = p->kernelParams}};
-    if (p->kernelParams && p->extra)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernelParams and extra");
-    for (void **e = p->extra; e && e[0] != CU_LAUNCH_PARAM_END; e += 2) {
-        if (e[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            out->kernel.packed = e[1];
-        else if (e[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-            out->kernel.packed_bytes = *(const size_t *)e[1];
-        else
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a word of `extra` that means nothing");
-    }
-    return WEIR_OK;
+                              .dynamic_shared_bytes = p->sharedMemBytes}}};
+    return weir_rt_node_arguments(p->kernelParams, p->extra, out);
 }
 
 /* The older form is the beginning of the newer one. */
@@ -113,7 +47,7 @@ enum weir_err weir_drv_GraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGra
     struct weir_node_params p;
 
     DRV_TRY(make_kernel(nodeParams, &p));
-    return add(phGraphNode, hGraph, dependencies, numDependencies, &p);
+    return weir_rt_node_add(phGraphNode, hGraph, dependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_drv_GraphAddKernelNodeV1(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -123,7 +57,7 @@ enum weir_err weir_drv_GraphAddKernelNodeV1(CUgraphNode *phGraphNode, CUgraph hG
     struct weir_node_params p;
 
     DRV_TRY(make_kernel_v1(nodeParams, &p));
-    return add(phGraphNode, hGraph, dependencies, numDependencies, &p);
+    return weir_rt_node_add(phGraphNode, hGraph, dependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_drv_GraphKernelNodeSetParams(CUgraphNode hNode,
@@ -132,7 +66,7 @@ enum weir_err weir_drv_GraphKernelNodeSetParams(CUgraphNode hNode,
     struct weir_node_params p;
 
     DRV_TRY(make_kernel(nodeParams, &p));
-    return set(hNode, &p);
+    return weir_rt_node_set(hNode, &p);
 }
 
 enum weir_err weir_drv_GraphKernelNodeSetParamsV1(CUgraphNode hNode,
@@ -141,7 +75,7 @@ enum weir_err weir_drv_GraphKernelNodeSetParamsV1(CUgraphNode hNode,
     struct weir_node_params p;
 
     DRV_TRY(make_kernel_v1(nodeParams, &p));
-    return set(hNode, &p);
+    return weir_rt_node_set(hNode, &p);
 }
 
 enum weir_err weir_drv_GraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -150,7 +84,7 @@ enum weir_err weir_drv_GraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgr
     struct weir_node_params p;
 
     DRV_TRY(make_kernel(nodeParams, &p));
-    return exec_set(hGraphExec, hNode, &p);
+    return weir_rt_node_exec_set(hGraphExec, hNode, &p);
 }
 
 enum weir_err weir_drv_GraphExecKernelNodeSetParamsV1(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -159,7 +93,7 @@ enum weir_err weir_drv_GraphExecKernelNodeSetParamsV1(CUgraphExec hGraphExec, CU
     struct weir_node_params p;
 
     DRV_TRY(make_kernel_v1(nodeParams, &p));
-    return exec_set(hGraphExec, hNode, &p);
+    return weir_rt_node_exec_set(hGraphExec, hNode, &p);
 }
 
 enum weir_err weir_drv_GraphKernelNodeGetParams(CUgraphNode hNode,
@@ -169,7 +103,7 @@ enum weir_err weir_drv_GraphKernelNodeGetParams(CUgraphNode hNode,
     const struct weir_launch_config *c = &p.kernel.config;
 
     DRV_REQUIRE(nodeParams);
-    DRV_TRY(get(hNode, WEIR_NODE_KERNEL, &p));
+    DRV_TRY(weir_rt_node_get(hNode, WEIR_NODE_KERNEL, &p));
     *nodeParams = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)p.kernel.function,
                                             .gridDimX = c->grid[0],
                                             .gridDimY = c->grid[1],
@@ -195,87 +129,16 @@ enum weir_err weir_drv_GraphKernelNodeGetParamsV1(CUgraphNode hNode,
 
 _Static_assert(sizeof(CUkernelNodeAttrValue) == WEIR_ATTR_BYTES, "attributes are kept as bytes");
 
-static enum weir_err kernel_node(CUgraphNode node, struct weir_node **n)
-{
-    DRV_TRY(weir_node_get(node, n));
-    return weir_node_kind(*n) == WEIR_NODE_KERNEL
-               ? WEIR_OK
-               : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "not a kernel node");
-}
-
-/* What a kernel node has attributes of; programmatic order is its edges' (oracle pdl_capture). */
-static bool is_node_attribute(CUkernelNodeAttrID attr)
-{
-    switch (attr) {
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        return true;
-    default:
-        return false;
-    }
-}
-
 enum weir_err weir_drv_GraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                    CUkernelNodeAttrValue *value_out)
 {
-    struct weir_node_params p;
-    struct weir_node_attr a;
-    struct weir_node *n;
-
-    DRV_REQUIRE(value_out);
-    DRV_TRY(kernel_node(hNode, &n));
-    if (!is_node_attribute(attr))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", (int)attr);
-    memset(value_out, 0, sizeof *value_out);
-    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-        value_out->priority = weir_node_priority(n);
-    } else if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
-        DRV_TRY(weir_node_params(n, WEIR_NODE_KERNEL, &p));
-        value_out->cooperative = p.kernel.config.cooperative;
-    } else if (weir_node_attr_get(n, (int)attr, &a)) {
-        memcpy(value_out, a.value, sizeof *value_out);
-    }
-    return WEIR_OK;
+    return weir_rt_node_attribute_get(hNode, (int)attr, value_out);
 }
 
 enum weir_err weir_drv_GraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
                                                    const CUkernelNodeAttrValue *value)
 {
-    struct weir_node_attr a = {.id = (int)attr};
-    struct weir_node *n;
-
-    DRV_REQUIRE(value);
-    DRV_TRY(kernel_node(hNode, &n));
-    if (!is_node_attribute(attr))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", (int)attr);
-    if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-        weir_node_set_priority(n, WEIR_MAX(WEIR_MIN(value->priority, 0), GREATEST_PRIORITY));
-        return WEIR_OK;
-    }
-    if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
-        weir_node_set_cooperative(n, value->cooperative != 0);
-        return WEIR_OK;
-    }
-    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
-        value->clusterDim.x * value->clusterDim.y * value->clusterDim.z > 1)
-        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "clusters of blocks");
-    memcpy(a.value, value, sizeof *value);
-    return weir_node_attr_set(n, &a);
-}
-
-enum weir_err weir_drv_GraphKernelNodeCopyAttributes(CUgraphNode hDst, CUgraphNode hSrc)
-{
-    struct weir_node *to, *from;
-
-    DRV_TRY(weir_node_get(hDst, &to));
-    DRV_TRY(weir_node_get(hSrc, &from));
-    return weir_node_attrs_copy(to, from);
+    return weir_rt_node_attribute_set(hNode, (int)attr, value);
 }
 
 /* ---- copies ---- */
@@ -331,7 +194,7 @@ enum weir_err weir_drv_GraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_ME
     struct weir_node_params p;
 
     DRV_TRY(make_box(nodeParams, &p));
-    return set(hNode, &p);
+    return weir_rt_node_set(hNode, &p);
 }
 
 enum weir_err weir_drv_GraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -349,7 +212,7 @@ enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D
     const struct weir_copy *c = &p.copy;
 
     DRV_REQUIRE(nodeParams);
-    DRV_TRY(get(hNode, WEIR_NODE_MEMCPY, &p));
+    DRV_TRY(weir_rt_node_get(hNode, WEIR_NODE_MEMCPY, &p));
     *nodeParams = (CUDA_MEMCPY3D){
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
         .srcDevice = (uintptr_t)c->src,
@@ -368,32 +231,11 @@ enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D
 
 /* ---- memsets ---- */
 
-static enum weir_err make_memset(void *dst, size_t pitch, unsigned value, unsigned element,
-                                 size_t width, size_t height, struct weir_node_params *out)
-{
-    if (element != 1 && element != 2 && element != 4)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of elements of %u bytes", element);
-    if (height > 1 && pitch < width * element)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "pitch %zu of rows of %zu elements", pitch, width);
-    *out =
-        (struct weir_node_params){.kind = WEIR_NODE_MEMSET,
-                                  .fill = {.dst = dst,
-                                           .value = value,
-                                           .element_bytes = (uint8_t)element,
-                                           .width = width * element,
-                                           .height = height,
-                                           .depth = 1,
-                                           .pitch = height > 1 ? pitch : width * element,
-                                           .slice = height > 1 ? pitch * height : width * element,
-                                           .async = true}};
-    return WEIR_OK;
-}
-
 static enum weir_err make_fill(const CUDA_MEMSET_NODE_PARAMS *m, struct weir_node_params *out)
 {
     DRV_REQUIRE(m);
-    return make_memset(weir_drv_pointer(m->dst), m->pitch, m->value, m->elementSize, m->width,
-                       m->height, out);
+    return weir_rt_node_memset(weir_drv_pointer(m->dst), m->pitch, m->value, m->elementSize,
+                               m->width, m->height, out);
 }
 
 enum weir_err weir_drv_GraphAddMemsetNode(CUgraphNode *pGraphNode, CUgraph graph,
@@ -413,7 +255,7 @@ enum weir_err weir_drv_GraphMemsetNodeSetParams(CUgraphNode node,
     struct weir_node_params p;
 
     DRV_TRY(make_fill(pNodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_drv_GraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode node,
@@ -432,7 +274,7 @@ enum weir_err weir_drv_GraphMemsetNodeGetParams(CUgraphNode node,
     struct weir_node_params p;
 
     DRV_REQUIRE(pNodeParams);
-    DRV_TRY(get(node, WEIR_NODE_MEMSET, &p));
+    DRV_TRY(weir_rt_node_get(node, WEIR_NODE_MEMSET, &p));
     *pNodeParams = (CUDA_MEMSET_NODE_PARAMS){.dst = (uintptr_t)p.fill.dst,
                                              .pitch = p.fill.pitch,
                                              .value = p.fill.value,
@@ -458,7 +300,7 @@ enum weir_err weir_drv_GraphAddHostNode(CUgraphNode *pGraphNode, CUgraph graph,
     struct weir_node_params p;
 
     DRV_TRY(make_host(pNodeParams, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_drv_GraphHostNodeSetParams(CUgraphNode node,
@@ -467,7 +309,7 @@ enum weir_err weir_drv_GraphHostNodeSetParams(CUgraphNode node,
     struct weir_node_params p;
 
     DRV_TRY(make_host(pNodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_drv_GraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode node,
@@ -476,7 +318,7 @@ enum weir_err weir_drv_GraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgrap
     struct weir_node_params p;
 
     DRV_TRY(make_host(pNodeParams, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 enum weir_err weir_drv_GraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS *pNodeParams)
@@ -484,103 +326,10 @@ enum weir_err weir_drv_GraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_P
     struct weir_node_params p;
 
     DRV_REQUIRE(pNodeParams);
-    DRV_TRY(get(node, WEIR_NODE_HOST, &p));
+    DRV_TRY(weir_rt_node_get(node, WEIR_NODE_HOST, &p));
     *pNodeParams = (CUDA_HOST_NODE_PARAMS){p.host.fn, p.host.user};
     return WEIR_OK;
 }
-
-/* ---- child graphs, empty nodes ---- */
-
-static enum weir_err make_child(CUgraph graph, bool move, struct weir_node_params *out)
-{
-    *out = (struct weir_node_params){.kind = WEIR_NODE_GRAPH, .child = {.move = move}};
-    return weir_graph_get(graph, &out->child.graph);
-}
-
-enum weir_err weir_drv_GraphAddChildGraphNode(CUgraphNode *pGraphNode, CUgraph graph,
-                                              const CUgraphNode *pDependencies,
-                                              size_t numDependencies, CUgraph childGraph)
-{
-    struct weir_node_params p;
-
-    DRV_TRY(make_child(childGraph, false, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
-}
-
-enum weir_err weir_drv_GraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode node,
-                                                        CUgraph childGraph)
-{
-    struct weir_node_params p;
-
-    DRV_TRY(make_child(childGraph, false, &p));
-    return exec_set(hGraphExec, node, &p);
-}
-
-enum weir_err weir_drv_GraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph *pGraph)
-{
-    struct weir_node_params p;
-
-    DRV_REQUIRE(pGraph);
-    DRV_TRY(get(node, WEIR_NODE_GRAPH, &p));
-    *pGraph = (CUgraph)p.child.graph;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_GraphAddEmptyNode(CUgraphNode *pGraphNode, CUgraph graph,
-                                         const CUgraphNode *pDependencies, size_t numDependencies)
-{
-    struct weir_node_params p = {.kind = WEIR_NODE_EMPTY};
-
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
-}
-
-/* ---- events ---- */
-
-static enum weir_err make_event(enum weir_node_kind kind, CUevent event,
-                                struct weir_node_params *out)
-{
-    DRV_REQUIRE(event);
-    out->kind = kind;
-    return weir_event_get(event, &out->event);
-}
-
-#define EVENT_CALLS(NAME, KIND)                                                                    \
-    enum weir_err weir_drv_GraphAddEvent##NAME##Node(CUgraphNode *pGraphNode, CUgraph graph,       \
-                                                     const CUgraphNode *pDependencies,             \
-                                                     size_t numDependencies, CUevent event)        \
-    {                                                                                              \
-        struct weir_node_params p;                                                                 \
-                                                                                                   \
-        DRV_TRY(make_event(KIND, event, &p));                                                      \
-        return add(pGraphNode, graph, pDependencies, numDependencies, &p);                         \
-    }                                                                                              \
-    enum weir_err weir_drv_GraphEvent##NAME##NodeSetEvent(CUgraphNode node, CUevent event)         \
-    {                                                                                              \
-        struct weir_node_params p;                                                                 \
-                                                                                                   \
-        DRV_TRY(make_event(KIND, event, &p));                                                      \
-        return set(node, &p);                                                                      \
-    }                                                                                              \
-    enum weir_err weir_drv_GraphExecEvent##NAME##NodeSetEvent(CUgraphExec hGraphExec,              \
-                                                              CUgraphNode hNode, CUevent event)    \
-    {                                                                                              \
-        struct weir_node_params p;                                                                 \
-                                                                                                   \
-        DRV_TRY(make_event(KIND, event, &p));                                                      \
-        return exec_set(hGraphExec, hNode, &p);                                                    \
-    }                                                                                              \
-    enum weir_err weir_drv_GraphEvent##NAME##NodeGetEvent(CUgraphNode node, CUevent *event_out)    \
-    {                                                                                              \
-        struct weir_node_params p;                                                                 \
-                                                                                                   \
-        DRV_REQUIRE(event_out);                                                                    \
-        DRV_TRY(get(node, KIND, &p));                                                              \
-        *event_out = (CUevent)p.event;                                                             \
-        return WEIR_OK;                                                                            \
-    }
-
-EVENT_CALLS(Record, WEIR_NODE_EVENT_RECORD)
-EVENT_CALLS(Wait, WEIR_NODE_EVENT_WAIT)
 
 /* ---- memory ---- */
 
@@ -606,7 +355,7 @@ enum weir_err weir_drv_GraphAddMemAllocNode(CUgraphNode *pGraphNode, CUgraph gra
 
     DRV_REQUIRE(nodeParams);
     DRV_TRY(make_alloc(&nodeParams->poolProps, nodeParams->bytesize, &p));
-    DRV_TRY(add(pGraphNode, graph, pDependencies, numDependencies, &p));
+    DRV_TRY(weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p));
     nodeParams->dptr = (uintptr_t)p.alloc.ptr;
     return WEIR_OK;
 }
@@ -617,7 +366,7 @@ enum weir_err weir_drv_GraphMemAllocNodeGetParams(CUgraphNode node,
     struct weir_node_params p;
 
     DRV_REQUIRE(params_out);
-    DRV_TRY(get(node, WEIR_NODE_MEM_ALLOC, &p));
+    DRV_TRY(weir_rt_node_get(node, WEIR_NODE_MEM_ALLOC, &p));
     memset(params_out, 0, sizeof *params_out);
     params_out->poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     params_out->poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -633,7 +382,7 @@ enum weir_err weir_drv_GraphAddMemFreeNode(CUgraphNode *pGraphNode, CUgraph grap
 {
     struct weir_node_params p = {.kind = WEIR_NODE_MEM_FREE, .free = weir_drv_pointer(dptr)};
 
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_drv_GraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *dptr_out)
@@ -641,7 +390,7 @@ enum weir_err weir_drv_GraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *
     struct weir_node_params p;
 
     DRV_REQUIRE(dptr_out);
-    DRV_TRY(get(node, WEIR_NODE_MEM_FREE, &p));
+    DRV_TRY(weir_rt_node_get(node, WEIR_NODE_MEM_FREE, &p));
     *dptr_out = (uintptr_t)p.free;
     return WEIR_OK;
 }
@@ -679,22 +428,23 @@ static enum weir_err make_any(CUgraphNodeParams *np, struct weir_node_params *ou
     case CU_GRAPH_NODE_TYPE_MEMCPY:
         return make_box(&np->memcpy.copyParams, out);
     case CU_GRAPH_NODE_TYPE_MEMSET:
-        return make_memset(weir_drv_pointer(np->memset.dst), np->memset.pitch, np->memset.value,
-                           np->memset.elementSize, np->memset.width, np->memset.height, out);
+        return weir_rt_node_memset(weir_drv_pointer(np->memset.dst), np->memset.pitch,
+                                   np->memset.value, np->memset.elementSize, np->memset.width,
+                                   np->memset.height, out);
     case CU_GRAPH_NODE_TYPE_HOST:
         *out = (struct weir_node_params){.kind = WEIR_NODE_HOST,
                                          .host = {np->host.fn, np->host.userData}};
         return WEIR_OK;
     case CU_GRAPH_NODE_TYPE_GRAPH:
-        return make_child(np->graph.graph,
-                          np->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, out);
+        return weir_rt_node_child(np->graph.graph,
+                                  np->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE, out);
     case CU_GRAPH_NODE_TYPE_EMPTY:
         out->kind = WEIR_NODE_EMPTY;
         return WEIR_OK;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        return make_event(WEIR_NODE_EVENT_WAIT, np->eventWait.event, out);
+        return weir_rt_node_event(WEIR_NODE_EVENT_WAIT, np->eventWait.event, out);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return make_event(WEIR_NODE_EVENT_RECORD, np->eventRecord.event, out);
+        return weir_rt_node_event(WEIR_NODE_EVENT_RECORD, np->eventRecord.event, out);
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         return make_alloc(&np->alloc.poolProps, np->alloc.bytesize, out);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
@@ -726,7 +476,8 @@ enum weir_err weir_drv_GraphAddNode(CUgraphNode *pGraphNode, CUgraph graph,
 
     DRV_REQUIRE(nodeParams);
     DRV_TRY(make_any(nodeParams, &p));
-    DRV_TRY(add_with(pGraphNode, graph, pDependencies, dependencyData, numDependencies, &p));
+    DRV_TRY(weir_rt_node_add(pGraphNode, graph, pDependencies,
+                             (const struct weir_edge_data *)dependencyData, numDependencies, &p));
     if (p.kind == WEIR_NODE_MEM_ALLOC)
         nodeParams->alloc.dptr = (uintptr_t)p.alloc.ptr;
     if (p.kind == WEIR_NODE_CONDITIONAL)
@@ -748,7 +499,7 @@ enum weir_err weir_drv_GraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *n
 
     DRV_REQUIRE(nodeParams);
     DRV_TRY(make_any(nodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_drv_GraphExecNodeSetParams(CUgraphExec graphExec, CUgraphNode node,
@@ -758,5 +509,5 @@ enum weir_err weir_drv_GraphExecNodeSetParams(CUgraphExec graphExec, CUgraphNode
 
     DRV_REQUIRE(nodeParams);
     DRV_TRY(make_any(nodeParams, &p));
-    return exec_set(graphExec, node, &p);
+    return weir_rt_node_exec_set(graphExec, node, &p);
 }

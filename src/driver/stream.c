@@ -116,16 +116,6 @@ enum weir_err weir_drv_StreamGetFlags(CUstream hStream, unsigned int *flags)
     return WEIR_OK;
 }
 
-enum weir_err weir_drv_StreamGetPriority(CUstream hStream, int *priority)
-{
-    struct weir_stream *s;
-
-    DRV_REQUIRE(priority);
-    DRV_TRY(weir_stream_get(hStream, &s));
-    *priority = s->priority;
-    return WEIR_OK;
-}
-
 enum weir_err weir_drv_StreamGetId(CUstream hStream, unsigned long long *streamId)
 {
     struct weir_stream *s;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/capture.h"
+#include "runtime/rt.h" /* shared bodies are of the types that the table says */
 #include "trace/record.h"
 
 /* ---- guards ---- */
@@ -121,7 +122,7 @@ static CUresult not_supported(const char *name)
         err = GUARD_##guard(text);                                                                 \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             weir_thread.ptds = (per_thread);                                                       \
-            err = weir_drv_##body args;                                                            \
+            err = body args;                                                                       \
         }                                                                                          \
         if (traced)                                                                                \
             weir_trace_leave(text, &trace_name, (int)err);                                         \
@@ -148,7 +149,9 @@ static CUresult not_supported(const char *name)
 #define TODO_PTDS(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptds, text "_ptds")
 
 #define WEIR_DRV(chapter, guard, variant, since, name, symbol, body, params, args)                 \
-    DONE_##variant(weir_api_cu##symbol, "cu" #symbol, guard, body, params, args)
+    DONE_##variant(weir_api_cu##symbol, "cu" #symbol, guard, weir_drv_##body, params, args)
+#define WEIR_DRV_SHARED(chapter, guard, variant, since, name, symbol, body, params, args)          \
+    DONE_##variant(weir_api_cu##symbol, "cu" #symbol, guard, weir_rt_##body, params, args)
 #define WEIR_DRV_TODO(chapter, variant, since, name, symbol)                                       \
     TODO_##variant(weir_api_cu##symbol, "cu" #symbol)
 #include "driver.def"

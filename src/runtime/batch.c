@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/copy.h"
-#include "runtime/rt.h"
+#include "runtime/batch.h"
 
 static enum weir_err batch_stream(cudaStream_t stream, struct weir_stream **s)
 {
@@ -43,21 +43,21 @@ static enum weir_err check_lists(const struct cudaMemcpyAttributes *attrs, const
     return WEIR_OK;
 }
 
-enum weir_err weir_rt_MemcpyBatchAsync(void *const *dsts, const void *const *srcs,
-                                       const size_t *sizes, size_t count,
-                                       struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
-                                       size_t numAttrs, cudaStream_t stream)
+enum weir_err weir_rt_batch_copy(void *const *dsts, const void *const *srcs, const size_t *sizes,
+                                 size_t count, const struct cudaMemcpyAttributes *attrs,
+                                 const size_t *first, size_t n, cudaStream_t stream, size_t *at)
 {
     struct weir_stream *s;
 
+    *at = SIZE_MAX;
     RT_TRY(batch_stream(stream, &s));
     if (count == 0)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "an empty batch");
     RT_REQUIRE(dsts);
     RT_REQUIRE(srcs);
     RT_REQUIRE(sizes);
-    RT_TRY(check_lists(attrs, attrsIdxs, numAttrs, count));
-    for (size_t i = 0, at = 0; i < count; i++) {
+    RT_TRY(check_lists(attrs, first, n, count));
+    for (size_t i = 0, a = 0; i < count; i++) {
         struct weir_copy c = {.src = srcs[i],
                               .dst = dsts[i],
                               .width = sizes[i],
@@ -66,25 +66,36 @@ enum weir_err weir_rt_MemcpyBatchAsync(void *const *dsts, const void *const *src
                               .kind = WEIR_COPY_DEFAULT,
                               .async = true};
 
-        if (at + 1 < numAttrs && attrsIdxs[at + 1] == i)
-            at++;
+        *at = i;
+        if (a + 1 < n && first[a + 1] == i)
+            a++;
         if (sizes[i] == 0)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "copy %zu of a batch has no bytes", i);
-        c.order = (enum weir_copy_order)attrs[at].srcAccessOrder;
+        c.order = (enum weir_copy_order)attrs[a].srcAccessOrder;
         RT_TRY(weir_copy_submit(s, &c));
     }
     return WEIR_OK;
 }
 
+enum weir_err weir_rt_MemcpyBatchAsync(void *const *dsts, const void *const *srcs,
+                                       const size_t *sizes, size_t count,
+                                       struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
+                                       size_t numAttrs, cudaStream_t stream)
+{
+    size_t at;
+
+    return weir_rt_batch_copy(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream, &at);
+}
+
 /* ---- boxes ---- */
 
-static enum weir_err operand(const struct cudaMemcpy3DOperand *o, struct cudaExtent e, void **ptr,
-                             size_t *pitch, size_t *slice)
+static enum weir_err operand(const char *call, const struct cudaMemcpy3DOperand *o,
+                             struct cudaExtent e, void **ptr, size_t *pitch, size_t *slice)
 {
     size_t rows;
 
     if (o->type == cudaMemcpyOperandTypeArray) {
-        weir_log_unsupported("copies of CUDA arrays", "cudaMemcpy3DBatchAsync");
+        weir_log_unsupported("copies of CUDA arrays", "%s", call);
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "copies of CUDA arrays");
     }
     if (o->type != cudaMemcpyOperandTypePointer)
@@ -98,17 +109,19 @@ static enum weir_err operand(const struct cudaMemcpy3DOperand *o, struct cudaExt
     return WEIR_OK;
 }
 
-enum weir_err weir_rt_Memcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
-                                         unsigned long long flags, cudaStream_t stream)
+enum weir_err weir_rt_batch_boxes(const char *call, size_t count,
+                                  const struct cudaMemcpy3DBatchOp *ops, unsigned long long flags,
+                                  cudaStream_t stream, size_t *at)
 {
     struct weir_stream *s;
 
+    *at = SIZE_MAX;
     RT_TRY(batch_stream(stream, &s));
-    RT_REQUIRE(opList);
-    if (numOps == 0 || flags)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "batch of %zu boxes, flags %#llx", numOps, flags);
-    for (size_t i = 0; i < numOps; i++) {
-        const struct cudaMemcpy3DBatchOp *op = &opList[i];
+    RT_REQUIRE(ops);
+    if (count == 0 || flags)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "batch of %zu boxes, flags %#llx", count, flags);
+    for (size_t i = 0; i < count; i++) {
+        const struct cudaMemcpy3DBatchOp *op = &ops[i];
         struct weir_copy c = {.width = op->extent.width,
                               .height = op->extent.height,
                               .depth = op->extent.depth,
@@ -117,13 +130,22 @@ enum weir_err weir_rt_Memcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatch
                               .order = (enum weir_copy_order)op->srcAccessOrder};
         void *src;
 
+        *at = i;
         RT_TRY(check_attributes(op->srcAccessOrder, op->flags));
         if (c.width == 0 || c.height == 0 || c.depth == 0)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "box %zu of a batch is empty", i);
-        RT_TRY(operand(&op->src, op->extent, &src, &c.src_pitch, &c.src_slice));
-        RT_TRY(operand(&op->dst, op->extent, &c.dst, &c.dst_pitch, &c.dst_slice));
+        RT_TRY(operand(call, &op->src, op->extent, &src, &c.src_pitch, &c.src_slice));
+        RT_TRY(operand(call, &op->dst, op->extent, &c.dst, &c.dst_pitch, &c.dst_slice));
         c.src = src;
         RT_TRY(weir_copy_submit(s, &c));
     }
     return WEIR_OK;
+}
+
+enum weir_err weir_rt_Memcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
+                                         unsigned long long flags, cudaStream_t stream)
+{
+    size_t at;
+
+    return weir_rt_batch_boxes("cudaMemcpy3DBatchAsync", numOps, opList, flags, stream, &at);
 }

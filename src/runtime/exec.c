@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/launch.h"
-#include "runtime/rt.h"
+#include "runtime/exec.h"
 
 static struct weir_launch_config make_config(dim3 grid, dim3 block, size_t shared, bool cooperative)
 {
@@ -47,13 +47,6 @@ enum weir_err weir_rt_LaunchCooperativeKernel(const void *func, dim3 gridDim, di
     return launch(func, gridDim, blockDim, args, sharedMem, stream, true);
 }
 
-/* What the attributes of a launch ask for beside the configuration. */
-struct launch_events {
-    cudaEvent_t programmatic, completion;
-    struct weir_edge_data programmatic_data; /* of a wait for it, in a capture */
-    bool capturing;
-};
-
 static enum weir_err check_event(cudaEvent_t handle, int flags, bool capturing, cudaEvent_t *out)
 {
     struct weir_event *e;
@@ -70,11 +63,9 @@ static enum weir_err check_event(cudaEvent_t handle, int flags, bool capturing, 
     return WEIR_OK;
 }
 
-/* Attributes that only hint are ignored; those that change what the launch means are refused by
- * name. */
-static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
-                                     struct weir_launch_config *config,
-                                     struct launch_events *events)
+enum weir_err weir_rt_launch_attribute(const cudaLaunchAttribute *a,
+                                       struct weir_launch_config *config,
+                                       struct weir_rt_launch_events *events)
 {
     switch (a->id) {
     case cudaLaunchAttributeCooperative:
@@ -123,7 +114,8 @@ static enum weir_err apply_attribute(const cudaLaunchAttribute *a,
 }
 
 /* Waits for them become edges with data (GRA-004). */
-static enum weir_err capture_events(struct weir_stream *s, const struct launch_events *events)
+static enum weir_err capture_events(struct weir_stream *s,
+                                    const struct weir_rt_launch_events *events)
 {
     static const struct weir_edge_data launched = {.from_port = WEIR_PORT_LAUNCHED};
     struct weir_event *e;
@@ -142,9 +134,9 @@ static enum weir_err capture_events(struct weir_stream *s, const struct launch_e
 /* A launch completion event says that the kernel has begun, and promises nothing about memory: it
  * stands before the kernel. A programmatic one is complete when the kernel is, outside of captures,
  * whatever the kernel triggers (oracle pdl_event_attr). */
-static enum weir_err launch_with_events(struct weir_function *f, struct weir_stream *s,
-                                        const struct weir_launch_config *c, void **args,
-                                        const struct launch_events *events)
+enum weir_err weir_rt_launch_with_events(struct weir_function *f, struct weir_stream *s,
+                                         const struct weir_launch_config *c, void **args,
+                                         const struct weir_rt_launch_events *events)
 {
     struct weir_event *e;
 
@@ -166,7 +158,7 @@ static enum weir_err launch_with_events(struct weir_function *f, struct weir_str
 enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
                                       void **args)
 {
-    struct launch_events events = {0};
+    struct weir_rt_launch_events events = {0};
     struct weir_launch_config c;
     struct weir_function *f;
     struct weir_stream *s;
@@ -178,9 +170,9 @@ enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const vo
     RT_TRY(weir_stream_get(config->stream, &s));
     events.capturing = weir_capture_is(s);
     for (unsigned i = 0; i < config->numAttrs; i++)
-        RT_TRY(apply_attribute(&config->attrs[i], &c, &events));
+        RT_TRY(weir_rt_launch_attribute(&config->attrs[i], &c, &events));
     RT_TRY(weir_function_find(func, &f));
-    return launch_with_events(f, s, &c, args, &events);
+    return weir_rt_launch_with_events(f, s, &c, args, &events);
 }
 
 enum weir_err weir_rt_LaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
@@ -223,8 +215,9 @@ enum weir_err weir_rt_FuncGetAttributes(struct cudaFuncAttributes *attr, const v
     return WEIR_OK;
 }
 
-static enum weir_err set_attribute(struct weir_context *ctx, struct weir_function_image *image,
-                                   enum cudaFuncAttribute attr, int value)
+enum weir_err weir_rt_function_attribute_set(struct weir_context *ctx,
+                                             struct weir_function_image *image, int attr, int value,
+                                             const char *call)
 {
     int optin = 0;
 
@@ -250,10 +243,10 @@ static enum weir_err set_attribute(struct weir_context *ctx, struct weir_functio
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
         if (value == 0)
             return WEIR_OK;
-        weir_log_unsupported("clusters of blocks", "cudaFuncSetAttribute %d", (int)attr);
+        weir_log_unsupported("clusters of blocks", "%s %d", call, attr);
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "clusters of blocks");
     default:
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "function attribute %d", (int)attr);
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "function attribute %d", attr);
     }
 }
 
@@ -264,7 +257,7 @@ enum weir_err weir_rt_FuncSetAttribute(const void *func, enum cudaFuncAttribute 
     struct weir_function *f;
 
     RT_TRY(find_image(func, &f, &ctx, &image));
-    return set_attribute(ctx, image, attr, value);
+    return weir_rt_function_attribute_set(ctx, image, (int)attr, value, "cudaFuncSetAttribute");
 }
 
 enum weir_err weir_rt_KernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
@@ -277,7 +270,7 @@ enum weir_err weir_rt_KernelSetAttributeForDevice(cudaKernel_t kernel, enum cuda
     RT_TRY(weir_function_find(kernel, &f));
     RT_TRY(weir_context_get(device, &ctx));
     RT_TRY(weir_function_image(f, ctx, &image));
-    return set_attribute(ctx, image, attr, value);
+    return weir_rt_function_attribute_set(ctx, image, (int)attr, value, "cudaFuncSetAttribute");
 }
 
 enum weir_err weir_rt_FuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)

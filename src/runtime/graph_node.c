@@ -4,17 +4,16 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "core/graph.h"
 #include "runtime/copies.h"
-#include "runtime/rt.h"
+#include "runtime/graph_node.h"
 
 #define GREATEST_PRIORITY (-5)
 
 /* ---- where it goes ---- */
 
-static enum weir_err add_with(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *deps,
-                              const cudaGraphEdgeData *data, size_t count,
-                              struct weir_node_params *p)
+enum weir_err weir_rt_node_add(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *deps,
+                               const struct weir_edge_data *data, size_t count,
+                               struct weir_node_params *p)
 {
     struct weir_context *ctx;
     struct weir_graph *g;
@@ -23,19 +22,12 @@ static enum weir_err add_with(cudaGraphNode_t *out, cudaGraph_t graph, const cud
     RT_REQUIRE(out);
     RT_TRY(weir_graph_get(graph, &g));
     RT_TRY(weir_context_current(&ctx));
-    RT_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, (const struct weir_edge_data *)data,
-                          count, &n));
+    RT_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, data, count, &n));
     *out = (cudaGraphNode_t)n;
     return WEIR_OK;
 }
 
-static enum weir_err add(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *deps,
-                         size_t count, struct weir_node_params *p)
-{
-    return add_with(out, graph, deps, NULL, count, p);
-}
-
-static enum weir_err set(cudaGraphNode_t node, const struct weir_node_params *p)
+enum weir_err weir_rt_node_set(cudaGraphNode_t node, const struct weir_node_params *p)
 {
     struct weir_context *ctx;
     struct weir_node *n;
@@ -45,8 +37,8 @@ static enum weir_err set(cudaGraphNode_t node, const struct weir_node_params *p)
     return weir_node_set(n, ctx, p);
 }
 
-static enum weir_err exec_set(cudaGraphExec_t exec, cudaGraphNode_t node,
-                              const struct weir_node_params *p)
+enum weir_err weir_rt_node_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                    const struct weir_node_params *p)
 {
     struct weir_context *ctx;
     struct weir_exec *x;
@@ -58,7 +50,8 @@ static enum weir_err exec_set(cudaGraphExec_t exec, cudaGraphNode_t node,
     return weir_exec_set(x, n, ctx, p);
 }
 
-static enum weir_err get(cudaGraphNode_t node, enum weir_node_kind kind, struct weir_node_params *p)
+enum weir_err weir_rt_node_get(cudaGraphNode_t node, enum weir_node_kind kind,
+                               struct weir_node_params *p)
 {
     struct weir_node *n;
 
@@ -73,6 +66,22 @@ static enum weir_err get(cudaGraphNode_t node, enum weir_node_kind kind, struct 
 #define EXTRA_BUFFER ((void *)1)
 #define EXTRA_SIZE   ((void *)2)
 
+enum weir_err weir_rt_node_arguments(void **params, void **extra, struct weir_node_params *out)
+{
+    if (params && extra)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernelParams and extra");
+    out->kernel.args = params;
+    for (void **e = extra; e && e[0] != EXTRA_END; e += 2) {
+        if (e[0] == EXTRA_BUFFER)
+            out->kernel.packed = e[1];
+        else if (e[0] == EXTRA_SIZE && e[1])
+            out->kernel.packed_bytes = *(const size_t *)e[1];
+        else
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a word of `extra` that means nothing");
+    }
+    return WEIR_OK;
+}
+
 static enum weir_err make_kernel(const struct cudaKernelNodeParams *p, struct weir_node_params *out)
 {
     struct weir_function *f;
@@ -84,19 +93,8 @@ static enum weir_err make_kernel(const struct cudaKernelNodeParams *p, struct we
         .kernel = {.function = f,
                    .config = {.grid = {p->gridDim.x, p->gridDim.y, p->gridDim.z},
                               .block = {p->blockDim.x, p->blockDim.y, p->blockDim.z},
-                              .dynamic_shared_bytes = p->sharedMemBytes},
-                   .args = p->kernelParams}};
-    if (p->kernelParams && p->extra)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernelParams and extra");
-    for (void **e = p->extra; e && e[0] != EXTRA_END; e += 2) {
-        if (e[0] == EXTRA_BUFFER)
-            out->kernel.packed = e[1];
-        else if (e[0] == EXTRA_SIZE)
-            out->kernel.packed_bytes = *(const size_t *)e[1];
-        else
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a word of `extra` that means nothing");
-    }
-    return WEIR_OK;
+                              .dynamic_shared_bytes = p->sharedMemBytes}}};
+    return weir_rt_node_arguments(p->kernelParams, p->extra, out);
 }
 
 enum weir_err weir_rt_GraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -107,7 +105,7 @@ enum weir_err weir_rt_GraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_
     struct weir_node_params p;
 
     RT_TRY(make_kernel(pNodeParams, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphKernelNodeSetParams(cudaGraphNode_t node,
@@ -116,7 +114,7 @@ enum weir_err weir_rt_GraphKernelNodeSetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_TRY(make_kernel(pNodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
@@ -125,7 +123,7 @@ enum weir_err weir_rt_GraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, c
     struct weir_node_params p;
 
     RT_TRY(make_kernel(pNodeParams, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 enum weir_err weir_rt_GraphKernelNodeGetParams(cudaGraphNode_t node,
@@ -135,7 +133,7 @@ enum weir_err weir_rt_GraphKernelNodeGetParams(cudaGraphNode_t node,
     const struct weir_launch_config *c = &p.kernel.config;
 
     RT_REQUIRE(pNodeParams);
-    RT_TRY(get(node, WEIR_NODE_KERNEL, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_KERNEL, &p));
     *pNodeParams = (struct cudaKernelNodeParams){
         .func = p.kernel.function->stub ? (void *)p.kernel.function->stub : p.kernel.function,
         .gridDim = {c->grid[0], c->grid[1], c->grid[2]},
@@ -156,7 +154,7 @@ static enum weir_err kernel_node(cudaGraphNode_t node, struct weir_node **n)
 }
 
 /* What a kernel node has attributes of; programmatic order is its edges' (oracle pdl_capture). */
-static bool is_node_attribute(cudaLaunchAttributeID attr)
+static bool is_node_attribute(int attr)
 {
     switch (attr) {
     case cudaLaunchAttributeAccessPolicyWindow:
@@ -173,52 +171,65 @@ static bool is_node_attribute(cudaLaunchAttributeID attr)
     }
 }
 
-enum weir_err weir_rt_GraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
-                                                  cudaLaunchAttributeValue *value_out)
+enum weir_err weir_rt_node_attribute_get(cudaGraphNode_t node, int attr, void *value_out)
 {
+    cudaLaunchAttributeValue value = {0};
     struct weir_node_params p;
     struct weir_node_attr a;
     struct weir_node *n;
 
     RT_REQUIRE(value_out);
-    RT_TRY(kernel_node(hNode, &n));
+    RT_TRY(kernel_node(node, &n));
     if (!is_node_attribute(attr))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", (int)attr);
-    memset(value_out, 0, sizeof *value_out);
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", attr);
     if (attr == cudaLaunchAttributePriority) {
-        value_out->priority = weir_node_priority(n);
+        value.priority = weir_node_priority(n);
     } else if (attr == cudaLaunchAttributeCooperative) {
         RT_TRY(weir_node_params(n, WEIR_NODE_KERNEL, &p));
-        value_out->cooperative = p.kernel.config.cooperative;
-    } else if (weir_node_attr_get(n, (int)attr, &a)) {
-        memcpy(value_out, a.value, sizeof *value_out);
+        value.cooperative = p.kernel.config.cooperative;
+    } else if (weir_node_attr_get(n, attr, &a)) {
+        memcpy(&value, a.value, sizeof value);
     }
+    memcpy(value_out, &value, sizeof value);
     return WEIR_OK;
+}
+
+enum weir_err weir_rt_node_attribute_set(cudaGraphNode_t node, int attr, const void *value_in)
+{
+    struct weir_node_attr a = {.id = attr};
+    cudaLaunchAttributeValue value;
+    struct weir_node *n;
+
+    RT_REQUIRE(value_in);
+    RT_TRY(kernel_node(node, &n));
+    if (!is_node_attribute(attr))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", attr);
+    memcpy(&value, value_in, sizeof value);
+    if (attr == cudaLaunchAttributePriority) {
+        weir_node_set_priority(n, WEIR_MAX(WEIR_MIN(value.priority, 0), GREATEST_PRIORITY));
+        return WEIR_OK;
+    }
+    if (attr == cudaLaunchAttributeCooperative) {
+        weir_node_set_cooperative(n, value.cooperative != 0);
+        return WEIR_OK;
+    }
+    if (attr == cudaLaunchAttributeClusterDimension &&
+        value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1)
+        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "clusters of blocks");
+    memcpy(a.value, &value, sizeof value);
+    return weir_node_attr_set(n, &a);
+}
+
+enum weir_err weir_rt_GraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
+                                                  cudaLaunchAttributeValue *value_out)
+{
+    return weir_rt_node_attribute_get(hNode, (int)attr, value_out);
 }
 
 enum weir_err weir_rt_GraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
                                                   const cudaLaunchAttributeValue *value)
 {
-    struct weir_node_attr a = {.id = (int)attr};
-    struct weir_node *n;
-
-    RT_REQUIRE(value);
-    RT_TRY(kernel_node(hNode, &n));
-    if (!is_node_attribute(attr))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "kernel node attribute %d", (int)attr);
-    if (attr == cudaLaunchAttributePriority) {
-        weir_node_set_priority(n, WEIR_MAX(WEIR_MIN(value->priority, 0), GREATEST_PRIORITY));
-        return WEIR_OK;
-    }
-    if (attr == cudaLaunchAttributeCooperative) {
-        weir_node_set_cooperative(n, value->cooperative != 0);
-        return WEIR_OK;
-    }
-    if (attr == cudaLaunchAttributeClusterDimension &&
-        value->clusterDim.x * value->clusterDim.y * value->clusterDim.z > 1)
-        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "clusters of blocks");
-    memcpy(a.value, value, sizeof *value);
-    return weir_node_attr_set(n, &a);
+    return weir_rt_node_attribute_set(hNode, (int)attr, value);
 }
 
 enum weir_err weir_rt_GraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
@@ -247,7 +258,7 @@ enum weir_err weir_rt_GraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_
     struct weir_node_params p;
 
     RT_TRY(make_box(pCopyParams, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphMemcpyNodeSetParams(cudaGraphNode_t node,
@@ -256,7 +267,7 @@ enum weir_err weir_rt_GraphMemcpyNodeSetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_TRY(make_box(pNodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
@@ -265,7 +276,7 @@ enum weir_err weir_rt_GraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, c
     struct weir_node_params p;
 
     RT_TRY(make_box(pNodeParams, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 static void fill_box(const struct weir_copy *c, struct cudaMemcpy3DParms *out)
@@ -289,7 +300,7 @@ enum weir_err weir_rt_GraphMemcpyNodeGetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_REQUIRE(pNodeParams);
-    RT_TRY(get(node, WEIR_NODE_MEMCPY, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_MEMCPY, &p));
     fill_box(&p.copy, pNodeParams);
     return WEIR_OK;
 }
@@ -309,7 +320,7 @@ enum weir_err weir_rt_GraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGrap
     struct weir_node_params p;
 
     RT_TRY(make_linear(dst, src, count, kind, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
@@ -318,7 +329,7 @@ enum weir_err weir_rt_GraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst
     struct weir_node_params p;
 
     RT_TRY(make_linear(dst, src, count, kind, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
@@ -329,7 +340,7 @@ enum weir_err weir_rt_GraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
     struct weir_node_params p;
 
     RT_TRY(make_linear(dst, src, count, kind, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 static enum weir_err make_to_symbol(const void *symbol, const void *src, size_t count,
@@ -356,7 +367,7 @@ enum weir_err weir_rt_GraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cu
     struct weir_node_params p;
 
     RT_TRY(make_to_symbol(symbol, src, count, offset, kind, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
@@ -366,7 +377,7 @@ enum weir_err weir_rt_GraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, con
     struct weir_node_params p;
 
     RT_TRY(make_to_symbol(symbol, src, count, offset, kind, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec,
@@ -377,7 +388,7 @@ enum weir_err weir_rt_GraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGrap
     struct weir_node_params p;
 
     RT_TRY(make_to_symbol(symbol, src, count, offset, kind, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 enum weir_err weir_rt_GraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -389,7 +400,7 @@ enum weir_err weir_rt_GraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, 
     struct weir_node_params p;
 
     RT_TRY(make_from_symbol(dst, symbol, count, offset, kind, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
@@ -399,7 +410,7 @@ enum weir_err weir_rt_GraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, v
     struct weir_node_params p;
 
     RT_TRY(make_from_symbol(dst, symbol, count, offset, kind, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec,
@@ -411,13 +422,13 @@ enum weir_err weir_rt_GraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGr
     struct weir_node_params p;
 
     RT_TRY(make_from_symbol(dst, symbol, count, offset, kind, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 /* ---- memsets ---- */
 
-static enum weir_err make_memset(void *dst, size_t pitch, unsigned value, unsigned element,
-                                 size_t width, size_t height, struct weir_node_params *out)
+enum weir_err weir_rt_node_memset(void *dst, size_t pitch, unsigned value, unsigned element,
+                                  size_t width, size_t height, struct weir_node_params *out)
 {
     if (element != 1 && element != 2 && element != 4)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memset of elements of %u bytes", element);
@@ -440,7 +451,8 @@ static enum weir_err make_memset(void *dst, size_t pitch, unsigned value, unsign
 static enum weir_err make_fill(const struct cudaMemsetParams *m, struct weir_node_params *out)
 {
     RT_REQUIRE(m);
-    return make_memset(m->dst, m->pitch, m->value, m->elementSize, m->width, m->height, out);
+    return weir_rt_node_memset(m->dst, m->pitch, m->value, m->elementSize, m->width, m->height,
+                               out);
 }
 
 enum weir_err weir_rt_GraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
@@ -451,7 +463,7 @@ enum weir_err weir_rt_GraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_
     struct weir_node_params p;
 
     RT_TRY(make_fill(pMemsetParams, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphMemsetNodeSetParams(cudaGraphNode_t node,
@@ -460,7 +472,7 @@ enum weir_err weir_rt_GraphMemsetNodeSetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_TRY(make_fill(pNodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
@@ -469,7 +481,7 @@ enum weir_err weir_rt_GraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, c
     struct weir_node_params p;
 
     RT_TRY(make_fill(pNodeParams, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 enum weir_err weir_rt_GraphMemsetNodeGetParams(cudaGraphNode_t node,
@@ -478,7 +490,7 @@ enum weir_err weir_rt_GraphMemsetNodeGetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_REQUIRE(pNodeParams);
-    RT_TRY(get(node, WEIR_NODE_MEMSET, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_MEMSET, &p));
     *pNodeParams = (struct cudaMemsetParams){.dst = p.fill.dst,
                                              .pitch = p.fill.pitch,
                                              .value = p.fill.value,
@@ -504,7 +516,7 @@ enum weir_err weir_rt_GraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t 
     struct weir_node_params p;
 
     RT_TRY(make_host(pNodeParams, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphHostNodeSetParams(cudaGraphNode_t node,
@@ -513,7 +525,7 @@ enum weir_err weir_rt_GraphHostNodeSetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_TRY(make_host(pNodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
@@ -522,7 +534,7 @@ enum weir_err weir_rt_GraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cud
     struct weir_node_params p;
 
     RT_TRY(make_host(pNodeParams, &p));
-    return exec_set(hGraphExec, node, &p);
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 enum weir_err weir_rt_GraphHostNodeGetParams(cudaGraphNode_t node,
@@ -531,14 +543,14 @@ enum weir_err weir_rt_GraphHostNodeGetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_REQUIRE(pNodeParams);
-    RT_TRY(get(node, WEIR_NODE_HOST, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_HOST, &p));
     *pNodeParams = (struct cudaHostNodeParams){p.host.fn, p.host.user};
     return WEIR_OK;
 }
 
 /* ---- child graphs, empty nodes ---- */
 
-static enum weir_err make_child(cudaGraph_t graph, bool move, struct weir_node_params *out)
+enum weir_err weir_rt_node_child(cudaGraph_t graph, bool move, struct weir_node_params *out)
 {
     *out = (struct weir_node_params){.kind = WEIR_NODE_GRAPH, .child = {.move = move}};
     return weir_graph_get(graph, &out->child.graph);
@@ -550,8 +562,8 @@ enum weir_err weir_rt_GraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGr
 {
     struct weir_node_params p;
 
-    RT_TRY(make_child(childGraph, false, &p));
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    RT_TRY(weir_rt_node_child(childGraph, false, &p));
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec,
@@ -559,8 +571,8 @@ enum weir_err weir_rt_GraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExe
 {
     struct weir_node_params p;
 
-    RT_TRY(make_child(childGraph, false, &p));
-    return exec_set(hGraphExec, node, &p);
+    RT_TRY(weir_rt_node_child(childGraph, false, &p));
+    return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
 enum weir_err weir_rt_GraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph)
@@ -568,7 +580,7 @@ enum weir_err weir_rt_GraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGrap
     struct weir_node_params p;
 
     RT_REQUIRE(pGraph);
-    RT_TRY(get(node, WEIR_NODE_GRAPH, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_GRAPH, &p));
     *pGraph = (cudaGraph_t)p.child.graph;
     return WEIR_OK;
 }
@@ -579,13 +591,13 @@ enum weir_err weir_rt_GraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t
 {
     struct weir_node_params p = {.kind = WEIR_NODE_EMPTY};
 
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 /* ---- events ---- */
 
-static enum weir_err make_event(enum weir_node_kind kind, cudaEvent_t event,
-                                struct weir_node_params *out)
+enum weir_err weir_rt_node_event(enum weir_node_kind kind, cudaEvent_t event,
+                                 struct weir_node_params *out)
 {
     RT_REQUIRE(event);
     out->kind = kind;
@@ -599,23 +611,23 @@ static enum weir_err make_event(enum weir_node_kind kind, cudaEvent_t event,
     {                                                                                              \
         struct weir_node_params p;                                                                 \
                                                                                                    \
-        RT_TRY(make_event(KIND, event, &p));                                                       \
-        return add(pGraphNode, graph, pDependencies, numDependencies, &p);                         \
+        RT_TRY(weir_rt_node_event(KIND, event, &p));                                               \
+        return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);      \
     }                                                                                              \
     enum weir_err weir_rt_GraphEvent##NAME##NodeSetEvent(cudaGraphNode_t node, cudaEvent_t event)  \
     {                                                                                              \
         struct weir_node_params p;                                                                 \
                                                                                                    \
-        RT_TRY(make_event(KIND, event, &p));                                                       \
-        return set(node, &p);                                                                      \
+        RT_TRY(weir_rt_node_event(KIND, event, &p));                                               \
+        return weir_rt_node_set(node, &p);                                                         \
     }                                                                                              \
     enum weir_err weir_rt_GraphExecEvent##NAME##NodeSetEvent(                                      \
         cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event)                      \
     {                                                                                              \
         struct weir_node_params p;                                                                 \
                                                                                                    \
-        RT_TRY(make_event(KIND, event, &p));                                                       \
-        return exec_set(hGraphExec, hNode, &p);                                                    \
+        RT_TRY(weir_rt_node_event(KIND, event, &p));                                               \
+        return weir_rt_node_exec_set(hGraphExec, hNode, &p);                                       \
     }                                                                                              \
     enum weir_err weir_rt_GraphEvent##NAME##NodeGetEvent(cudaGraphNode_t node,                     \
                                                          cudaEvent_t *event_out)                   \
@@ -623,7 +635,7 @@ static enum weir_err make_event(enum weir_node_kind kind, cudaEvent_t event,
         struct weir_node_params p;                                                                 \
                                                                                                    \
         RT_REQUIRE(event_out);                                                                     \
-        RT_TRY(get(node, KIND, &p));                                                               \
+        RT_TRY(weir_rt_node_get(node, KIND, &p));                                                  \
         *event_out = (cudaEvent_t)p.event;                                                         \
         return WEIR_OK;                                                                            \
     }
@@ -655,7 +667,7 @@ enum weir_err weir_rt_GraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGrap
 
     RT_REQUIRE(nodeParams);
     RT_TRY(make_alloc(&nodeParams->poolProps, nodeParams->bytesize, &p));
-    RT_TRY(add(pGraphNode, graph, pDependencies, numDependencies, &p));
+    RT_TRY(weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p));
     nodeParams->dptr = p.alloc.ptr;
     return WEIR_OK;
 }
@@ -666,7 +678,7 @@ enum weir_err weir_rt_GraphMemAllocNodeGetParams(cudaGraphNode_t node,
     struct weir_node_params p;
 
     RT_REQUIRE(params_out);
-    RT_TRY(get(node, WEIR_NODE_MEM_ALLOC, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_MEM_ALLOC, &p));
     memset(params_out, 0, sizeof *params_out);
     params_out->poolProps.allocType = cudaMemAllocationTypePinned;
     params_out->poolProps.location.type = cudaMemLocationTypeDevice;
@@ -682,7 +694,7 @@ enum weir_err weir_rt_GraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph
 {
     struct weir_node_params p = {.kind = WEIR_NODE_MEM_FREE, .free = dptr};
 
-    return add(pGraphNode, graph, pDependencies, numDependencies, &p);
+    return weir_rt_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &p);
 }
 
 enum weir_err weir_rt_GraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
@@ -690,7 +702,7 @@ enum weir_err weir_rt_GraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr
     struct weir_node_params p;
 
     RT_REQUIRE(dptr_out);
-    RT_TRY(get(node, WEIR_NODE_MEM_FREE, &p));
+    RT_TRY(weir_rt_node_get(node, WEIR_NODE_MEM_FREE, &p));
     *(void **)dptr_out = p.free;
     return WEIR_OK;
 }
@@ -738,22 +750,23 @@ static enum weir_err make_any(struct cudaGraphNodeParams *np, struct weir_node_p
     case cudaGraphNodeTypeMemcpy:
         return make_box(&np->memcpy.copyParams, out);
     case cudaGraphNodeTypeMemset:
-        return make_memset(np->memset.dst, np->memset.pitch, np->memset.value,
-                           np->memset.elementSize, np->memset.width, np->memset.height, out);
+        return weir_rt_node_memset(np->memset.dst, np->memset.pitch, np->memset.value,
+                                   np->memset.elementSize, np->memset.width, np->memset.height,
+                                   out);
     case cudaGraphNodeTypeHost:
         *out = (struct weir_node_params){.kind = WEIR_NODE_HOST,
                                          .host = {np->host.fn, np->host.userData}};
         return WEIR_OK;
     case cudaGraphNodeTypeGraph:
-        return make_child(np->graph.graph, np->graph.ownership == cudaGraphChildGraphOwnershipMove,
-                          out);
+        return weir_rt_node_child(np->graph.graph,
+                                  np->graph.ownership == cudaGraphChildGraphOwnershipMove, out);
     case cudaGraphNodeTypeEmpty:
         out->kind = WEIR_NODE_EMPTY;
         return WEIR_OK;
     case cudaGraphNodeTypeWaitEvent:
-        return make_event(WEIR_NODE_EVENT_WAIT, np->eventWait.event, out);
+        return weir_rt_node_event(WEIR_NODE_EVENT_WAIT, np->eventWait.event, out);
     case cudaGraphNodeTypeEventRecord:
-        return make_event(WEIR_NODE_EVENT_RECORD, np->eventRecord.event, out);
+        return weir_rt_node_event(WEIR_NODE_EVENT_RECORD, np->eventRecord.event, out);
     case cudaGraphNodeTypeMemAlloc:
         return make_alloc(&np->alloc.poolProps, np->alloc.bytesize, out);
     case cudaGraphNodeTypeMemFree:
@@ -784,7 +797,8 @@ enum weir_err weir_rt_GraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t grap
 
     RT_REQUIRE(nodeParams);
     RT_TRY(make_any(nodeParams, &p));
-    RT_TRY(add_with(pGraphNode, graph, pDependencies, dependencyData, numDependencies, &p));
+    RT_TRY(weir_rt_node_add(pGraphNode, graph, pDependencies,
+                            (const struct weir_edge_data *)dependencyData, numDependencies, &p));
     if (p.kind == WEIR_NODE_MEM_ALLOC)
         nodeParams->alloc.dptr = p.alloc.ptr;
     if (p.kind == WEIR_NODE_CONDITIONAL)
@@ -799,7 +813,7 @@ enum weir_err weir_rt_GraphNodeSetParams(cudaGraphNode_t node,
 
     RT_REQUIRE(nodeParams);
     RT_TRY(make_any(nodeParams, &p));
-    return set(node, &p);
+    return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_rt_GraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
@@ -809,5 +823,5 @@ enum weir_err weir_rt_GraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGrap
 
     RT_REQUIRE(nodeParams);
     RT_TRY(make_any(nodeParams, &p));
-    return exec_set(graphExec, node, &p);
+    return weir_rt_node_exec_set(graphExec, node, &p);
 }

@@ -242,6 +242,7 @@ static void check_batch(void)
     unsigned char host[64], back[64] = {0};
     CUdeviceptr from[2], to[2], p;
     size_t sizes[2] = {16, 32}, first = 0;
+    CUgraph graph;
     CUstream s;
 
     for (int i = 0; i < 64; i++)
@@ -258,6 +259,11 @@ static void check_batch(void)
            CUDA_ERROR_INVALID_VALUE);
     EXPECT(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, 0),
            CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_RELAXED));
+    EXPECT(cuMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, s),
+           CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); /* oracle mixed_batch, through the runtime */
+    OK(cuStreamEndCapture(s, &graph));
+    OK(cuGraphDestroy(graph));
     OK(cuMemFree(p));
     OK(cuStreamDestroy(s));
 }
