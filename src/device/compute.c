@@ -532,7 +532,7 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
 
 /* ---- helping ---- */
 
-struct runner *weir_helper_take(struct compute *c)
+struct runner *weir_helper_take(struct compute *c, struct runner **previous)
 {
     struct runner *r;
     int n;
@@ -553,11 +553,14 @@ struct runner *weir_helper_take(struct compute *c)
         r->smid = (uint32_t)(c->worker_count + n);
     }
     r->now = weir_clock_ns();
+    weir_fault_prepare_thread();
+    *previous = weir_runner_enter(r);
     return r;
 }
 
-void weir_helper_give(struct compute *c, struct runner *r)
+void weir_helper_give(struct compute *c, struct runner *r, struct runner *previous)
 {
+    weir_runner_leave(previous);
     weir_lock_acquire(&c->lock);
     c->live -= r->completed;
     r->completed = 0;
@@ -574,11 +577,9 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
     /* Waiters ask again and again: no lock when there are no blocks to hand out. */
     if (inbox_is_empty(&c->inbox) && atomic_load(&c->best_priority) == PRIORITY_NONE)
         return false;
-    r = weir_helper_take(c);
+    r = weir_helper_take(c, &previous);
     if (!r)
         return false;
-    weir_fault_prepare_thread();
-    previous = weir_runner_enter(r);
     r->stop = stop;
     while (!stop || !atomic_load_explicit(stop, memory_order_acquire)) {
         enum claim claim;
@@ -594,8 +595,7 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
         claimed_run(c, r, claim);
         helped = true;
     }
-    weir_runner_leave(previous);
-    weir_helper_give(c, r);
+    weir_helper_give(c, r, previous);
     return helped;
 }
 
@@ -606,11 +606,9 @@ bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k)
 
     if (atomic_load_explicit(&c->parked_count, memory_order_relaxed) == 0)
         return false;
-    r = weir_helper_take(c);
+    r = weir_helper_take(c, &previous);
     if (!r)
         return false;
-    weir_fault_prepare_thread();
-    previous = weir_runner_enter(r);
     r->stop = NULL;
     weir_lock_acquire(&c->lock);
     c->live -= r->completed;
@@ -619,8 +617,7 @@ bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k)
     weir_lock_release(&c->lock);
     if (found)
         parked_run(c, r);
-    weir_runner_leave(previous);
-    weir_helper_give(c, r);
+    weir_helper_give(c, r, previous);
     return found;
 }
 

@@ -256,8 +256,9 @@ static inline bool stats_on(struct weir_device *dev)
 void weir_stats_begin(struct stats *s, struct weir_work *work);
 void weir_stats_end(struct stats *s, struct weir_work *work, uint64_t bytes);
 
-/* A runner for a host thread that helps, or NULL (compute.c). */
-struct runner *weir_helper_take(struct compute *c);
-void weir_helper_give(struct compute *c, struct runner *r);
+/* Makes the calling host thread, which helps, a runner; NULL: no memory. *previous: what it was.
+ * give ends that (compute.c). */
+struct runner *weir_helper_take(struct compute *c, struct runner **previous);
+void weir_helper_give(struct compute *c, struct runner *r, struct runner *previous);
 
 #endif

@@ -175,7 +175,7 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
         serial_call(s);
     if (!queued)
         return false;
-    r = weir_helper_take(c);
+    r = weir_helper_take(c, &previous);
     if (!r) { /* no memory: the engine's thread does it */
         weir_lock_acquire(&s->lock);
         s->live--;
@@ -184,11 +184,8 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
         weir_serial_submit(s, work, true);
         return false;
     }
-    weir_fault_prepare_thread();
-    previous = weir_runner_enter(r);
     work_run(r, work);
-    weir_runner_leave(previous);
-    weir_helper_give(c, r);
+    weir_helper_give(c, r, previous);
     weir_lock_acquire(&s->lock);
     s->live--;
     weir_lock_release(&s->lock);
