@@ -306,13 +306,9 @@ static enum weir_err copy_to_symbol(const void *symbol, const void *src, size_t 
                                     bool async)
 {
     struct weir_copy c;
-    char *dst;
 
-    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-        kind != cudaMemcpyDefault)
-        return WEIR_FAIL(WEIR_ERR_INVALID_MEMCPY_DIRECTION, "copy kind %d to a symbol", (int)kind);
-    RT_TRY(symbol_range(symbol, count, offset, &dst));
-    c = linear(dst, src, count, kind, async);
+    RT_TRY(weir_rt_make_to_symbol(symbol, src, count, offset, kind, &c));
+    c.async = async;
     return copy(&c, stream);
 }
 
@@ -320,14 +316,9 @@ static enum weir_err copy_from_symbol(void *dst, const void *symbol, size_t coun
                                       enum cudaMemcpyKind kind, cudaStream_t stream, bool async)
 {
     struct weir_copy c;
-    char *src;
 
-    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-        kind != cudaMemcpyDefault)
-        return WEIR_FAIL(WEIR_ERR_INVALID_MEMCPY_DIRECTION, "copy kind %d from a symbol",
-                         (int)kind);
-    RT_TRY(symbol_range(symbol, count, offset, &src));
-    c = linear(dst, src, count, kind, async);
+    RT_TRY(weir_rt_make_from_symbol(dst, symbol, count, offset, kind, &c));
+    c.async = async;
     return copy(&c, stream);
 }
 
