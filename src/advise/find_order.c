@@ -15,25 +15,10 @@ static bool is_work(const struct weir_trace_op *op)
 
 /* ---- 1, 2: one stream ---- */
 
-struct edge {
-    uint64_t ns;
-    uint32_t stream;
-    bool begins;
-};
-
-static int by_time(const void *x, const void *y)
-{
-    const struct edge *a = x, *b = y;
-
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
-    return a->begins - b->begins;
-}
-
 /* The share of the time with work in which two streams had some, submitted and not done. */
 static bool shared_time(const struct weir_trace_file *f, double *share)
 {
-    struct edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
+    struct weir_advise_edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
     uint32_t *pending = weir_calloc(f->streams_count + 1, sizeof *pending), streams = 0;
     uint64_t one = 0, more = 0;
     size_t n = 0;
@@ -46,20 +31,20 @@ static bool shared_time(const struct weir_trace_file *f, double *share)
     for (size_t i = 0; i < f->ops_count; i++) {
         if (!is_work(&f->ops[i]))
             continue;
-        edges[n++] = (struct edge){f->ops[i].submit_ns, f->ops[i].stream, true};
-        edges[n++] = (struct edge){WEIR_MAX(f->ops[i].end_ns, f->ops[i].submit_ns + 1),
-                                   f->ops[i].stream, false};
+        edges[n++] = (struct weir_advise_edge){f->ops[i].submit_ns, f->ops[i].stream, true};
+        edges[n++] = (struct weir_advise_edge){WEIR_MAX(f->ops[i].end_ns, f->ops[i].submit_ns + 1),
+                                               f->ops[i].stream, false};
     }
-    qsort(edges, n, sizeof *edges, by_time);
+    weir_advise_edges_sort(edges, n);
     for (size_t i = 0; i < n; i++) {
         uint64_t length = i ? edges[i].ns - edges[i - 1].ns : 0;
 
         if (streams)
             *(streams > 1 ? &more : &one) += length;
         if (edges[i].begins)
-            streams += pending[edges[i].stream]++ == 0;
+            streams += pending[edges[i].id]++ == 0;
         else
-            streams -= --pending[edges[i].stream] == 0;
+            streams -= --pending[edges[i].id] == 0;
     }
     *share = one + more ? (double)more / (double)(one + more) : 0;
     weir_free(edges);

@@ -8,19 +8,18 @@
 
 /* ---- lengths ---- */
 
-struct edge {
-    uint64_t ns;
-    uint32_t op;
-    bool begins;
-};
-
 static int by_time(const void *x, const void *y)
 {
-    const struct edge *a = x, *b = y;
+    const struct weir_advise_edge *a = x, *b = y;
 
     if (a->ns != b->ns)
         return a->ns < b->ns ? -1 : 1;
     return a->begins - b->begins;
+}
+
+void weir_advise_edges_sort(struct weir_advise_edge *edges, size_t count)
+{
+    qsort(edges, count, sizeof *edges, by_time);
 }
 
 /* Kernels that ran together shared the slots: each one's own time is what it got of them. (All
@@ -28,7 +27,7 @@ static int by_time(const void *x, const void *y)
 static bool find_alone(struct weir_advise_model *m)
 {
     const struct weir_trace_file *f = m->file;
-    struct edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
+    struct weir_advise_edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
     double *since = weir_alloc((f->ops_count + 1) * sizeof *since), got = 0;
     uint64_t demand = 0, last = 0;
     size_t n = 0;
@@ -46,10 +45,10 @@ static bool find_alone(struct weir_advise_model *m)
             (op->kind != WEIR_TRACE_OP_KERNEL && op->kind != WEIR_TRACE_OP_GRAPH) || !op->done ||
             op->end_ns == op->start_ns)
             continue;
-        edges[n++] = (struct edge){op->start_ns, i, true};
-        edges[n++] = (struct edge){op->end_ns, i, false};
+        edges[n++] = (struct weir_advise_edge){op->start_ns, i, true};
+        edges[n++] = (struct weir_advise_edge){op->end_ns, i, false};
     }
-    qsort(edges, n, sizeof *edges, by_time);
+    weir_advise_edges_sort(edges, n);
     /* got: what a kernel would have received since the beginning. */
     for (size_t i = 0; i < n; i++) {
         double rate = demand > m->slots ? (double)m->slots / (double)demand : 1;
@@ -57,11 +56,11 @@ static bool find_alone(struct weir_advise_model *m)
         got += (double)(edges[i].ns - last) * rate;
         last = edges[i].ns;
         if (edges[i].begins) {
-            since[edges[i].op] = got;
-            demand += m->demand[edges[i].op];
+            since[edges[i].id] = got;
+            demand += m->demand[edges[i].id];
         } else {
-            m->alone_ns[edges[i].op] = weir_advise_ns(got - since[edges[i].op]);
-            demand -= m->demand[edges[i].op];
+            m->alone_ns[edges[i].id] = weir_advise_ns(got - since[edges[i].id]);
+            demand -= m->demand[edges[i].id];
         }
     }
     weir_free(edges);

@@ -76,18 +76,6 @@ struct sim {
     bool no_memory, began;
 };
 
-static void *model_alloc(void *ctx, size_t bytes)
-{
-    (void)ctx;
-    return weir_alloc(bytes);
-}
-
-static void model_free(void *ctx, void *p)
-{
-    (void)ctx;
-    weir_free(p);
-}
-
 static struct sim_op *take_spare(struct sim *sim)
 {
     struct sim_op *op = sim->spare;
@@ -641,7 +629,7 @@ static void run(struct sim *sim)
 
 static void init_streams(struct sim *sim)
 {
-    const struct weir_model_memory memory = {model_alloc, model_free, NULL};
+    const struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
     size_t n = sim->f->streams_count;
 
     weir_model_init(&sim->model, MODEL_DEVICES, &memory);

@@ -60,4 +60,13 @@ static inline uint64_t weir_advise_ns(double v)
     return v > 0 ? v < 1e18 ? (uint64_t)v : (uint64_t)1e18 : 0;
 }
 
+/* A beginning or an end, for sweeps over the time of a trace; sorted by weir_advise_edges_sort: by
+ * time, ends before beginnings. */
+struct weir_advise_edge {
+    uint64_t ns;
+    uint32_t id; /* of the operation, stream ... that begins or ends */
+    bool begins;
+};
+void weir_advise_edges_sort(struct weir_advise_edge *edges, size_t count);
+
 #endif

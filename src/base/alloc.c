@@ -55,3 +55,15 @@ void weir_free(void *p)
 {
     free(p);
 }
+
+void *weir_alloc_for(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    return weir_alloc(bytes);
+}
+
+void weir_free_for(void *ctx, void *p)
+{
+    (void)ctx;
+    weir_free(p);
+}

@@ -14,6 +14,9 @@ void *weir_realloc(void *old, size_t bytes) WEIR_MUST_CHECK;
 void *weir_alloc_aligned(size_t align, size_t bytes) WEIR_MUST_CHECK;
 char *weir_strdup(const char *s) WEIR_MUST_CHECK;
 void weir_free(void *p);
+/* The same as a pair of functions with a context, which is not used (weir_model_memory). */
+void *weir_alloc_for(void *ctx, size_t bytes) WEIR_MUST_CHECK;
+void weir_free_for(void *ctx, void *p);
 
 /* Test hook: the n-th allocation from now on (1 = the next) fails, and every later one while n
  * stays; 0 turns it off. */

@@ -28,18 +28,6 @@
 
 struct weir_core weir_core = {.lock = WEIR_LOCK_INIT(RUNTIME)};
 
-static void *model_alloc(void *ctx, size_t bytes)
-{
-    (void)ctx;
-    return weir_alloc(bytes);
-}
-
-static void model_free(void *ctx, void *p)
-{
-    (void)ctx;
-    weir_free(p);
-}
-
 static size_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -84,7 +72,7 @@ static void note_exit(void)
 static enum weir_err start_locked(void)
 {
     struct weir_core *c = &weir_core;
-    struct weir_model_memory memory = {model_alloc, model_free, NULL};
+    struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
     struct weir_mem_config mem;
     enum weir_err err;
 

@@ -9,18 +9,6 @@
 
 /* ---- state ---- */
 
-static void *model_alloc(void *ctx, size_t bytes)
-{
-    (void)ctx;
-    return weir_alloc(bytes);
-}
-
-static void model_free(void *ctx, void *p)
-{
-    (void)ctx;
-    weir_free(p);
-}
-
 #define GRAPH_MAX  (1u << 20)
 #define NODE_MAX   (1u << 24)
 #define EXEC_MAX   (1u << 20)
@@ -34,7 +22,7 @@ enum weir_err weir_graph_state_init(struct weir_graph_state *s)
 {
     enum weir_err err;
 
-    s->memory = (struct weir_model_memory){model_alloc, model_free, NULL};
+    s->memory = (struct weir_model_memory){weir_alloc_for, weir_free_for, NULL};
     weir_lock_init(&s->lock, WEIR_RANK_GRAPH);
     weir_lock_init(&s->memory_lock, WEIR_RANK_LEAF);
     weir_model_captures_init(&s->captures, &s->memory);
