@@ -677,20 +677,19 @@ enum weir_err weir_library_kernel(struct weir_module *m, const char *name,
                 : WEIR_FAIL(WEIR_ERR_SYMBOL_NOT_FOUND, "no kernel %s in the library", name);
 }
 
-struct weir_function *weir_library_kernel_at(struct weir_module *m, size_t n)
+unsigned weir_library_kernels(struct weir_module *m, void **out, unsigned max)
 {
-    struct weir_function *found = NULL;
+    unsigned n = 0;
 
     lock_registry();
     WEIR_LIST_FOR_EACH(node, &m->functions)
     {
-        if (n-- == 0) {
-            found = WEIR_LIST_ENTRY(node, struct weir_function, link);
-            break;
-        }
+        if (n < max)
+            out[n] = WEIR_LIST_ENTRY(node, struct weir_function, link);
+        n++;
     }
     unlock_registry();
-    return found;
+    return n;
 }
 
 enum weir_err weir_library_symbol(struct weir_module *m, const char *name, struct weir_context *ctx,

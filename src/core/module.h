@@ -109,8 +109,8 @@ struct weir_module *weir_library_check(const void *handle);
 /* Errors: SYMBOL_NOT_FOUND. */
 enum weir_err weir_library_kernel(struct weir_module *m, const char *name,
                                   struct weir_function **out) WEIR_MUST_CHECK;
-/* The n-th kernel in the image's order, NULL past the end. */
-struct weir_function *weir_library_kernel_at(struct weir_module *m, size_t n);
+/* How many kernels the image has; the first `max` of them, in its order, become handles in out. */
+unsigned weir_library_kernels(struct weir_module *m, void **out, unsigned max);
 
 /* ---- use ---- */
 

@@ -1,7 +1,6 @@
 /* Library management: device code that is loaded once and used in any context.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/launch.h"
-#include "core/module.h"
 #include "driver/module.h"
 
 /* A library is read for the current context, or where there is none for the first device's. */
@@ -75,54 +74,6 @@ static enum weir_err find(CUlibrary library, struct weir_module **m)
     return WEIR_OK;
 }
 
-enum weir_err weir_drv_LibraryUnload(CUlibrary library)
-{
-    struct weir_module *m;
-
-    DRV_TRY(find(library, &m));
-    return weir_library_unload(m);
-}
-
-enum weir_err weir_drv_LibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
-{
-    struct weir_function *f;
-    struct weir_module *m;
-
-    DRV_REQUIRE(pKernel);
-    DRV_REQUIRE(name);
-    DRV_TRY(find(library, &m));
-    DRV_TRY(weir_library_kernel(m, name, &f));
-    *pKernel = (CUkernel)f;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_LibraryGetKernelCount(unsigned int *count, CUlibrary lib)
-{
-    struct weir_module *m;
-    unsigned n = 0;
-
-    DRV_REQUIRE(count);
-    DRV_TRY(find(lib, &m));
-    while (weir_library_kernel_at(m, n))
-        n++;
-    *count = n;
-    return WEIR_OK;
-}
-
-enum weir_err weir_drv_LibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
-                                               CUlibrary lib)
-{
-    struct weir_function *f;
-    struct weir_module *m;
-
-    if (numKernels)
-        DRV_REQUIRE(kernels);
-    DRV_TRY(find(lib, &m));
-    for (unsigned i = 0; i < numKernels && (f = weir_library_kernel_at(m, i)) != NULL; i++)
-        kernels[i] = (CUkernel)f;
-    return WEIR_OK;
-}
-
 /* The library's module in the current context: the same object, whose functions and variables are
  * found for the context in which they are used. */
 enum weir_err weir_drv_LibraryGetModule(CUmodule *pMod, CUlibrary library)
@@ -139,19 +90,12 @@ static enum weir_err get_symbol(CUdeviceptr *dptr, size_t *bytes, CUlibrary libr
                                 const char *name)
 {
     struct weir_module *m;
-    void *address;
-    size_t n;
 
     DRV_REQUIRE(name);
     if (!dptr && !bytes)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "neither address nor size is wanted");
     DRV_TRY(find(library, &m));
-    DRV_TRY(weir_library_symbol(m, name, weir_drv_current(), &address, &n));
-    if (dptr)
-        *dptr = (uintptr_t)address;
-    if (bytes)
-        *bytes = n;
-    return WEIR_OK;
+    return weir_drv_symbol(m, name, dptr, bytes);
 }
 
 enum weir_err weir_drv_LibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,

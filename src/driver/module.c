@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/module.h"
 
 /* ---- options ---- */
 
@@ -180,27 +179,36 @@ enum weir_err weir_drv_ModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const
 enum weir_err weir_drv_ModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
     struct weir_module *m;
-    unsigned n = 0;
 
     DRV_REQUIRE(count);
     DRV_TRY(find(mod, &m));
-    while (weir_library_kernel_at(m, n))
-        n++;
-    *count = n;
+    *count = weir_library_kernels(m, NULL, 0);
     return WEIR_OK;
 }
 
 enum weir_err weir_drv_ModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                                 CUmodule mod)
 {
-    struct weir_function *f;
     struct weir_module *m;
 
     if (numFunctions)
         DRV_REQUIRE(functions);
     DRV_TRY(find(mod, &m));
-    for (unsigned i = 0; i < numFunctions && (f = weir_library_kernel_at(m, i)) != NULL; i++)
-        functions[i] = (CUfunction)f;
+    weir_library_kernels(m, (void **)functions, numFunctions);
+    return WEIR_OK;
+}
+
+enum weir_err weir_drv_symbol(struct weir_module *m, const char *name, CUdeviceptr *dptr,
+                              size_t *bytes)
+{
+    void *address;
+    size_t n;
+
+    DRV_TRY(weir_library_symbol(m, name, m->home ? m->home : weir_drv_current(), &address, &n));
+    if (dptr)
+        *dptr = (uintptr_t)address;
+    if (bytes)
+        *bytes = n;
     return WEIR_OK;
 }
 
@@ -208,17 +216,10 @@ enum weir_err weir_drv_ModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodul
                                        const char *name)
 {
     struct weir_module *m;
-    void *address;
-    size_t n;
 
     DRV_REQUIRE(name);
     if (!dptr && !bytes)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "neither address nor size is wanted");
     DRV_TRY(find(hmod, &m));
-    DRV_TRY(weir_library_symbol(m, name, m->home ? m->home : weir_drv_current(), &address, &n));
-    if (dptr)
-        *dptr = (uintptr_t)address;
-    if (bytes)
-        *bytes = n;
-    return WEIR_OK;
+    return weir_drv_symbol(m, name, dptr, bytes);
 }

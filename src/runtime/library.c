@@ -55,8 +55,9 @@ enum weir_err weir_rt_LibraryLoadFromFile(cudaLibrary_t *library, const char *fi
 static enum weir_err find(cudaLibrary_t library, struct weir_module **m)
 {
     *m = weir_library_check(library);
-    return *m ? WEIR_OK
-              : WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no library", (void *)library);
+    if (!*m || (*m)->home) /* a module of the driver API is none */
+        return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no library", (void *)library);
+    return WEIR_OK;
 }
 
 enum weir_err weir_rt_LibraryUnload(cudaLibrary_t library)
@@ -84,27 +85,22 @@ enum weir_err weir_rt_LibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t libr
 enum weir_err weir_rt_LibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib)
 {
     struct weir_module *m;
-    unsigned n = 0;
 
     RT_REQUIRE(count);
     RT_TRY(find(lib, &m));
-    while (weir_library_kernel_at(m, n))
-        n++;
-    *count = n;
+    *count = weir_library_kernels(m, NULL, 0);
     return WEIR_OK;
 }
 
 enum weir_err weir_rt_LibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
                                               cudaLibrary_t lib)
 {
-    struct weir_function *f;
     struct weir_module *m;
 
     if (numKernels)
         RT_REQUIRE(kernels);
     RT_TRY(find(lib, &m));
-    for (unsigned i = 0; i < numKernels && (f = weir_library_kernel_at(m, i)) != NULL; i++)
-        kernels[i] = (cudaKernel_t)f;
+    weir_library_kernels(m, (void **)kernels, numKernels);
     return WEIR_OK;
 }
 
