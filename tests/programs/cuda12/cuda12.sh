@@ -6,8 +6,7 @@ clang=$(command -v clang++-19 || command -v clang++) || { echo "skipped: no clan
 [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
 out=$BUILD/tests/cuda12 src=$SOURCE/tests/programs
 mkdir -p "$out" && cd "$out" || exit 1
-ulimit -c 0
-failed=0
+. "$SOURCE/tests/programs/check.sh"
 # compile TARGET SOURCE OPTIONS...
 compile() {
     target=$1 source=$2
@@ -15,19 +14,6 @@ compile() {
     [ -n "$(find "$target" -newer "$source" 2>/dev/null)" ] ||
         "$clang" -O2 --cuda-path="$WEIR_CUDA12" --cuda-gpu-arch=sm_80 -Wno-unknown-cuda-version -isystem "$WEIR_CUDA12/include" \
             -o "$target" "$source" "$@" -L"$WEIR_CUDA12/lib64" -lcudart -ldl -lpthread || { echo "FAILED: building $target"; exit 1; }
-}
-# check NAME STATUS WANTED COMMAND...
-check() {
-    name=$1 status=$2 want=$3
-    shift 3
-    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
-    rc=$?
-    if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || [ -s err ]; then
-        printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
-        failed=1
-    else
-        echo "ok $name"
-    fi
 }
 compile app "$src/nvcc/app.cu"
 compile liblibrary.so "$src/nvcc/app.cu" -DLIBRARY -shared -fPIC

@@ -3,23 +3,7 @@ nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
 [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
 out=$BUILD/tests/modules src=$SOURCE/tests/programs/modules
 mkdir -p "$out" && cd "$out" || exit 1
-ulimit -c 0
-failed=0
-newer() { [ ! -e "$1" ] || [ -n "$(find "$src" -newer "$1" 2>/dev/null)" ]; }
-die() { echo "FAILED: building $*"; exit 1; }
-# check NAME STATUS WANTED COMMAND...
-check() {
-    name=$1 status=$2 want=$3
-    shift 3
-    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
-    rc=$?
-    if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || [ -s err ]; then
-        printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
-        failed=1
-    else
-        echo "ok $name"
-    fi
-}
+. "$SOURCE/tests/programs/check.sh"
 # Stubs of templates are private to their object unless CUDA 13 and later are told otherwise.
 stubs=$(nvcc --help | grep -q static-global-template-stub && echo -static-global-template-stub=false -device-entity-has-hidden-visibility=false)
 # library NAME NUMBER OPTIONS...

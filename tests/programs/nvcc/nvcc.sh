@@ -5,27 +5,13 @@ nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
 out=$BUILD/tests/nvcc
 mkdir -p "$out" && cd "$out" || exit 1
 app=$SOURCE/tests/programs/nvcc/app.cu
-ulimit -c 0
-failed=0
+. "$SOURCE/tests/programs/check.sh"
 
 # build TARGET OPTIONS...: only when the source is newer
 build() {
     target=$1
     shift
     [ -n "$(find "$target" -newer "$app" 2>/dev/null)" ] || nvcc -O2 -o "$target" "$app" "$@" || { echo "FAILED: nvcc $target"; exit 1; }
-}
-# check NAME STATUS WANTED COMMAND...
-check() {
-    name=$1 status=$2 want=$3
-    shift 3
-    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
-    rc=$?
-    if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || [ -s err ]; then
-        printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
-        failed=1
-    else
-        echo "ok $name"
-    fi
 }
 
 build static -arch=sm_80 -Xcompiler -pthread

@@ -4,29 +4,7 @@ nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
 out=$BUILD/tests/rdc src=$SOURCE/tests/programs/rdc
 mkdir -p "$out" && cd "$out" || exit 1
 cuda=$(dirname "$(command -v nvcc)")/..
-ulimit -c 0
-failed=0
-
-# newer TARGET: the sources are newer than the target, which has to be built again
-newer() { [ ! -e "$1" ] || [ -n "$(find "$src" -newer "$1" 2>/dev/null)" ]; }
-die() { echo "FAILED: building $*"; exit 1; }
-# check NAME STATUS WANTED COMMAND...: stderr goes to the file err
-check() {
-    name=$1 status=$2 want=$3
-    shift 3
-    got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run "$@" 2>err)
-    rc=$?
-    if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || { [ -s err ] && [ -z "$message" ]; }; then
-        printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"
-        failed=1
-    elif [ -n "$message" ] && ! grep -q "$message" err; then
-        printf 'FAILED %s: not said: %s\n%s\n' "$name" "$message" "$(cat err)"
-        failed=1
-    else
-        echo "ok $name"
-    fi
-    message=
-}
+. "$SOURCE/tests/programs/check.sh"
 
 newer whole && { nvcc -O2 -rdc=true -arch=sm_80 -o whole "$src/a.cu" "$src/b.cu" || die whole; }
 check whole 0 '0 failures' ./whole
