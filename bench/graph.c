@@ -3,13 +3,11 @@
  * building, capturing, instantiating and updating 10,000 nodes. Prints `name value unit`; the
  * median of several rounds. Uses the public API only, so the same program also measures a GPU.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { ROUNDS = 15, N = 10000, CHAIN = 200, STEPS = 20, SMALL = 1024 };
+#include "measure.h"
+
+enum { N = 10000, CHAIN = 200, STEPS = 20, SMALL = 1024 };
 
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty()\n{\n\tret;\n}\n"
@@ -27,23 +25,6 @@ static float *data;
 static cudaGraph_t graphs[4];
 static cudaGraphExec_t execs[4];
 static cudaGraphNode_t nodes[N];
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void check(cudaError_t err, int line)
-{
-    if (err != cudaSuccess) {
-        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorName(err));
-        exit(1);
-    }
-}
-#define CHECK(call) check(call, __LINE__)
 
 static void launch_scale(void)
 {
@@ -198,24 +179,6 @@ static double graph_host(void)
         CHECK(cudaStreamSynchronize(s));
     }
     return sum / (STEPS * CHAIN);
-}
-
-static int compare(const void *x, const void *y)
-{
-    double p = *(const double *)x, q = *(const double *)y;
-
-    return p < q ? -1 : p > q;
-}
-
-static void measure(const char *name, double (*round)(void))
-{
-    double t[ROUNDS];
-
-    round();
-    for (int i = 0; i < ROUNDS; i++)
-        t[i] = round();
-    qsort(t, ROUNDS, sizeof *t, compare);
-    printf("%-28s %9.1f ns  (best %.1f)\n", name, t[ROUNDS / 2], t[0]);
 }
 
 int main(void)

@@ -2,13 +2,9 @@
  * and waits, chains of streams linked by events, small copies. Prints `name value unit`; the median
  * of several rounds. Uses the public API only, so the same program also measures a GPU.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define ROUNDS 15
+#include "measure.h"
 
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty()\n{\n\tret;\n}\n";
@@ -17,23 +13,6 @@ static cudaKernel_t empty;
 static cudaStream_t a, b;
 static cudaEvent_t events[2], timed;
 static unsigned char *device, *pinned;
-
-static double now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static void check(cudaError_t err, int line)
-{
-    if (err != cudaSuccess) {
-        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorName(err));
-        exit(1);
-    }
-}
-#define CHECK(call) check(call, __LINE__)
 
 static void launch(cudaStream_t s)
 {
@@ -190,24 +169,6 @@ static double host_func_sync(void)
         CHECK(cudaStreamSynchronize(a));
     }
     return (now_ns() - start) / N;
-}
-
-static int compare(const void *x, const void *y)
-{
-    double p = *(const double *)x, q = *(const double *)y;
-
-    return p < q ? -1 : p > q;
-}
-
-static void measure(const char *name, double (*round)(void))
-{
-    double t[ROUNDS];
-
-    round();
-    for (int i = 0; i < ROUNDS; i++)
-        t[i] = round();
-    qsort(t, ROUNDS, sizeof *t, compare);
-    printf("%-24s %9.1f ns  (best %.1f)\n", name, t[ROUNDS / 2], t[0]);
 }
 
 int main(void)

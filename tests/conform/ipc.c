@@ -2,10 +2,7 @@
  * works on it; the importer sees and changes it; its streams wait for the exporter's record. Oracle
  * multi_ipc, memory_peer_ipc.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <sys/socket.h>
-#include <sys/wait.h>
-
-#include "conform.h"
+#include "pair.h"
 
 #define BYTES (4u << 20)
 
@@ -94,15 +91,5 @@ static int importer(int other)
 
 int main(void)
 {
-    int pair[2], status = 0, own;
-    pid_t child;
-
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
-        return 1;
-    child = fork();
-    if (child == 0)
-        return importer(pair[1]);
-    own = exporter(pair[0]);
-    waitpid(child, &status, 0);
-    return own || status;
+    return pair_run(exporter, importer);
 }

@@ -1,10 +1,7 @@
 /* A pool between two processes: the descriptor goes over a socket, an allocation as data; what the
  * importer writes the exporter reads.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <sys/socket.h>
-#include <sys/wait.h>
-
-#include "conform.h"
+#include "pair.h"
 
 static void send_fd(int to, int fd)
 {
@@ -94,15 +91,5 @@ static int importer(int other)
 
 int main(void)
 {
-    int pair[2], status = 0, own;
-    pid_t child;
-
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
-        return 1;
-    child = fork();
-    if (child == 0)
-        return importer(pair[1]);
-    own = exporter(pair[0]);
-    waitpid(child, &status, 0);
-    return own || status;
+    return pair_run(exporter, importer);
 }
