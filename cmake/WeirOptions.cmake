@@ -62,5 +62,6 @@ set(WEIR_PROGRAM_ENV
   "SANITIZE=${WEIR_SANITIZE}" "SANITIZER_PRELOAD=${WEIR_SANITIZER_RUNTIME}"
   "WEIR_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache")
 if(WEIR_SANITIZE MATCHES "thread")
-  list(APPEND WEIR_PROGRAM_ENV "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536")
+  list(APPEND WEIR_PROGRAM_ENV "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536"
+    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan-suppressions.txt")
 endif()
