@@ -427,30 +427,30 @@ static void claimed_run(struct compute *c, struct runner *r, enum claim claim)
         parked_run(c, r);
 }
 
-/* Whoever has submitted before this and saw us attentive is seen here, and so is what we have
- * drained ourselves beside what runs now (`left`). And when others are believed to be busy for a
- * short time only, somebody must be there for the case that they are not. */
-static void step_out(struct compute *c, struct runner *r, bool left)
+/* Whoever has submitted before this and saw us attentive is seen here, and so is what was taken out
+ * of the inbox, by us or by a helper, beside what runs now. And when others are believed to be busy
+ * for a short time only, somebody must be there for the case that they are not. */
+static void step_out(struct compute *c, struct runner *r)
 {
     bool others = atomic_fetch_sub(&c->attentive, 1) > 1;
 
     r->away = true;
     if (others ? atomic_load(&c->sentry) == 0 && atomic_load(&c->sleepers) > 0
-               : !inbox_is_empty(&c->inbox) || left)
+               : is_work_visible(c, false))
         worker_call(c);
 }
 
 void weir_compute_step_out(struct compute *c, struct runner *r)
 {
     if (r->is_worker && !r->away)
-        step_out(c, r, atomic_load(&c->best_priority) != PRIORITY_NONE);
+        step_out(c, r);
 }
 
 static void worker_step(struct compute *c, struct runner *r)
 {
     enum claim claim;
     uint32_t parked;
-    bool more, away, left;
+    bool more, away;
 
     weir_lock_acquire(&c->lock);
     c->live -= r->completed;
@@ -464,7 +464,6 @@ static void worker_step(struct compute *c, struct runner *r)
             weir_compute_is_ample_locked(c));
     away = claim != CLAIM_NOTHING && c->worker_count > 1 &&
            (atomic_load(&c->sentry) == 0 || is_long(c, r, claim));
-    left = atomic_load(&c->best_priority) != PRIORITY_NONE;
     weir_lock_release(&c->lock);
     if (claim == CLAIM_NOTHING) {
         worker_idle(c, r);
@@ -475,7 +474,7 @@ static void worker_step(struct compute *c, struct runner *r)
         worker_call(c);
     r->away = false;
     if (away)
-        step_out(c, r, left);
+        step_out(c, r);
     if (claim == CLAIM_CHUNK)
         r->streak = r->pause = 0;
     claimed_run(c, r, claim);
@@ -531,6 +530,15 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
 }
 
 /* ---- helping ---- */
+
+/* A helper takes all out of the inbox and runs one kernel. Between the two a worker on its way to
+ * sleep sees neither a full inbox nor blocks to hand out: then nobody is left for the others. (It
+ * leaves the attentive first and looks then; we have said what there is and count them now.) */
+static void worker_call_for_rest(struct compute *c)
+{
+    if (atomic_load(&c->best_priority) != PRIORITY_NONE)
+        worker_call_if_nobody_looks(c);
+}
 
 struct runner *weir_helper_take(struct compute *c, struct runner **previous)
 {
@@ -590,11 +598,13 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
         weir_compute_drain_locked(c, r->now);
         claim = weir_compute_claim_kernel_locked(c, r, k);
         weir_lock_release(&c->lock);
+        worker_call_for_rest(c);
         if (claim == CLAIM_NOTHING)
             break;
         claimed_run(c, r, claim);
         helped = true;
     }
+    worker_call_for_rest(c); /* *stop came while k was prepared */
     weir_helper_give(c, r, previous);
     return helped;
 }

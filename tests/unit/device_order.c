@@ -411,6 +411,34 @@ static void kernel_found_beside_one_that_becomes_long_runs(void **state)
     weir_device_destroy(dev);
 }
 
+/* A helper empties the inbox and runs one kernel. What else came out must not be left to workers
+ * that all sleep. */
+static void kernel_found_by_a_helper_beside_its_own_runs(void **state)
+{
+    struct weir_device *dev = device_make(2, true);
+    _Atomic uint32_t release = 0;
+    struct kernel own, other;
+
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        letter_init(&own, 'o', 1, 0, 0);
+        letter_init(&other, 'x', 1, 0, 0);
+        hold(dev, &own, &release); /* the workers have started */
+        atomic_store(&release, 1);
+        assert_int_equal(wait_for(&own.wait), WEIR_OK);
+        atomic_store(&release, 0);
+        usleep(2000); /* both fall asleep */
+        letter_init(&own, 'o', 1, 0, 0);
+        atomic_store(&order_count, 0);
+        kernel_submit_quietly(dev, &other);
+        kernel_submit_quietly(dev, &own);
+        assert_true(weir_device_help(dev, &own.k.work, NULL));
+        assert_int_equal(wait_for(&own.wait), WEIR_OK);
+        assert_int_equal(wait_for(&other.wait), WEIR_OK);
+    }
+    weir_device_destroy(dev);
+}
+
 static uint64_t cpu_ns(void)
 {
     struct timespec t;
@@ -543,6 +571,7 @@ int main(void)
         cmocka_unit_test(statistics_know_what_overlapped),
         cmocka_unit_test(kernel_that_was_short_may_become_long),
         cmocka_unit_test(kernel_found_beside_one_that_becomes_long_runs),
+        cmocka_unit_test(kernel_found_by_a_helper_beside_its_own_runs),
         cmocka_unit_test(idle_device_uses_no_cpu),
         cmocka_unit_test(failing_heap_is_an_error_of_the_kernel),
         cmocka_unit_test(help_may_come_before_submit),
