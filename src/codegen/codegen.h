@@ -69,12 +69,13 @@ struct weir_cg_kernel_info {
     int max_threads; /* .maxntid or 1024 */
     int registers; /* estimate shown by cudaFuncGetAttributes: widest live 32-bit registers, at most
                       255 */
-    int ptx_version, sm;     /* e.g. 80, 75 */
-    const char *unresolved;  /* NULL, or the symbol that it reaches and that nothing defines */
-    const char *unsupported; /* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with
-                                this text */
+    int ptx_version, sm;    /* e.g. 80, 75 */
+    const char *unresolved; /* NULL, or the symbol that it reaches and that nothing defines */
 };
 void weir_cg_kernel_info(const struct weir_cg_kernel *k, struct weir_cg_kernel_info *out);
+/* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with this text. Known once its
+ * info was asked for; what only a compilation finds, after that. Thread: any, takes no lock. */
+const char *weir_cg_kernel_unsupported(const struct weir_cg_kernel *k);
 /* Offset and size of the n-th parameter in the .param space; false past the end. */
 bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offset, size_t *bytes);
 

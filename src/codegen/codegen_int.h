@@ -11,6 +11,7 @@
 #include "codegen/cache.h"
 #include "codegen/codegen.h"
 #include "codegen/compile.h"
+#include "codegen/forms.h"
 #include "codegen/image.h"
 #include "ptx/reach.h"
 
@@ -66,7 +67,9 @@ struct weir_cg_kernel {
     struct weir_map variants; /* packed shape -> variant */
     bool info_done;
     struct weir_cg_kernel_info info;
-    char unsupported[256];
+    char refusal[256]; /* written once, before `unsupported` */
+    /* atomic: release with the text, acquire by launches */
+    const char *_Atomic unsupported;
 };
 
 struct weir_cg_module {

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 2
+#define WEIR_JIT_ABI 3
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -57,9 +57,6 @@ struct weir_jit_api {
     enum weir_err (*compile)(const struct weir_jit_request *request,
                              struct weir_jit_result *result);
     void (*release)(struct weir_jit_result *result);
-    /* Name and line of the first instruction that cannot be compiled, "" when all can. Fast: no
-     * LLVM work. */
-    enum weir_err (*check)(const struct weir_ptx_function *kernel, char *message, size_t bytes);
 };
 
 const struct weir_jit_api *weir_jit_entry(void);

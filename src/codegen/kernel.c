@@ -189,23 +189,27 @@ static void compute_info_locked(struct weir_cg_kernel *k)
     info->sm = ptx->target_sm;
     info->unresolved = k->unresolved;
     k->info_done = true;
+    if (!k->refusal[0] && weir_cg_forms_check(f, k->refusal, sizeof k->refusal) != WEIR_OK)
+        k->refusal[0] = 0; /* no memory: the compiler says it, later */
+    if (k->refusal[0])
+        atomic_store_explicit(&k->unsupported, k->refusal, memory_order_release);
 }
 
 void weir_cg_kernel_info(const struct weir_cg_kernel *kernel, struct weir_cg_kernel_info *out)
 {
     struct weir_cg_kernel *k =
         (struct weir_cg_kernel *)kernel; /* only what is computed once, under the lock */
-    const struct weir_jit_api *jit = weir_cg_jit_if_open();
 
     weir_lock_acquire(&k->lock);
     if (!k->info_done)
         compute_info_locked(k);
-    if (jit && !k->unsupported[0] &&
-        jit->check(k->function, k->unsupported, sizeof k->unsupported) == WEIR_OK)
-        k->unsupported[0] = 0;
     *out = k->info;
-    out->unsupported = k->unsupported[0] ? k->unsupported : NULL;
     weir_lock_release(&k->lock);
+}
+
+const char *weir_cg_kernel_unsupported(const struct weir_cg_kernel *k)
+{
+    return atomic_load_explicit(&k->unsupported, memory_order_acquire);
 }
 
 bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offset, size_t *bytes)
@@ -310,7 +314,9 @@ static enum weir_err refuse(struct weir_cg_variant *v, enum weir_err err, const 
 
     if (err == WEIR_ERR_NOT_SUPPORTED) {
         weir_lock_acquire(&k->lock);
-        snprintf(k->unsupported, sizeof k->unsupported, "%s", message);
+        if (!k->refusal[0])
+            snprintf(k->refusal, sizeof k->refusal, "%s", message);
+        atomic_store_explicit(&k->unsupported, k->refusal, memory_order_release);
         weir_lock_release(&k->lock);
         weir_log_unsupported(message, "in kernel %s", k->function->name);
     }

@@ -74,6 +74,8 @@ static inline enum weir_err check(const struct weir_function *f, const struct we
                                   const struct weir_function_image *image,
                                   const struct weir_launch_config *c, bool has_args)
 {
+    const char *unsupported;
+
     if (WEIR_UNLIKELY(!shape_is_valid(c, image->info.max_threads)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: grid %ux%ux%u, block %ux%ux%u",
                          f->name, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],
@@ -87,10 +89,10 @@ static inline enum weir_err check(const struct weir_function *f, const struct we
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "launch of %s: no arguments", f->name);
     if (WEIR_UNLIKELY(image->info.unresolved))
         return fail_unresolved(f, image->info.unresolved);
-    if (WEIR_UNLIKELY(image->info.unsupported)) {
-        weir_log_unsupported(f->name, "kernel uses %s", image->info.unsupported);
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s uses %s", f->name,
-                         image->info.unsupported);
+    unsupported = weir_cg_kernel_unsupported(image->kernel);
+    if (WEIR_UNLIKELY(unsupported)) {
+        weir_log_unsupported(unsupported, "in kernel %s", f->name);
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s uses %s", f->name, unsupported);
     }
     return WEIR_UNLIKELY(c->cooperative) ? check_cooperative(ctx, image, c) : WEIR_OK;
 }

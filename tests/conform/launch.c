@@ -88,6 +88,33 @@ static void check_attributes(void)
     cudaGetLastError();
 }
 
+/* A kernel that cannot be compiled, the first of its module: its launch says so, nothing later
+ * does, and the context goes on. */
+static void check_refused(void)
+{
+    static const char ptx[] =
+        ".version 8.3\n.target sm_80\n.address_size 64\n"
+        ".visible .entry refused(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n"
+        "\tld.param.u64 %rd1, [p];\n"
+        "\ttensormap.replace.tile.rank.global.b1024.b32 [%rd1], 4;\n\tret;\n}\n";
+    cudaLibrary_t library;
+    cudaKernel_t refused;
+    void *p = NULL, *args[] = {&p};
+
+    OK(cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernel(&refused, library, "refused"));
+    for (int i = 0; i < 2; i++) {
+        EXPECT(launch(refused, (dim3){1, 1, 1}, (dim3){32, 1, 1}, args, 0, 0),
+               cudaErrorNotSupported);
+        EXPECT(cudaGetLastError(), cudaErrorNotSupported);
+        EXPECT(cudaGetLastError(), cudaSuccess);
+        OK(cudaDeviceSynchronize());
+    }
+    OK(launch(empty, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, 0));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
 static void check_arguments_captured(void)
 {
     unsigned value = 1, *d, seen = 0;
@@ -207,6 +234,7 @@ int main(void)
     OK(cudaLibraryGetKernel(&bounded, lib, "bounded"));
     check_config();
     check_attributes();
+    check_refused();
     check_arguments_captured();
     check_every_block_once();
     check_spinning();

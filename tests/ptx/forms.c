@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/forms.h"
 #include "codegen/jit.h"
 #include "ptx/ptx.h"
 
@@ -39,7 +40,8 @@ static bool is_right(const struct weir_jit_api *jit, const struct weir_ptx_funct
     struct weir_jit_result r;
     char form[128], message[256] = "";
     bool wanted = f->name[0] == 'f', ok;
-    enum weir_err err = jit->compile(&q, &r), checked = jit->check(f, message, sizeof message);
+    enum weir_err err = jit->compile(&q, &r),
+                  checked = weir_cg_forms_check(f, message, sizeof message);
 
     form_of(f, form, sizeof form);
     ok = err == WEIR_OK ? wanted : !wanted && err == WEIR_ERR_NOT_SUPPORTED;

@@ -13,7 +13,7 @@
 
 WEIR_EXPORT struct fakejit fakejit;
 
-static enum weir_err check(const struct weir_ptx_function *kernel, char *message, size_t bytes)
+static enum weir_err refuse(const struct weir_ptx_function *kernel, char *message, size_t bytes)
 {
     if (!strstr(kernel->name, "bad"))
         return WEIR_OK;
@@ -31,7 +31,7 @@ static enum weir_err compile(const struct weir_jit_request *request, struct weir
     while (request->tier == WEIR_JIT_BEST && atomic_load(&fakejit.hold_best))
         usleep(1000);
     atomic_fetch_sub(&fakejit.running, 1);
-    if (check(request->kernel, result->message, sizeof result->message) != WEIR_OK)
+    if (refuse(request->kernel, result->message, sizeof result->message) != WEIR_OK)
         return WEIR_ERR_NOT_SUPPORTED;
     if (atomic_exchange(&fakejit.fail_memory, 0)) {
         snprintf(result->message, sizeof result->message, "no memory");
@@ -56,11 +56,8 @@ static void release(struct weir_jit_result *result)
 
 WEIR_EXPORT const struct weir_jit_api *weir_jit_entry(void)
 {
-    static const struct weir_jit_api api = {.abi = WEIR_JIT_ABI,
-                                            .llvm_version = "fake",
-                                            .compile = compile,
-                                            .release = release,
-                                            .check = check};
+    static const struct weir_jit_api api = {
+        .abi = WEIR_JIT_ABI, .llvm_version = "fake", .compile = compile, .release = release};
 
     return &api;
 }

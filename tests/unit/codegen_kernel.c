@@ -358,10 +358,22 @@ static void test_refused(void **state)
     assert_null(code);
     assert_non_null(strstr(weir_err_message(), "wmma.load"));
     assert_int_equal(weir_cg_kernel_code(k, (uint32_t[]){32, 1, 1}, &code), WEIR_ERR_NOT_SUPPORTED);
+    assert_non_null(strstr(weir_cg_kernel_unsupported(k), "wmma.load"));
+    k = weir_cg_kernel_find(m, "first");
     weir_cg_kernel_info(k, &info);
-    assert_non_null(strstr(info.unsupported, "wmma.load"));
-    weir_cg_kernel_info(weir_cg_kernel_find(m, "first"), &info);
-    assert_null(info.unsupported);
+    assert_null(weir_cg_kernel_unsupported(k));
+    weir_cg_module_destroy(m);
+
+    /* what the text shows is known before anything is compiled, in a callee too */
+    m = load(HEAD ".func inner(.param .b32 a) { .reg .b32 r<8>; .reg .b64 d;\n"
+                  "tensormap.replace.tile.rank.global.b1024.b32 [d], 4; ret; }\n"
+                  ".visible .entry outer() { { .param .b32 p; call inner, (p); } ret; }\n");
+    k = weir_cg_kernel_find(m, "outer");
+    assert_null(weir_cg_kernel_unsupported(k));
+    weir_cg_kernel_info(k, &info);
+    assert_non_null(weir_cg_kernel_unsupported(k));
+    assert_non_null(strstr(weir_cg_kernel_unsupported(k), "tensormap.replace"));
+    assert_non_null(strstr(weir_cg_kernel_unsupported(k), "line 5"));
     weir_cg_module_destroy(m);
 
     m = load(HEAD ".extern .global .align 4 .u32 elsewhere;\n.visible .entry user() { .reg .b32 r; "

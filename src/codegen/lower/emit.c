@@ -61,7 +61,7 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
     case WEIR_PTX_OP_szext:
         return k == 1 ? WEIR_PTX_U32 : t;
     default:
-        return low_video_parts(p->opcode) ? WEIR_PTX_U32 : t;
+        return weir_cg_form_video_parts(p->opcode) ? WEIR_PTX_U32 : t;
     }
 }
 
@@ -361,7 +361,7 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
         emit_effect(l, i, low_emit_store);
         break;
     case WEIR_PTX_OP_cp:
-        emit_effect(l, i, low_mbarrier_kind(i->p) ? low_emit_mbarrier : low_emit_copy);
+        emit_effect(l, i, weir_cg_form_mbarrier(i->p) ? low_emit_mbarrier : low_emit_copy);
         break;
     case WEIR_PTX_OP_mbarrier:
         emit_effect(l, i, low_emit_mbarrier);

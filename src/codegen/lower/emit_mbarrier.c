@@ -6,8 +6,6 @@
  * and an arrival's state is the object as it was before. cp.async copies at once, so that its
  * arrival is an arrival. Source: PTX ISA, "Parallel Synchronization: mbarrier".
  * SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "codegen/lower/lower.h"
 
 #define COUNT_MASK  0xfffffu
@@ -15,83 +13,6 @@
 #define BYTES_AT    40u
 #define BYTES_MASK  0x3fffffu
 #define PHASE_AT    63u
-
-struct form {
-    const char *word;
-    enum low_mbarrier kind;
-};
-
-/* The longest first. */
-static const struct form forms[] = {
-    {".init.", LOW_MBARRIER_INIT},
-    {".inval.", LOW_MBARRIER_INVAL},
-    {".expect_tx.", LOW_MBARRIER_EXPECT},
-    {".complete_tx.", LOW_MBARRIER_COMPLETE},
-    {".arrive.expect_tx.", LOW_MBARRIER_ARRIVE_EXPECT},
-    {".arrive_drop.expect_tx.", LOW_MBARRIER_DROP_EXPECT},
-    {".arrive_drop.", LOW_MBARRIER_DROP},
-    {".arrive.", LOW_MBARRIER_ARRIVE},
-    {".test_wait.parity.", LOW_MBARRIER_WAIT_PARITY},
-    {".try_wait.parity.", LOW_MBARRIER_WAIT_PARITY},
-    {".test_wait.", LOW_MBARRIER_WAIT},
-    {".try_wait.", LOW_MBARRIER_WAIT},
-    {".pending_count.", LOW_MBARRIER_PENDING},
-};
-
-static enum low_mbarrier copy_kind(const struct weir_ptx_inst *p)
-{
-    if (strncmp(p->suffix, ".async.mbarrier.arrive.noinc.", 29) == 0)
-        return LOW_MBARRIER_ARRIVE_COPY;
-    return strncmp(p->suffix, ".async.mbarrier.arrive.", 23) == 0 ? LOW_MBARRIER_NONE_COPY
-                                                                  : LOW_MBARRIER_OTHER;
-}
-
-/* Operands that the form has: fewest and most. */
-static bool count_ok(const struct weir_ptx_inst *p, unsigned least, unsigned most, unsigned address)
-{
-    return p->operand_count >= least && p->operand_count <= most &&
-           p->operands[address].kind == WEIR_PTX_OPERAND_ADDRESS;
-}
-
-static bool form_ok(const struct weir_ptx_inst *p, enum low_mbarrier kind)
-{
-    switch (kind) {
-    case LOW_MBARRIER_INIT:
-    case LOW_MBARRIER_EXPECT:
-    case LOW_MBARRIER_COMPLETE:
-        return count_ok(p, 2, 2, 0);
-    case LOW_MBARRIER_INVAL:
-    case LOW_MBARRIER_ARRIVE_COPY:
-    case LOW_MBARRIER_NONE_COPY:
-        return count_ok(p, 1, 1, 0);
-    case LOW_MBARRIER_ARRIVE:
-    case LOW_MBARRIER_DROP:
-        return p->dest_count == 1 && count_ok(p, 2, 3, 1);
-    case LOW_MBARRIER_ARRIVE_EXPECT:
-    case LOW_MBARRIER_DROP_EXPECT:
-        return p->dest_count == 1 && count_ok(p, 3, 3, 1);
-    case LOW_MBARRIER_WAIT:
-    case LOW_MBARRIER_WAIT_PARITY:
-        return p->dest_count == 1 && count_ok(p, 3, 4, 1);
-    case LOW_MBARRIER_PENDING:
-        return p->dest_count == 1 && p->operand_count == 2;
-    default:
-        return false;
-    }
-}
-
-enum low_mbarrier low_mbarrier_kind(const struct weir_ptx_inst *p)
-{
-    enum low_mbarrier kind = LOW_MBARRIER_OTHER;
-    if (p->opcode == WEIR_PTX_OP_cp) {
-        kind = copy_kind(p);
-    } else if (p->opcode == WEIR_PTX_OP_mbarrier) {
-        for (size_t k = 0; k < sizeof forms / sizeof forms[0] && !kind; k++)
-            if (strncmp(p->suffix, forms[k].word, strlen(forms[k].word)) == 0)
-                kind = forms[k].kind;
-    }
-    return form_ok(p, kind) ? kind : LOW_MBARRIER_OTHER;
-}
 
 /* ---- the object ---- */
 
@@ -237,7 +158,7 @@ static void pending_count(struct low *l, const struct low_inst *i)
 void low_emit_mbarrier(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
-    enum low_mbarrier kind = low_mbarrier_kind(p);
+    enum low_mbarrier kind = weir_cg_form_mbarrier(p);
     if (kind == LOW_MBARRIER_OTHER)
         low_refuse(l, p, "form");
     if (kind == LOW_MBARRIER_NONE_COPY)

@@ -990,18 +990,6 @@ void low_emit_store(struct low *l, const struct low_inst *i)
 
 /* ---- cp.async ---- */
 
-enum low_copy low_copy_kind(const struct weir_ptx_inst *p)
-{
-    if (strncmp(p->suffix, ".async.commit_group", 19) == 0 ||
-        strncmp(p->suffix, ".async.wait_", 12) == 0)
-        return LOW_COPY_WAIT;
-    bool data = strncmp(p->suffix, ".async.ca.shared", 16) == 0 ||
-                strncmp(p->suffix, ".async.cg.shared", 16) == 0;
-    unsigned n = p->operand_count - (p->cache_hint ? 1u : 0);
-    return data && n >= 3 && n <= 4 && p->operands[2].kind == WEIR_PTX_OPERAND_INT ? LOW_COPY_DATA
-                                                                                   : LOW_COPY_OTHER;
-}
-
 /* Bytes behind `filled` become zero. */
 static LLVMValueRef keep_bytes(struct low *l, LLVMValueRef v, LLVMValueRef filled, int64_t at)
 {
@@ -1056,7 +1044,7 @@ static void load_filled(struct low *l, struct low_access *x, const struct low_in
 void low_emit_copy(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
-    if (low_copy_kind(p) != LOW_COPY_DATA)
+    if (weir_cg_form_copy(p) != LOW_COPY_DATA)
         return;
     uint32_t bytes = (uint32_t)p->operands[2].imm;
     if (bytes != 4 && bytes != 8 && bytes != 16)

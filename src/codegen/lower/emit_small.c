@@ -2,7 +2,6 @@
  * Everything goes through f32, which holds each of these formats exactly. Source: PTX ISA, cvt and
  * cvt.pack.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <string.h>
 
 #include "codegen/lower/lower.h"
@@ -32,28 +31,6 @@ static bool is_small(enum weir_ptx_type t)
 }
 
 /* ---- cvt.pack ---- */
-
-/* ".pack.sat.s8.s32.b32": width and sign of the parts */
-static bool pack_form(const struct weir_ptx_inst *p, unsigned *bits, bool *sign)
-{
-    char kind = 0, rest[16] = "";
-    unsigned n = 0;
-    if (sscanf(p->suffix, ".pack.sat.%c%u.s32%15s", &kind, &n, rest) < 2)
-        return false;
-    bool third = strcmp(rest, ".b32") == 0, small = n == 2 || n == 4 || n == 8;
-    *bits = n;
-    *sign = kind == 's';
-    return (kind == 's' || kind == 'u') && (third || !*rest) &&
-           (n == 16 ? !third : small && third) && p->operand_count == (third ? 4 : 3) &&
-           p->dest_count == 1;
-}
-
-bool low_pack_ok(const struct weir_ptx_inst *p)
-{
-    unsigned bits;
-    bool sign;
-    return pack_form(p, &bits, &sign);
-}
 
 static LLVMValueRef packed(struct low *l, struct low_args *x, unsigned bits, bool sign)
 {
@@ -198,7 +175,7 @@ LLVMValueRef low_cvt_small(struct low *l, struct low_args *x)
     const struct weir_ptx_inst *p = x->p;
     unsigned bits;
     bool sign;
-    if (pack_form(p, &bits, &sign))
+    if (weir_cg_form_pack(p, &bits, &sign))
         return packed(l, x, bits, sign);
     if (is_small(p->type[0]))
         return pair_to_small(l, x);

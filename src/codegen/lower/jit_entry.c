@@ -230,48 +230,11 @@ static void release(struct weir_jit_result *result)
     result->object_bytes = 0;
 }
 
-/* seen: the functions looked at, a bit each */
-static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes,
-                           uint64_t *seen)
-{
-    low_bit_set(seen, f->index);
-    for (size_t k = 0; k < f->inst_count; k++) {
-        const struct weir_ptx_inst *i = &f->insts[k];
-        const char *why = NULL;
-        if (!low_check_inst(i, &why)) {
-            weir_ptx_inst_name(i, message, bytes);
-            return false;
-        }
-        if (i->opcode != WEIR_PTX_OP_call)
-            continue;
-        if (!i->call ||
-            !i->call->callee) /* through a pointer: the candidates are known when it is compiled */
-            continue;
-        if (!i->call->callee->is_extern && !low_bit(seen, i->call->callee->index) &&
-            !check_function(i->call->callee, message, bytes, seen))
-            return false;
-    }
-    return true;
-}
-
-static enum weir_err check(const struct weir_ptx_function *kernel, char *message, size_t bytes)
-{
-    if (bytes)
-        message[0] = 0;
-    uint64_t *seen = weir_calloc(kernel->module->function_count / 64 + 1, sizeof *seen);
-    if (!seen)
-        return WEIR_ERR_MEMORY_ALLOCATION;
-    check_function(kernel, message, bytes, seen);
-    weir_free(seen);
-    return WEIR_OK;
-}
-
 static const struct weir_jit_api api = {
     .abi = WEIR_JIT_ABI,
     .llvm_version = LLVM_VERSION_STRING,
     .compile = compile,
     .release = release,
-    .check = check,
 };
 
 const WEIR_EXPORT struct weir_jit_api *weir_jit_entry(void)

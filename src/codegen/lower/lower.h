@@ -24,6 +24,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "codegen/forms.h"
 #include "codegen/jit.h"
 #include "device/kernel.h"
 #include "ptx/ptx.h"
@@ -337,9 +338,6 @@ const struct weir_ptx_inst *low_param_inst(struct low *l, const struct weir_ptx_
 /* program.c: a callee's parameter is the caller's variable when that was passed. */
 void low_param_canonical(const struct low *l, uint32_t *frame, const struct weir_ptx_var **var);
 
-/* check.c */
-bool low_check_inst(const struct weir_ptx_inst *i, const char **why);
-
 /* cfg.c */
 void low_cfg_order(struct low *l); /* orders blocks, finds loops */
 void low_cfg_wait(struct low *l);  /* fills wait, partial, needs_mask from `divergent` */
@@ -472,11 +470,8 @@ LLVMValueRef low_half_set(struct low *l, struct low_args *x,
                           LLVMValueRef (*cmp)(struct low *, struct low_args *, LLVMValueRef,
                                               LLVMValueRef));
 /* emit_small.c: cvt of 8-bit floats, to tf32, and cvt.pack; NULL: another one */
-bool low_pack_ok(const struct weir_ptx_inst *p);
 LLVMValueRef low_cvt_small(struct low *l, struct low_args *x);
 /* emit_video.c */
-unsigned low_video_parts(uint16_t opcode);
-bool low_video_ok(const struct weir_ptx_inst *p);
 LLVMValueRef low_video(struct low *l, struct low_args *x);
 LLVMValueRef low_is_space(struct low *l, struct low_args *x);
 
@@ -488,28 +483,8 @@ void low_nan_write(struct low *l, int32_t reg, struct low_val *v);
 /* emit_memory.c */
 void low_emit_load(struct low *l, const struct low_inst *i);
 void low_emit_store(struct low *l, const struct low_inst *i);
-/* cp.async: copies at once, so that waiting for it is nothing */
-enum low_copy { LOW_COPY_OTHER, LOW_COPY_WAIT, LOW_COPY_DATA };
-enum low_copy low_copy_kind(const struct weir_ptx_inst *p);
 void low_emit_copy(struct low *l, const struct low_inst *i);
 /* emit_mbarrier.c; cp.async.mbarrier.arrive included */
-enum low_mbarrier {
-    LOW_MBARRIER_OTHER,
-    LOW_MBARRIER_INIT,
-    LOW_MBARRIER_INVAL,
-    LOW_MBARRIER_EXPECT,
-    LOW_MBARRIER_COMPLETE,
-    LOW_MBARRIER_ARRIVE,
-    LOW_MBARRIER_ARRIVE_EXPECT,
-    LOW_MBARRIER_DROP,
-    LOW_MBARRIER_DROP_EXPECT,
-    LOW_MBARRIER_WAIT,
-    LOW_MBARRIER_WAIT_PARITY,
-    LOW_MBARRIER_PENDING,
-    LOW_MBARRIER_ARRIVE_COPY,
-    LOW_MBARRIER_NONE_COPY,
-};
-enum low_mbarrier low_mbarrier_kind(const struct weir_ptx_inst *p);
 void low_emit_mbarrier(struct low *l, const struct low_inst *i);
 struct low_address {
     uint8_t space;

@@ -24,8 +24,8 @@ static bool is_source(const struct low_inst *i, bool fenced)
     case WEIR_PTX_OP_atom:
         return true;
     case WEIR_PTX_OP_mbarrier:
-        return low_mbarrier_kind(p) == LOW_MBARRIER_WAIT ||
-               low_mbarrier_kind(p) == LOW_MBARRIER_WAIT_PARITY;
+        return weir_cg_form_mbarrier(p) == LOW_MBARRIER_WAIT ||
+               weir_cg_form_mbarrier(p) == LOW_MBARRIER_WAIT_PARITY;
     case WEIR_PTX_OP_ld:
         return p->space != WEIR_PTX_PARAM && (p->sem != WEIR_PTX_WEAK || fenced);
     default:

@@ -320,7 +320,7 @@ void low_flatten(struct low *l, uint32_t frame)
     for (size_t k = 0; k < f->inst_count; k++) {
         const struct weir_ptx_inst *p = &f->insts[k];
         const char *why = NULL;
-        if (!low_check_inst(p, &why))
+        if (!weir_cg_form_supported(p, &why))
             low_refuse(l, p, why);
         if (l->frames.items[frame].instance)
             p = low_instance_inst(l, p, frame);

@@ -58,19 +58,8 @@ static void release(struct weir_jit_result *result)
     free(result->object);
 }
 
-static enum weir_err check(const struct weir_ptx_function *kernel, char *message, size_t bytes)
-{
-    (void)kernel;
-    if (bytes)
-        *message = 0;
-    return WEIR_OK;
-}
-
-static const struct weir_jit_api api = {.abi = WEIR_JIT_ABI,
-                                        .llvm_version = "none",
-                                        .compile = compile,
-                                        .release = release,
-                                        .check = check};
+static const struct weir_jit_api api = {
+    .abi = WEIR_JIT_ABI, .llvm_version = "none", .compile = compile, .release = release};
 
 __attribute__((visibility("default"))) const struct weir_jit_api *weir_jit_entry(void)
 {

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "codegen/lower/lower.h"
+#include "base/alloc.h"
+#include "codegen/forms.h"
 
 static const uint16_t known[] = {
     WEIR_PTX_OP_abs,
@@ -100,6 +101,124 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_xor,
 };
 
+/* ".pack.sat.s8.s32.b32": width and sign of the parts */
+bool weir_cg_form_pack(const struct weir_ptx_inst *p, unsigned *bits, bool *sign)
+{
+    char kind = 0, rest[16] = "";
+    unsigned n = 0;
+    if (sscanf(p->suffix, ".pack.sat.%c%u.s32%15s", &kind, &n, rest) < 2)
+        return false;
+    bool third = strcmp(rest, ".b32") == 0, small = n == 2 || n == 4 || n == 8;
+    *bits = n;
+    *sign = kind == 's';
+    return (kind == 's' || kind == 'u') && (third || !*rest) &&
+           (n == 16 ? !third : small && third) && p->operand_count == (third ? 4 : 3) &&
+           p->dest_count == 1;
+}
+
+/* ---- cp.async ---- */
+
+enum low_copy weir_cg_form_copy(const struct weir_ptx_inst *p)
+{
+    if (strncmp(p->suffix, ".async.commit_group", 19) == 0 ||
+        strncmp(p->suffix, ".async.wait_", 12) == 0)
+        return LOW_COPY_WAIT;
+    bool data = strncmp(p->suffix, ".async.ca.shared", 16) == 0 ||
+                strncmp(p->suffix, ".async.cg.shared", 16) == 0;
+    unsigned n = p->operand_count - (p->cache_hint ? 1u : 0);
+    return data && n >= 3 && n <= 4 && p->operands[2].kind == WEIR_PTX_OPERAND_INT ? LOW_COPY_DATA
+                                                                                   : LOW_COPY_OTHER;
+}
+
+/* ---- mbarrier ---- */
+
+struct mbarrier_form {
+    const char *word;
+    enum low_mbarrier kind;
+};
+
+/* The longest first. */
+static const struct mbarrier_form mbarrier_forms[] = {
+    {".init.", LOW_MBARRIER_INIT},
+    {".inval.", LOW_MBARRIER_INVAL},
+    {".expect_tx.", LOW_MBARRIER_EXPECT},
+    {".complete_tx.", LOW_MBARRIER_COMPLETE},
+    {".arrive.expect_tx.", LOW_MBARRIER_ARRIVE_EXPECT},
+    {".arrive_drop.expect_tx.", LOW_MBARRIER_DROP_EXPECT},
+    {".arrive_drop.", LOW_MBARRIER_DROP},
+    {".arrive.", LOW_MBARRIER_ARRIVE},
+    {".test_wait.parity.", LOW_MBARRIER_WAIT_PARITY},
+    {".try_wait.parity.", LOW_MBARRIER_WAIT_PARITY},
+    {".test_wait.", LOW_MBARRIER_WAIT},
+    {".try_wait.", LOW_MBARRIER_WAIT},
+    {".pending_count.", LOW_MBARRIER_PENDING},
+};
+
+static enum low_mbarrier mbarrier_copy_kind(const struct weir_ptx_inst *p)
+{
+    if (strncmp(p->suffix, ".async.mbarrier.arrive.noinc.", 29) == 0)
+        return LOW_MBARRIER_ARRIVE_COPY;
+    return strncmp(p->suffix, ".async.mbarrier.arrive.", 23) == 0 ? LOW_MBARRIER_NONE_COPY
+                                                                  : LOW_MBARRIER_OTHER;
+}
+
+/* Operands that the form has: fewest and most. */
+static bool mbarrier_count_ok(const struct weir_ptx_inst *p, unsigned least, unsigned most,
+                              unsigned address)
+{
+    return p->operand_count >= least && p->operand_count <= most &&
+           p->operands[address].kind == WEIR_PTX_OPERAND_ADDRESS;
+}
+
+static bool mbarrier_form_ok(const struct weir_ptx_inst *p, enum low_mbarrier kind)
+{
+    switch (kind) {
+    case LOW_MBARRIER_INIT:
+    case LOW_MBARRIER_EXPECT:
+    case LOW_MBARRIER_COMPLETE:
+        return mbarrier_count_ok(p, 2, 2, 0);
+    case LOW_MBARRIER_INVAL:
+    case LOW_MBARRIER_ARRIVE_COPY:
+    case LOW_MBARRIER_NONE_COPY:
+        return mbarrier_count_ok(p, 1, 1, 0);
+    case LOW_MBARRIER_ARRIVE:
+    case LOW_MBARRIER_DROP:
+        return p->dest_count == 1 && mbarrier_count_ok(p, 2, 3, 1);
+    case LOW_MBARRIER_ARRIVE_EXPECT:
+    case LOW_MBARRIER_DROP_EXPECT:
+        return p->dest_count == 1 && mbarrier_count_ok(p, 3, 3, 1);
+    case LOW_MBARRIER_WAIT:
+    case LOW_MBARRIER_WAIT_PARITY:
+        return p->dest_count == 1 && mbarrier_count_ok(p, 3, 4, 1);
+    case LOW_MBARRIER_PENDING:
+        return p->dest_count == 1 && p->operand_count == 2;
+    default:
+        return false;
+    }
+}
+
+enum low_mbarrier weir_cg_form_mbarrier(const struct weir_ptx_inst *p)
+{
+    enum low_mbarrier kind = LOW_MBARRIER_OTHER;
+    if (p->opcode == WEIR_PTX_OP_cp) {
+        kind = mbarrier_copy_kind(p);
+    } else if (p->opcode == WEIR_PTX_OP_mbarrier) {
+        for (size_t k = 0; k < sizeof mbarrier_forms / sizeof mbarrier_forms[0] && !kind; k++)
+            if (strncmp(p->suffix, mbarrier_forms[k].word, strlen(mbarrier_forms[k].word)) == 0)
+                kind = mbarrier_forms[k].kind;
+    }
+    return mbarrier_form_ok(p, kind) ? kind : LOW_MBARRIER_OTHER;
+}
+
+/* ---- what is not known ---- */
+
+static bool is_pack(const struct weir_ptx_inst *i)
+{
+    unsigned bits;
+    bool sign;
+    return weir_cg_form_pack(i, &bits, &sign);
+}
+
 /* Modifiers that the parser has no name for: only forms of which the text is looked at. */
 static bool other_ok(const struct weir_ptx_inst *i)
 {
@@ -115,7 +234,7 @@ static bool other_ok(const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_createpolicy:
         return i->operand_count > 0 && i->operands[0].kind == WEIR_PTX_OPERAND_REG;
     case WEIR_PTX_OP_cvt:
-        return low_pack_ok(i);
+        return is_pack(i);
     default:
         return false;
     }
@@ -262,15 +381,15 @@ static bool stack_ok(const struct weir_ptx_inst *i)
            (o[2].kind == WEIR_PTX_OPERAND_INT && o[2].imm > 0 && (o[2].imm & (o[2].imm - 1)) == 0);
 }
 
-bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
+bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
 {
     bool found = false;
     for (size_t k = 0; k < sizeof known / sizeof known[0] && !found; k++)
         found = known[k] == i->opcode;
     *why = "instruction";
-    if (low_video_parts(i->opcode)) {
+    if (weir_cg_form_video_parts(i->opcode)) {
         *why = "form";
-        return low_video_ok(i);
+        return weir_cg_form_video(i);
     }
     if (!found || !types_ok(i, why))
         return false;
@@ -292,10 +411,10 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
         return other_ok(i);
     case WEIR_PTX_OP_cp:
         *why = "form";
-        return low_copy_kind(i) != LOW_COPY_OTHER || low_mbarrier_kind(i);
+        return weir_cg_form_copy(i) != LOW_COPY_OTHER || weir_cg_form_mbarrier(i);
     case WEIR_PTX_OP_mbarrier:
         *why = "form";
-        return low_mbarrier_kind(i);
+        return weir_cg_form_mbarrier(i);
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
         return barrier_ok(i, why);
@@ -314,4 +433,42 @@ bool low_check_inst(const struct weir_ptx_inst *i, const char **why)
     default:
         return true;
     }
+}
+
+/* seen: the functions looked at, a bit each */
+static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes,
+                           uint64_t *seen)
+{
+    seen[f->index / 64] |= (uint64_t)1 << (f->index % 64);
+    for (size_t k = 0; k < f->inst_count; k++) {
+        const struct weir_ptx_inst *i = &f->insts[k];
+        const char *why = NULL;
+        if (!weir_cg_form_supported(i, &why)) {
+            weir_ptx_inst_name(i, message, bytes);
+            return false;
+        }
+        if (i->opcode != WEIR_PTX_OP_call)
+            continue;
+        if (!i->call ||
+            !i->call->callee) /* through a pointer: the candidates are known when it is compiled */
+            continue;
+        if (!i->call->callee->is_extern &&
+            !(seen[i->call->callee->index / 64] >> (i->call->callee->index % 64) & 1) &&
+            !check_function(i->call->callee, message, bytes, seen))
+            return false;
+    }
+    return true;
+}
+
+enum weir_err weir_cg_forms_check(const struct weir_ptx_function *kernel, char *message,
+                                  size_t bytes)
+{
+    if (bytes)
+        message[0] = 0;
+    uint64_t *seen = weir_calloc(kernel->module->function_count / 64 + 1, sizeof *seen);
+    if (!seen)
+        return WEIR_ERR_MEMORY_ALLOCATION;
+    check_function(kernel, message, bytes, seen);
+    weir_free(seen);
+    return WEIR_OK;
 }
