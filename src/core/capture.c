@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/capture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "core/graph_int.h"
+#include "trace/symbols.h"
 
 /* ---- errors ---- */
 
@@ -31,17 +33,57 @@ static enum weir_err fail(enum weir_capture_result r, const char *call)
                                 : WEIR_FAIL(code_of(r), "%s while a stream captures", call);
 }
 
-/* Says who broke it: which call, in which thread, by which rule. */
+/* The text of a place in the program; the last one is kept, since a broken capture may be asked
+ * about often. No lock is held. */
+static void describe_site(const void *site, char *out, size_t room)
+{
+    struct weir_graph_blamed *last = &weir_core.graphs.blamed;
+    bool known;
+
+    weir_lock_acquire(&last->lock);
+    known = last->site == site;
+    if (known)
+        snprintf(out, room, "%s", last->text);
+    weir_lock_release(&last->lock);
+    if (known)
+        return;
+    weir_trace_describe_here(site, out, room);
+    weir_lock_acquire(&last->lock);
+    snprintf(last->text, sizeof last->text, "%s", out);
+    last->site = site;
+    weir_lock_release(&last->lock);
+}
+
+/* Says who broke it: which call, in which thread, at which place, by which rule. No lock is held:
+ * to find the place may load libraries. */
 static enum weir_err fail_blaming(enum weir_capture_result r, const struct weir_capture_blame *b)
 {
+    char site[128] = "an unknown place";
+
     if (r != WEIR_CAPTURE_ERR_INVALIDATED || !b->call)
         return fail(r, "ending or using a capture");
-    weir_log(WEIR_LOG_INFO, "a capture was broken by %s in thread %llu (CAP-%03u: %s)", b->call,
-             (unsigned long long)b->thread, b->rule,
+    if (b->site)
+        describe_site(b->site, site, sizeof site);
+    weir_log(WEIR_LOG_INFO, "a capture was broken by %s at %s in thread %llu (CAP-%03u: %s)",
+             b->call, site, (unsigned long long)b->thread, b->rule,
              weir_err_name((int)code_of((enum weir_capture_result)b->result)));
-    return WEIR_FAIL(code_of(r), "the capture was broken by %s in thread %llu (CAP-%03u: %s)",
-                     b->call, (unsigned long long)b->thread, b->rule,
+    return WEIR_FAIL(code_of(r), "the capture was broken by %s at %s in thread %llu (CAP-%03u: %s)",
+                     b->call, site, (unsigned long long)b->thread, b->rule,
                      weir_err_name((int)code_of((enum weir_capture_result)b->result)));
+}
+
+void weir_capture_blame_slow(const char *call, const void *site)
+{
+    weir_graphs_lock();
+    for (struct weir_model_capture *c = weir_core.graphs.captures.first; c; c = c->next) {
+        struct weir_capture_blame *b = &c->blame;
+
+        if (b->call && !b->site && b->thread == weir_thread.number) {
+            b->call = call;
+            b->site = site;
+        }
+    }
+    weir_graphs_unlock();
 }
 
 static struct weir_capture_caller caller(const char *call)
@@ -254,54 +296,8 @@ void weir_capture_exchange_mode(int *mode)
 
 /* ---- hooks ---- */
 
-enum weir_err weir_capture_forbid_slow(enum weir_capture_call sort, struct weir_stream *s,
-                                       const char *call)
-{
-    struct weir_capture_caller me = caller(call);
-    enum weir_capture_result r;
-
-    weir_graphs_lock();
-    r = weir_model_capture_call(&weir_core.graphs.captures, sort, s ? &s->m : NULL,
-                                s ? &s->member : NULL, s ? s->ctx->index : weir_thread.context,
-                                &me);
-    weir_graphs_unlock();
-    return fail(r, call);
-}
-
-/* GRA-004: programmatic edges from kernels, ordinary ones from what cannot trigger. */
-static void make_programmatic(struct weir_model_edges *ends)
-{
-    for (uint32_t i = 0; i < ends->count; i++)
-        if (ends->items[i].node->kind == WEIR_NODE_KERNEL)
-            ends->items[i].data = (struct weir_edge_data){.from_port = WEIR_PORT_PROGRAMMATIC,
-                                                          .type = WEIR_EDGE_PROGRAMMATIC};
-}
-
-static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params *params,
-                                 bool programmatic)
-{
-    struct weir_model_member *m = &s->member;
-    struct weir_capture_blame blame = m->capture->blame;
-    enum weir_capture_result r = weir_model_capture_check(m);
-    struct weir_node *n;
-    enum weir_err err;
-
-    if (r != WEIR_CAPTURE_OK)
-        return fail_blaming(r, &blame);
-    params->captured = true;
-    if (programmatic)
-        make_programmatic(&m->ends);
-    err = weir_graph_append_locked(weir_graph_of(m->capture->graph), s->ctx, params, m->ends.items,
-                                   m->ends.count, &n);
-    if (err != WEIR_OK)
-        return err;
-    if (params->kind == WEIR_NODE_KERNEL)
-        n->kernel.priority = s->priority;
-    return fail(weir_model_capture_node(m, &n->m), "a node");
-}
-
-/* Work that runs at once while the same thread captures in another stream: easily taken for a part
- * of the graph. */
+/* CAP-016: work that runs at once while the same thread captures: easily taken for a part of the
+ * graph. */
 static void note_outside(const char *call)
 {
     const struct weir_model_capture *c;
@@ -316,13 +312,76 @@ static void note_outside(const char *call)
     weir_graphs_unlock();
     if (own)
         weir_log(WEIR_LOG_INFO,
-                 "%s runs at once: its stream is not one that captures, so it is not in the graph",
+                 "note: %s runs at once, during a capture of its thread: it is not in the graph",
                  call);
+}
+
+/* Allowed beside a capture; and is it more than a question? Work in streams comes to
+ * weir_capture_take. */
+static bool does_work(enum weir_capture_call sort, const char *call)
+{
+    static const char *const work[] = {"Malloc", "Alloc", "Free", "Memcpy", "Memset", "MemCreate"};
+
+    for (size_t i = 0; sort == WEIR_CAPTURE_CALL_UNSAFE && i < WEIR_ARRAY_SIZE(work); i++)
+        if (strstr(call, work[i]))
+            return true;
+    return false;
+}
+
+enum weir_err weir_capture_forbid_slow(enum weir_capture_call sort, struct weir_stream *s,
+                                       const char *call)
+{
+    struct weir_capture_caller me = caller(call);
+    enum weir_capture_result r;
+
+    weir_graphs_lock();
+    r = weir_model_capture_call(&weir_core.graphs.captures, sort, s ? &s->m : NULL,
+                                s ? &s->member : NULL, s ? s->ctx->index : weir_thread.context,
+                                &me);
+    weir_graphs_unlock();
+    if (r == WEIR_CAPTURE_OK && does_work(sort, call))
+        note_outside(call);
+    return fail(r, call);
+}
+
+/* GRA-004: programmatic edges from kernels, ordinary ones from what cannot trigger. */
+static void make_programmatic(struct weir_model_edges *ends)
+{
+    for (uint32_t i = 0; i < ends->count; i++)
+        if (ends->items[i].node->kind == WEIR_NODE_KERNEL)
+            ends->items[i].data = (struct weir_edge_data){.from_port = WEIR_PORT_PROGRAMMATIC,
+                                                          .type = WEIR_EDGE_PROGRAMMATIC};
+}
+
+/* *blame: who broke the capture, when that is the error. */
+static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params *params,
+                                 bool programmatic, struct weir_capture_blame *blame)
+{
+    struct weir_model_member *m = &s->member;
+    enum weir_capture_result r = weir_model_capture_check(m);
+    struct weir_node *n;
+    enum weir_err err;
+
+    if (r != WEIR_CAPTURE_OK) {
+        *blame = m->capture->blame;
+        return code_of(r);
+    }
+    params->captured = true;
+    if (programmatic)
+        make_programmatic(&m->ends);
+    err = weir_graph_append_locked(weir_graph_of(m->capture->graph), s->ctx, params, m->ends.items,
+                                   m->ends.count, &n);
+    if (err != WEIR_OK)
+        return err;
+    if (params->kind == WEIR_NODE_KERNEL)
+        n->kernel.priority = s->priority;
+    return fail(weir_model_capture_node(m, &n->m), "a node");
 }
 
 enum weir_err weir_capture_take(struct weir_stream *s, struct weir_node_params *params,
                                 bool programmatic, const char *call, bool *taken)
 {
+    struct weir_capture_blame blame = {0};
     enum weir_err err;
 
     *taken = false;
@@ -338,9 +397,9 @@ enum weir_err weir_capture_take(struct weir_stream *s, struct weir_node_params *
     }
     weir_graphs_lock();
     *taken = s->member.capture != NULL;
-    err = *taken ? take_locked(s, params, programmatic) : WEIR_OK;
+    err = *taken ? take_locked(s, params, programmatic, &blame) : WEIR_OK;
     weir_graphs_unlock();
-    return err;
+    return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }
 
 void weir_capture_bad_launch(struct weir_stream *s)
@@ -361,10 +420,11 @@ static struct weir_model_captured *captured_of(struct weir_event *e)
     return atomic_load_explicit(&e->captured, memory_order_relaxed);
 }
 
-static enum weir_err record_locked(struct weir_stream *s, struct weir_event *e)
+/* *blame as in take_locked. */
+static enum weir_err record_locked(struct weir_stream *s, struct weir_event *e,
+                                   struct weir_capture_blame *blame)
 {
     struct weir_model_captured *c = captured_of(e);
-    struct weir_capture_blame blame = s->member.capture->blame;
     enum weir_capture_result r;
 
     if (!c) {
@@ -378,13 +438,16 @@ static enum weir_err record_locked(struct weir_stream *s, struct weir_event *e)
         c = NULL;
     }
     atomic_store_explicit(&e->captured, c, memory_order_relaxed);
-    return r == WEIR_CAPTURE_OK ? WEIR_OK : fail_blaming(r, &blame);
+    if (r == WEIR_CAPTURE_ERR_INVALIDATED)
+        *blame = s->member.capture->blame;
+    return r == WEIR_CAPTURE_OK || blame->call ? code_of(r) : fail(r, "cudaEventRecord");
 }
 
 enum weir_err weir_capture_record(struct weir_stream *s, struct weir_event *e, bool external,
                                   bool *taken)
 {
     struct weir_node_params p = {.kind = WEIR_NODE_EVENT_RECORD, .event = e};
+    struct weir_capture_blame blame = {0};
     enum weir_err err;
 
     *taken = false;
@@ -396,28 +459,30 @@ enum weir_err weir_capture_record(struct weir_stream *s, struct weir_event *e, b
         return WEIR_OK;
     weir_graphs_lock();
     *taken = s->member.capture != NULL;
-    err = *taken ? record_locked(s, e) : WEIR_OK;
+    err = *taken ? record_locked(s, e, &blame) : WEIR_OK;
     weir_graphs_unlock();
-    return err;
+    return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }
 
 enum weir_err weir_capture_record_data(struct weir_stream *s, struct weir_event *e,
                                        struct weir_edge_data data)
 {
+    struct weir_capture_blame blame = {0};
     struct weir_model_captured *c;
     enum weir_err err = WEIR_OK;
 
     weir_graphs_lock();
     if (s->member.capture)
-        err = record_locked(s, e);
+        err = record_locked(s, e, &blame);
     c = captured_of(e);
     if (err == WEIR_OK && c && c->ends.count == 1)
         c->ends.items[0].data = data;
     weir_graphs_unlock();
-    return err;
+    return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }
 
-static enum weir_err wait_external_locked(struct weir_stream *s, struct weir_event *e)
+static enum weir_err wait_external_locked(struct weir_stream *s, struct weir_event *e,
+                                          struct weir_capture_blame *blame)
 {
     static const struct weir_model_captured none;
     struct weir_node_params p = {.kind = WEIR_NODE_EVENT_WAIT, .event = e};
@@ -425,7 +490,7 @@ static enum weir_err wait_external_locked(struct weir_stream *s, struct weir_eve
     const struct weir_model_captured *c = captured_of(e);
     enum weir_capture_result r = weir_model_capture_wait_external(&s->member, c ? c : &none, &me);
 
-    return r == WEIR_CAPTURE_OK ? take_locked(s, &p, false) : fail(r, "cudaStreamWaitEvent");
+    return r == WEIR_CAPTURE_OK ? take_locked(s, &p, false, blame) : fail(r, "cudaStreamWaitEvent");
 }
 
 enum weir_err weir_capture_wait(struct weir_stream *s, struct weir_event *e, bool external,
@@ -433,6 +498,7 @@ enum weir_err weir_capture_wait(struct weir_stream *s, struct weir_event *e, boo
 {
     struct weir_capture_caller me = caller("cudaStreamWaitEvent");
     struct weir_model_captured none = {0}, *c;
+    struct weir_capture_blame blame = {0};
     enum weir_capture_result r;
     enum weir_err err = WEIR_OK;
     bool outside, recorded;
@@ -443,7 +509,7 @@ enum weir_err weir_capture_wait(struct weir_stream *s, struct weir_event *e, boo
     weir_graphs_lock();
     c = captured_of(e);
     if (external) {
-        err = wait_external_locked(s, e);
+        err = wait_external_locked(s, e, &blame);
         *taken = true;
     } else {
         weir_lock_acquire(&e->lock);
@@ -455,7 +521,7 @@ enum weir_err weir_capture_wait(struct weir_stream *s, struct weir_event *e, boo
         err = fail(r, "cudaStreamWaitEvent");
     }
     weir_graphs_unlock();
-    return err;
+    return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }
 
 enum weir_err weir_capture_ask(struct weir_event *e, bool breaks, const char *call)

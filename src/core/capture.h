@@ -64,6 +64,15 @@ static inline enum weir_err weir_capture_forbid(enum weir_capture_call sort, str
     return weir_capture_any() ? weir_capture_forbid_slow(sort, s, call) : WEIR_OK;
 }
 
+/* A call of the API has failed in this thread. If it broke captures, their errors name it so from
+ * now on, with the place in the program, `site`, to which it returns. */
+void weir_capture_blame_slow(const char *call, const void *site);
+static inline void weir_capture_blame(const char *call, const void *site)
+{
+    if (weir_capture_any())
+        weir_capture_blame_slow(call, site);
+}
+
 /* Work for s: *taken tells that s captures and now has the node (or an error, which is returned).
  */
 enum weir_err weir_capture_take(struct weir_stream *s, struct weir_node_params *params,

@@ -25,6 +25,7 @@ enum weir_err weir_graph_state_init(struct weir_graph_state *s)
     s->memory = (struct weir_model_memory){weir_alloc_for, weir_free_for, NULL};
     weir_lock_init(&s->lock, WEIR_RANK_GRAPH);
     weir_lock_init(&s->memory_lock, WEIR_RANK_LEAF);
+    weir_lock_init(&s->blamed.lock, WEIR_RANK_LEAF);
     weir_model_captures_init(&s->captures, &s->memory);
     err = weir_slots_init(&s->graphs, 256, GRAPH_MAX);
     if (err == WEIR_OK)

@@ -22,6 +22,13 @@ struct weir_graph_state {
     _Atomic uint32_t next_thread;
     struct weir_user_object *dead; /* under lock: to be destroyed once it is free */
 
+    /* The place in the program that was named last (capture.c). */
+    struct weir_graph_blamed {
+        struct weir_lock lock; /* rank LEAF */
+        const void *site;
+        char text[128];
+    } blamed;
+
     struct weir_lock memory_lock; /* rank LEAF: */
     struct weir_graph_piece *pieces;
     struct weir_map allocations; /* struct weir_graph_memory by address */

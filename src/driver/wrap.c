@@ -87,9 +87,12 @@ CUresult weir_drv_result(enum weir_err err)
     }
 }
 
-static CUresult finish(const char *name, enum weir_err err)
+static CUresult finish(const char *name, enum weir_err err, const void *site)
 {
     CUresult result = WEIR_LIKELY(err == WEIR_OK) ? CUDA_SUCCESS : weir_drv_result(err);
+
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        weir_capture_blame(name, site);
 
     if (WEIR_UNLIKELY(weir_log_level() >= WEIR_LOG_DEBUG)) {
         if (err == WEIR_OK)
@@ -104,7 +107,8 @@ static CUresult finish(const char *name, enum weir_err err)
 static CUresult not_supported(const char *name)
 {
     weir_log_unsupported(name, "%s", "");
-    return finish(name, WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name));
+    return finish(name, WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name),
+                  __builtin_return_address(0));
 }
 
 /* ---- wrappers ---- */
@@ -126,7 +130,7 @@ static CUresult not_supported(const char *name)
         }                                                                                          \
         if (traced)                                                                                \
             weir_trace_leave(text, &trace_name, (int)err);                                         \
-        return finish(text, err);                                                                  \
+        return finish(text, err, __builtin_return_address(0));                                     \
     }
 /* Arguments are not looked at, so their types need not be known here. */
 #define BODY_TODO(symbol, text)                                                                    \

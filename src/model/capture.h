@@ -61,6 +61,7 @@ enum weir_capture_call {
 struct weir_capture_blame {
     uint64_t thread;
     const char *call; /* the caller's text, of static life; NULL while valid */
+    const void *site; /* where in the program it stands: the caller's to set, NULL unknown */
     uint16_t rule;    /* the n of CAP-n */
     uint8_t result;   /* enum weir_capture_result of that call */
 };

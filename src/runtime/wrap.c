@@ -90,25 +90,27 @@ static inline void hook_leave(const struct weir_api_hook *h, enum weir_api_id id
 
 /* cudaErrorNotReady is an answer, not an error: it does not become the last one (oracle
  * stream_query). */
-static WEIR_NOINLINE void note_failure(enum weir_err err, const char *call)
+static WEIR_NOINLINE void note_failure(enum weir_err err, const char *call, const void *site)
 {
     if (err == WEIR_ERR_NOT_READY)
         return;
+    weir_capture_blame(call, site);
     weir_thread.last_error = err;
     weir_rt_log_failure(call, err);
 }
 
-static inline cudaError_t finish(enum weir_err err, const char *call)
+static inline cudaError_t finish(enum weir_err err, const char *call, const void *site)
 {
     if (WEIR_UNLIKELY(err != WEIR_OK))
-        note_failure(err, call);
+        note_failure(err, call, site);
     return (cudaError_t)err;
 }
 
 static cudaError_t not_supported(const char *name)
 {
     weir_log_unsupported(name, "%s", "");
-    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name), name);
+    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name), name,
+                  __builtin_return_address(0));
 }
 
 /* ---- wrappers ---- */
@@ -130,7 +132,7 @@ static cudaError_t not_supported(const char *name)
             err = weir_rt_##name args;                                                             \
         }                                                                                          \
         hook_leave(h, id, err);                                                                    \
-        return finish(err, "cuda" #name);                                                          \
+        return finish(err, "cuda" #name, __builtin_return_address(0));                             \
     }
 #define BODY_VALUE(symbol, ret, name, params, args)                                                \
     WEIR_EXPORT ret symbol params;                                                                 \

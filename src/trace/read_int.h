@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "weir/trace.h"
+#include "trace/symbols.h"
 
 /* An array of the public struct grows like a WEIR_VEC while it is read. */
 #define PUSH(r, array, value)                                                                      \
@@ -82,10 +83,5 @@ const char *weir_trace_text_of(const struct reader *r, uint32_t id);
 const char *weir_trace_keep(struct weir_trace_file *f, char *text);
 /* After all chunks: looks names and places up, sorts, finds ready times. False: no memory. */
 bool weir_trace_link(struct reader *r);
-/* Which of a kernel's pointer parameters are `T const *`: a bit each, from the first; *count: how
- * many pointer parameters there are. Unknown: none, count 0. */
-uint32_t weir_trace_const_pointers(const char *mangled, uint32_t *count);
-/* "kernel" or "ns::kernel<float>" of a mangled name; into out, which is returned. */
-char *weir_trace_demangle(const char *mangled, char *out, size_t room);
 
 #endif

@@ -1,9 +1,13 @@
-/* From an address in a program's file to a name and a line. Names come from the file's own symbol
- * table; lines from libdw (elfutils), which is opened when it is there.
+/* See symbols.h. Names come from a file's own symbol table; lines from libdw (elfutils), which is
+ * opened when it is there.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "trace/symbols.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/read_int.h"
+#include "base/alloc.h"
+
+#define LINES_MAX_BYTES ((size_t)512 << 20) /* of a file whose lines are looked for */
 
 /* ---- names ---- */
 
@@ -303,39 +309,48 @@ static bool open_libdw(struct libdw *d)
     return true;
 }
 
-/* ---- sites ---- */
+/* ---- files ---- */
 
-struct module {
-    const char *path;
+struct weir_trace_module {
+    const char *path; /* the caller's */
     struct image image;
     bool has_image;
+    struct libdw libdw;
     void *dwfl, *dw;
     uint64_t bias; /* libdw places files that are not at a fixed address */
 };
 
-static void open_module(struct module *m, const char *path, struct libdw *d, bool has_dw)
+struct weir_trace_module *weir_trace_module_open(const char *path)
 {
+    struct weir_trace_module *m = weir_calloc(1, sizeof *m);
+    struct libdw *d = m ? &m->libdw : NULL;
     Elf64_Ehdr eh;
 
-    *m = (struct module){.path = path};
+    if (!m)
+        return NULL;
+    m->path = path;
     m->has_image = *path && map_image(path, &m->image);
-    if (!m->has_image || !has_dw)
-        return;
+    if (!m->has_image || m->image.bytes > LINES_MAX_BYTES || !open_libdw(d))
+        return m;
     m->dwfl = d->begin(&d->callbacks);
     if (!m->dwfl)
-        return;
+        return m;
     m->dw = d->report_offline(m->dwfl, path, path, -1);
     d->report_end(m->dwfl, NULL, NULL);
     if (m->dw && read_at(&m->image, 0, &eh, sizeof eh) && eh.e_type == ET_DYN)
         d->info(m->dw, NULL, &m->bias, NULL, NULL, NULL, NULL, NULL);
+    return m;
 }
 
-static void close_module(struct module *m, struct libdw *d)
+void weir_trace_module_close(struct weir_trace_module *m)
 {
+    if (!m)
+        return;
     if (m->dwfl)
-        d->end(m->dwfl);
+        m->libdw.end(m->dwfl);
     if (m->has_image)
         munmap((void *)(uintptr_t)m->image.data, m->image.bytes);
+    weir_free(m);
 }
 
 static const char *base_name(const char *path)
@@ -347,9 +362,9 @@ static const char *base_name(const char *path)
 
 /* The file and line of an address; NULL: unknown. clang writes no table of address ranges, by which
  * libdw finds the unit: then each is asked. */
-static const char *find_line(const struct module *m, const struct libdw *d, uint64_t address,
-                             int *number)
+static const char *find_line(const struct weir_trace_module *m, uint64_t address, int *number)
 {
+    const struct libdw *d = &m->libdw;
     void *line = d->getsrc(m->dw, m->bias + address), *unit = NULL;
     const char *file = line ? d->lineinfo(line, NULL, number, NULL, NULL, NULL) : NULL;
     uint64_t bias;
@@ -362,8 +377,8 @@ static const char *find_line(const struct module *m, const struct libdw *d, uint
     return file;
 }
 
-static void describe(const struct module *m, const struct libdw *d, uint64_t address, char *out,
-                     size_t room)
+void weir_trace_module_describe(const struct weir_trace_module *m, uint64_t address, char *out,
+                                size_t room)
 {
     struct symbol symbol = {0};
     char function[256] = "";
@@ -374,7 +389,7 @@ static void describe(const struct module *m, const struct libdw *d, uint64_t add
     if (m->has_image && find_symbol(&m->image, address - 1, &symbol))
         weir_trace_demangle(symbol.name, function, sizeof function);
     if (m->dw)
-        file = find_line(m, d, address - 1, &number);
+        file = find_line(m, address - 1, &number);
     if (file && number)
         snprintf(out, room, *function ? "%s:%d (%s)" : "%s:%d", base_name(file), number, function);
     else if (*function)
@@ -385,31 +400,22 @@ static void describe(const struct module *m, const struct libdw *d, uint64_t add
                  (unsigned long long)address);
 }
 
-void weir_trace_file_resolve(struct weir_trace_file *f)
+void weir_trace_describe_here(const void *address, char *out, size_t room)
 {
-    struct libdw d = {0};
-    bool has_dw = open_libdw(&d);
-    bool *done = weir_calloc(f->sites_count + 1, sizeof *done);
+    struct weir_trace_module *m;
+    struct link_map *map = NULL;
+    char path[4096];
+    Dl_info info;
+    ssize_t n;
 
-    for (size_t i = 0; done && i < f->sites_count; i++) {
-        struct module m;
-
-        if (done[i])
-            continue;
-        open_module(&m, f->sites[i].module, &d, has_dw);
-        for (size_t k = i; k < f->sites_count; k++) {
-            char text[640];
-            const char *kept;
-
-            if (done[k] || strcmp(f->sites[k].module, m.path) != 0)
-                continue;
-            done[k] = true;
-            describe(&m, &d, f->sites[k].address, text, sizeof text);
-            kept = weir_trace_keep(f, weir_strdup(text));
-            if (kept)
-                f->sites[k].text = kept;
-        }
-        close_module(&m, &d);
-    }
-    weir_free(done);
+    snprintf(out, room, "%p", address);
+    if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return;
+    snprintf(path, sizeof path, "%s", map->l_name);
+    if (!*path && (n = readlink("/proc/self/exe", path, sizeof path - 1)) > 0)
+        path[n] = '\0';
+    m = weir_trace_module_open(path);
+    if (m)
+        weir_trace_module_describe(m, (uint64_t)(uintptr_t)address - map->l_addr, out, room);
+    weir_trace_module_close(m);
 }
