@@ -188,6 +188,39 @@ struct weir_trace_allocation {
     uint32_t call;
 };
 
+enum weir_trace_load_kind {
+    WEIR_TRACE_LOADS_MODULE, /* device code read and placed, inside a call */
+    WEIR_TRACE_LOADS_KERNEL  /* made ready to run, on an engine, before the first launch's blocks */
+};
+
+struct weir_trace_load {
+    uint8_t what;
+    const char *name;      /* the kernel's, or "" */
+    uint32_t thread, call; /* call NONE: none, on an engine's thread */
+    uint64_t begin_ns, end_ns;
+};
+
+enum weir_trace_query_kind { WEIR_TRACE_QUERIES_STREAM, WEIR_TRACE_QUERIES_EVENT };
+
+struct weir_trace_query {
+    uint8_t what;
+    bool ready;  /* else cudaErrorNotReady was the answer */
+    uint64_t id; /* the event's, or stream's as in weir_trace_stream */
+    uint32_t call;
+};
+
+struct weir_trace_peer {
+    uint32_t device, peer; /* from now on (`on`), or no longer, device reaches peer's memory */
+    bool on;
+    uint32_t call;
+};
+
+struct weir_trace_host_write {
+    uint64_t address, bytes; /* a managed allocation that host code wrote to */
+    uint64_t ns;             /* seen at the next launch that was given it */
+    uint32_t call;
+};
+
 struct weir_trace_range {
     const char *domain, *text;
     uint32_t color, thread;
@@ -207,6 +240,9 @@ struct weir_trace_file {
     uint64_t lost;              /* records that were dropped */
     uint32_t damaged_chunks;    /* whose checksum or contents are wrong: read as far as possible */
     uint64_t record_bytes;
+    const char *program;   /* path of the executable, or "" */
+    uint64_t memory_bytes; /* of the machine; 0 unknown */
+    uint32_t processors;
     WEIR_TRACE_ARRAY(struct weir_trace_thread, threads);
     WEIR_TRACE_ARRAY(struct weir_trace_site, sites);
     WEIR_TRACE_ARRAY(struct weir_trace_device, devices);
@@ -224,6 +260,11 @@ struct weir_trace_file {
     WEIR_TRACE_ARRAY(struct weir_trace_elapsed, elapsed);
     WEIR_TRACE_ARRAY(struct weir_trace_allocation, allocations);
     WEIR_TRACE_ARRAY(struct weir_trace_range, ranges);
+    WEIR_TRACE_ARRAY(const char *, environment); /* "CUDA_LAUNCH_BLOCKING=1" ... */
+    WEIR_TRACE_ARRAY(struct weir_trace_load, loads);
+    WEIR_TRACE_ARRAY(struct weir_trace_query, queries);
+    WEIR_TRACE_ARRAY(struct weir_trace_peer, peers);
+    WEIR_TRACE_ARRAY(struct weir_trace_host_write, host_writes);
     void *internal;
 };
 

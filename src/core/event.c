@@ -175,6 +175,8 @@ enum weir_err weir_event_query(struct weir_event *e)
     weir_lock_acquire(&e->lock);
     complete = weir_model_event_is_complete(&e->m);
     weir_lock_release(&e->lock);
+    if (weir_trace_enabled())
+        weir_trace_query(WEIR_TRACE_QUERY_EVENT, weir_core_trace_event_id(e), complete);
     return complete ? weir_context_error(e->ctx) : WEIR_ERR_NOT_READY;
 }
 
@@ -198,6 +200,8 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
     if (weir_trace_enabled() && point.stream)
         weir_trace_sync(WEIR_TRACE_SYNC_EVENT, weir_stream_of(point.stream)->id, point.seq);
     weir_wait_points(&point, 1);
+    if (weir_trace_enabled())
+        weir_core_trace_managed_settled();
     weir_pool_synced(NULL, &point, NULL);
     weir_printf_flush(e->ctx);
     return weir_context_error(e->ctx);

@@ -132,6 +132,12 @@ static enum weir_err set_item(struct weir_item *item, struct weir_node *n)
     case WEIR_ITEM_WAIT:
         item->event.event = n->event;
         break;
+    case WEIR_ITEM_NOTHING:
+        if (weir_node_kind(n) == WEIR_NODE_MEM_ALLOC || weir_node_kind(n) == WEIR_NODE_MEM_FREE) {
+            item->memory.bytes = n->memory ? n->memory->bytes : 0;
+            item->memory.allocates = weir_node_kind(n) == WEIR_NODE_MEM_ALLOC;
+        }
+        break;
     default:
         break;
     }

@@ -275,8 +275,11 @@ static bool start_item(struct weir_item *item)
 {
     struct weir_run *body;
 
-    if (item->kind == WEIR_ITEM_NOTHING)
+    if (item->kind == WEIR_ITEM_NOTHING) {
+        if (weir_trace_enabled() && item->wanted == WEIR_ITEM_NOTHING && item->memory.bytes)
+            weir_core_trace_memory_node(item);
         return true;
+    }
     if (item->kind == WEIR_ITEM_RECORD) {
         fire_record(item);
         return true;
@@ -494,8 +497,8 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
 enum weir_err weir_item_prepare(struct weir_kernel_work *work)
 {
     struct weir_item *item = work->work.owner;
-    enum weir_err err =
-        weir_cg_kernel_code(item->kernel.image->kernel, work->launch.block, &work->code);
+    enum weir_err err = weir_core_trace_code(item->kernel.function, item->kernel.image,
+                                             work->launch.block, &work->code);
 
     if (err != WEIR_OK) {
         weir_log(WEIR_LOG_ERROR, "kernel %s: %s: %s", item->kernel.function->name,

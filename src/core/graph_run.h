@@ -67,6 +67,10 @@ struct weir_item {
             void *user;
         } host;
         struct {
+            size_t bytes; /* 0: no memory node */
+            bool allocates;
+        } memory; /* of WEIR_ITEM_NOTHING */
+        struct {
             struct weir_event *event;
             struct weir_stream *stream; /* owned: its numbers are what the event's points say */
             uint32_t index;             /* waits: place in the launch's list */

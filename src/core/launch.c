@@ -14,6 +14,7 @@
 #include "core/module_code.h"
 #include "core/services.h"
 #include "core/submit.h"
+#include "core/trace.h"
 #include "memory/memory.h"
 
 /* ---- checks ---- */
@@ -112,7 +113,8 @@ enum weir_err weir_launch_check(struct weir_function *f, struct weir_context *ct
 static enum weir_err prepare(struct weir_kernel_work *work)
 {
     struct weir_kernel_op *op = work->work.owner;
-    enum weir_err err = weir_cg_kernel_code(op->image->kernel, work->launch.block, &work->code);
+    enum weir_err err =
+        weir_core_trace_code(op->function, op->image, work->launch.block, &work->code);
 
     if (err != WEIR_OK) {
         weir_log(WEIR_LOG_ERROR, "kernel %s: %s: %s", op->function->name, weir_err_name(err),

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "core/linked.h"
 #include "core/stream.h"
+#include "core/trace.h"
 #include "memory/memory.h"
 
 /* All guarded by lock (rank MODULES). */
@@ -176,10 +178,13 @@ static enum weir_err load_image(struct weir_module *m, struct weir_context *ctx,
                                 struct weir_module_image *image)
 {
     struct placing placing = {m, image, ctx->ordinal};
+    uint64_t start = weir_trace_enabled() ? weir_clock_ns() : 0;
     enum weir_err err = weir_module_code(m, ctx, &image->cg);
 
     if (err == WEIR_OK)
         err = weir_cg_module_place(image->cg, place_variable, &placing);
+    if (WEIR_UNLIKELY(start))
+        weir_trace_load(WEIR_TRACE_LOAD_MODULE, "", start, weir_clock_ns());
     if (err != WEIR_OK) {
         weir_log(WEIR_LOG_ERROR, "cannot load device code: %s: %s%s%s", weir_err_name(err),
                  weir_err_message(), m->without_ptx ? "; " : "",

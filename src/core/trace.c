@@ -3,7 +3,9 @@
 #include "core/trace.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "core/copy.h"
 #include "core/graph_run.h"
@@ -12,6 +14,7 @@
 
 #define EDGES_MAX    8
 #define POINTERS_MAX 16
+#define LOAD_NS      20000 /* code that is ready sooner was there already */
 
 static struct weir_trace_id id_of(const struct weir_op *op, struct weir_trace_edge *edges)
 {
@@ -67,6 +70,23 @@ static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trac
     };
 
     weir_trace_op_kernel(id, &k);
+    for (size_t i = 0; i < k.pointer_count; i++)
+        weir_core_trace_managed_begin((const void *)(uintptr_t)pointers[i], true);
+}
+
+enum weir_err weir_core_trace_code(const struct weir_function *f,
+                                   const struct weir_function_image *image, const uint32_t block[3],
+                                   const struct weir_kernel_code **out)
+{
+    uint64_t start = weir_trace_enabled() ? weir_clock_ns() : 0, end;
+    enum weir_err err = weir_cg_kernel_code(image->kernel, block, out);
+
+    if (WEIR_LIKELY(!start))
+        return err;
+    end = weir_clock_ns();
+    if (end - start >= LOAD_NS)
+        weir_trace_load(WEIR_TRACE_LOAD_KERNEL, f->name, start, end);
+    return err;
 }
 
 static int class_of(const void *p)
@@ -99,6 +119,7 @@ static void trace_copy(const struct weir_copy_op *op, const struct weir_trace_id
     uint64_t bytes = (uint64_t)w->width * w->height * w->depth;
     struct weir_trace_copy c = {.engine = w->work.engine, .bytes = bytes};
 
+    weir_core_trace_managed_begin(w->dst, false);
     if (w->memset) {
         weir_trace_op_memset(id, w->dst, bytes, span(w, w->dst_pitch, w->dst_slice));
         return;
@@ -137,6 +158,15 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
 {
     weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, work->start_ns, work->end_ns,
                     work->engine, (int)status);
+    if (op->m.kind == WEIR_OP_KERNEL) {
+        uint64_t pointers[POINTERS_MAX];
+        size_t count = pointers_of((const struct weir_kernel_op *)op, pointers);
+
+        for (size_t i = 0; i < count; i++)
+            weir_core_trace_managed_end((const void *)(uintptr_t)pointers[i]);
+    } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
+        weir_core_trace_managed_end(((const struct weir_copy_op *)op)->work.dst);
+    }
 }
 
 static uint64_t product(const uint32_t v[3])
@@ -171,10 +201,47 @@ void weir_core_trace_node(const struct weir_item *item, uint64_t start_ns, uint6
     weir_trace_graph_node(weir_stream_of(op->m.stream)->id, op->m.seq, &n);
 }
 
+void weir_core_trace_memory_node(const struct weir_item *item)
+{
+    const struct weir_op *op = &item->run->plan->op->op;
+    struct weir_trace_node n = {.start_ns = weir_clock_ns(),
+                                .engine = WEIR_TRACE_NODE_MEMORY,
+                                .allocates = item->memory.allocates,
+                                .frees = !item->memory.allocates,
+                                .bytes = item->memory.bytes};
+
+    n.end_ns = n.start_ns;
+    weir_trace_graph_node(weir_stream_of(op->m.stream)->id, op->m.seq, &n);
+}
+
+/* What the tools want to know of the process, once, when it first uses a device. */
+static void trace_process(void)
+{
+    static const char *const wanted[] = {"CUDA_", "NSYS_", "NV_NSIGHT_", "COMPUTE_SANITIZER_"};
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    char path[1024];
+    ssize_t n;
+
+    if (atomic_flag_test_and_set(&done))
+        return;
+    n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    weir_trace_process(path, pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0,
+                       (uint32_t)weir_cpu_count());
+    for (char **e = environ; e && *e; e++) {
+        for (size_t i = 0; i < WEIR_ARRAY_SIZE(wanted); i++) {
+            if (strncmp(*e, wanted[i], strlen(wanted[i])) == 0)
+                weir_trace_environment(*e);
+        }
+    }
+}
+
 void weir_core_trace_context(const struct weir_context *ctx)
 {
     int workers = weir_core.config.workers ? weir_core.config.workers : weir_cpu_count();
 
+    trace_process();
     weir_trace_device(ctx->index, ctx->ordinal, ctx->profile->device_name, ctx->sm_count, workers,
                       weir_mem_window_base);
 }

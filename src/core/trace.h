@@ -19,4 +19,22 @@ void weir_core_trace_event_wait(const struct weir_event *e, const struct weir_st
                                 const struct weir_model_dep *dep); /* dep NULL: nothing */
 uint64_t weir_core_trace_event_id(const struct weir_event *e);
 
+/* A kernel's code for a block shape (weir_cg_kernel_code): what takes long is noted. Traced or not.
+ */
+struct weir_function;
+struct weir_function_image;
+enum weir_err weir_core_trace_code(const struct weir_function *f,
+                                   const struct weir_function_image *image, const uint32_t block[3],
+                                   const struct weir_kernel_code **out) WEIR_MUST_CHECK;
+/* A memory node of a graph has been reached. */
+void weir_core_trace_memory_node(const struct weir_item *item);
+
+/* ---- managed memory (trace_managed.c); addresses of other memory are nothing ---- */
+
+/* An operation that uses the allocation was submitted, has been run. */
+void weir_core_trace_managed_begin(const void *address, bool kernel);
+void weir_core_trace_managed_end(const void *address);
+/* A host wait is over: what nothing uses any more is the host's. */
+void weir_core_trace_managed_settled(void);
+
 #endif

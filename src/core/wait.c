@@ -188,6 +188,8 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
         weir_free(points);
     if (in_time)
         *in_time = ok;
+    if (weir_trace_enabled())
+        weir_core_trace_managed_settled();
     if (ok)
         weir_pool_synced(s, NULL, ctx);
     weir_printf_flush(ctx);
@@ -205,6 +207,8 @@ enum weir_err weir_wait_stream(struct weir_stream *s)
     point =
         (struct weir_model_point){&s->m, atomic_load_explicit(&s->m.last, memory_order_acquire)};
     wait_point(&point, UINT64_MAX);
+    if (weir_trace_enabled())
+        weir_core_trace_managed_settled();
     weir_pool_synced(s, NULL, s->ctx);
     weir_printf_flush(s->ctx);
     return weir_context_take_error(s->ctx);
@@ -240,6 +244,8 @@ enum weir_err weir_query_stream(struct weir_stream *s)
     weir_lock_acquire(&s->ctx->streams_lock);
     count = weir_model_stream_targets(&s->m, &point, 1);
     weir_lock_release(&s->ctx->streams_lock);
+    if (weir_trace_enabled())
+        weir_trace_query(WEIR_TRACE_QUERY_STREAM, s->id, count == 0);
     if (count)
         return WEIR_ERR_NOT_READY; /* not an error that anyone needs a message for */
     return weir_context_error(s->ctx);

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/sanitize.h"
+#include "trace/record.h"
 
 #define WINDOW_MIN ((size_t)64 << 20)
 #define WINDOW_MAX ((size_t)16 << 40)
@@ -297,6 +298,8 @@ void weir_mem_peer_allow(int device, int peer, bool on)
         atomic_fetch_or(&weir_mem_state.peers[device], (uint64_t)1 << peer);
     else
         atomic_fetch_and(&weir_mem_state.peers[device], ~((uint64_t)1 << peer));
+    if (weir_trace_enabled())
+        weir_trace_peer(device, peer, on);
 }
 
 size_t weir_mem_pitch(size_t width_bytes)

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #define WEIR_TRACE_MAGIC       "WEIRTRC\n"
-#define WEIR_TRACE_VERSION     1u
+#define WEIR_TRACE_VERSION     2u
+#define WEIR_TRACE_OLDEST      1u          /* that the reader takes */
 #define WEIR_TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define WEIR_TRACE_CHUNK_BYTES 65536u
 
@@ -66,6 +67,12 @@ enum weir_trace_record {
     WEIR_TRACE_NVTX_END,
     WEIR_TRACE_LOST,
     WEIR_TRACE_NODE,
+    WEIR_TRACE_PROCESS, /* from here on: version 2 */
+    WEIR_TRACE_ENVIRONMENT,
+    WEIR_TRACE_LOAD,
+    WEIR_TRACE_QUERY,
+    WEIR_TRACE_PEER,
+    WEIR_TRACE_HOST_WRITE,
     WEIR_TRACE_RECORD_COUNT
 };
 

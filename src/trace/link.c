@@ -101,6 +101,10 @@ static bool link_calls(struct reader *r)
     RENUMBER(f, event_waits, to)
     RENUMBER(f, elapsed, to)
     RENUMBER(f, allocations, to)
+    RENUMBER(f, loads, to)
+    RENUMBER(f, queries, to)
+    RENUMBER(f, peers, to)
+    RENUMBER(f, host_writes, to)
     weir_free(to);
     for (size_t i = 0; i < f->waits_count; i++) {
         if (f->waits[i].call != WEIR_TRACE_NONE)
@@ -304,6 +308,11 @@ static void link_names(struct reader *r)
         if (f->syncs[i].what != WEIR_TRACE_WAITS_DEVICE)
             f->syncs[i].stream = stream_index(r, r->sync_streams.items[i]);
     }
+    for (size_t i = 0; i < f->loads_count; i++)
+        f->loads[i].name = weir_trace_text_of(r, r->load_names.items[i]);
+    for (size_t i = 0; i < f->environment_count; i++)
+        f->environment[i] = weir_trace_text_of(r, r->environment_texts.items[i]);
+    f->program = weir_trace_text_of(r, r->program_text);
     for (size_t i = 0; i < f->records_count; i++)
         f->records[i].stream = stream_index(r, r->record_streams.items[i]);
     for (size_t i = 0; i < f->event_waits_count; i++) {
@@ -433,10 +442,12 @@ static struct weir_trace_op node_op(const struct weir_trace_file *f, uint32_t la
     const struct weir_trace_op *of = &f->ops[launch];
     struct weir_trace_op op = {
         .seq = of->seq,
-        .kind = n->engine == WEIR_TRACE_ENGINE_KERNEL ? WEIR_TRACE_OP_KERNEL
-                : n->engine == WEIR_TRACE_ENGINE_HOST ? WEIR_TRACE_OP_HOST
-                : n->memset                           ? WEIR_TRACE_OP_MEMSET
-                                                      : WEIR_TRACE_OP_COPY,
+        .kind = n->allocates                            ? WEIR_TRACE_OP_ALLOC
+                : n->frees                              ? WEIR_TRACE_OP_FREE
+                : n->engine == WEIR_TRACE_ENGINE_KERNEL ? WEIR_TRACE_OP_KERNEL
+                : n->engine == WEIR_TRACE_ENGINE_HOST   ? WEIR_TRACE_OP_HOST
+                : n->memset                             ? WEIR_TRACE_OP_MEMSET
+                                                        : WEIR_TRACE_OP_COPY,
         .engine = n->engine,
         .why = WEIR_TRACE_WHY_HOST,
         .why_op = WEIR_TRACE_NONE,

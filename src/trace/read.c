@@ -18,7 +18,8 @@ struct cursor {
     uint64_t last_ns, last_address; /* of the chunk */
     uint32_t thread;
     uint32_t first_op, first_sync, first_wait, first_record, first_event_wait, first_elapsed,
-        first_allocation; /* since the thread's last call */
+        first_allocation, first_load, first_query, first_peer,
+        first_host_write; /* since the thread's last call */
 };
 
 static uint64_t get_u(struct cursor *c)
@@ -356,8 +357,12 @@ static void read_node(struct reader *r, struct cursor *c)
 
     n.seq = get_u(c);
     byte = get_byte(c);
-    n.engine = (uint8_t)WEIR_MIN(byte & 0x7f, (unsigned)WEIR_TRACE_ENGINE_HOST);
     n.memset = byte >> 7;
+    n.allocates = byte >> 6 & 1;
+    n.frees = byte >> 5 & 1;
+    n.engine = n.allocates || n.frees
+                   ? (uint8_t)WEIR_TRACE_ENGINE_NONE
+                   : (uint8_t)WEIR_MIN(byte & 0x1f, (unsigned)WEIR_TRACE_ENGINE_HOST);
     byte = get_byte(c);
     n.src_class = byte & 3;
     n.dst_class = byte >> 4 & 3;
@@ -403,6 +408,14 @@ static void read_call(struct reader *r, struct cursor *c)
         f->elapsed[i].call = index;
     for (size_t i = c->first_allocation; i < f->allocations_count; i++)
         f->allocations[i].call = index;
+    for (size_t i = c->first_load; i < f->loads_count; i++)
+        f->loads[i].call = index;
+    for (size_t i = c->first_query; i < f->queries_count; i++)
+        f->queries[i].call = index;
+    for (size_t i = c->first_peer; i < f->peers_count; i++)
+        f->peers[i].call = index;
+    for (size_t i = c->first_host_write; i < f->host_writes_count; i++)
+        f->host_writes[i].call = index;
 }
 
 /* What comes now belongs to the next call. */
@@ -417,6 +430,10 @@ static void new_call(const struct reader *r, struct cursor *c)
     c->first_event_wait = (uint32_t)f->event_waits_count;
     c->first_elapsed = (uint32_t)f->elapsed_count;
     c->first_allocation = (uint32_t)f->allocations_count;
+    c->first_load = (uint32_t)f->loads_count;
+    c->first_query = (uint32_t)f->queries_count;
+    c->first_peer = (uint32_t)f->peers_count;
+    c->first_host_write = (uint32_t)f->host_writes_count;
 }
 
 static void read_sync(struct reader *r, struct cursor *c)
@@ -505,6 +522,75 @@ static void read_free(struct reader *r, struct cursor *c)
 
     if (index)
         r->file->allocations[index - 1].end_ns = ns;
+}
+
+/* ---- the process ---- */
+
+static void read_process(struct reader *r, struct cursor *c)
+{
+    uint32_t text = get_u32(c);
+    uint64_t memory = get_u(c);
+    uint32_t processors = get_u32(c);
+
+    if (c->bad)
+        return;
+    r->program_text = text;
+    r->file->memory_bytes = memory;
+    r->file->processors = processors;
+}
+
+static void read_environment(struct reader *r, struct cursor *c)
+{
+    uint32_t text = get_u32(c);
+    const char *none = "";
+
+    if (!c->bad && PUSH(r, environment, none) && !weir_vec_push(&r->environment_texts, text))
+        r->no_memory = true;
+}
+
+static void read_load(struct reader *r, struct cursor *c)
+{
+    struct weir_trace_load l = {.name = "", .thread = c->thread, .call = WEIR_TRACE_NONE};
+    uint32_t name;
+
+    l.what = get_byte(c) != WEIR_TRACE_LOADS_MODULE;
+    name = get_u32(c);
+    l.begin_ns = get_time(c);
+    l.end_ns = l.begin_ns + get_u(c);
+    if (!c->bad && l.end_ns >= l.begin_ns && PUSH(r, loads, l) &&
+        !weir_vec_push(&r->load_names, name))
+        r->no_memory = true;
+}
+
+static void read_query(struct reader *r, struct cursor *c)
+{
+    struct weir_trace_query q = {.call = WEIR_TRACE_NONE};
+
+    q.what = get_u(c) != WEIR_TRACE_QUERIES_STREAM;
+    q.id = get_u(c);
+    q.ready = get_u(c) != 0;
+    if (!c->bad)
+        (void)PUSH(r, queries, q);
+}
+
+static void read_peer(struct reader *r, struct cursor *c)
+{
+    struct weir_trace_peer p = {.device = get_u32(c), .call = WEIR_TRACE_NONE};
+
+    p.peer = get_u32(c);
+    p.on = get_u(c) != 0;
+    if (!c->bad)
+        (void)PUSH(r, peers, p);
+}
+
+static void read_host_write(struct reader *r, struct cursor *c)
+{
+    struct weir_trace_host_write w = {.address = get_address(c), .call = WEIR_TRACE_NONE};
+
+    w.bytes = get_u(c);
+    w.ns = get_time(c);
+    if (!c->bad)
+        (void)PUSH(r, host_writes, w);
 }
 
 /* ---- NVTX ---- */
@@ -634,6 +720,24 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     case WEIR_TRACE_NVTX_END:
         read_range_end(r, c, false);
         break;
+    case WEIR_TRACE_PROCESS:
+        read_process(r, c);
+        break;
+    case WEIR_TRACE_ENVIRONMENT:
+        read_environment(r, c);
+        break;
+    case WEIR_TRACE_LOAD:
+        read_load(r, c);
+        break;
+    case WEIR_TRACE_QUERY:
+        read_query(r, c);
+        break;
+    case WEIR_TRACE_PEER:
+        read_peer(r, c);
+        break;
+    case WEIR_TRACE_HOST_WRITE:
+        read_host_write(r, c);
+        break;
     case WEIR_TRACE_LOST:
         r->file->lost += get_u(c);
         break;
@@ -709,6 +813,8 @@ static void finish(struct reader *r)
     weir_vec_finish(&r->call_names);
     weir_vec_finish(&r->call_sites);
     weir_vec_finish(&r->device_names);
+    weir_vec_finish(&r->load_names);
+    weir_vec_finish(&r->environment_texts);
     weir_vec_finish(&r->open_ranges);
 }
 
@@ -741,6 +847,11 @@ void weir_trace_file_free(struct weir_trace_file *f)
     weir_free(f->elapsed);
     weir_free(f->allocations);
     weir_free(f->ranges);
+    weir_free(f->environment);
+    weir_free(f->loads);
+    weir_free(f->queries);
+    weir_free(f->peers);
+    weir_free(f->host_writes);
     weir_free(f);
 }
 
@@ -748,7 +859,7 @@ static const char *check_header(const struct weir_trace_file_header *h, size_t b
 {
     if (bytes < sizeof *h || memcmp(h->magic, WEIR_TRACE_MAGIC, sizeof h->magic) != 0)
         return "not a trace";
-    if (h->version != WEIR_TRACE_VERSION)
+    if (h->version < WEIR_TRACE_OLDEST || h->version > WEIR_TRACE_VERSION)
         return "a trace of another version";
     if (h->header_bytes < sizeof *h || h->chunk_bytes < 4096 || h->chunk_bytes > 1u << 30)
         return "a damaged trace";
@@ -771,6 +882,7 @@ struct weir_trace_file *weir_trace_file_parse(const void *data, size_t bytes, co
         return NULL;
     r.file->internal = weir_calloc(1, sizeof(struct weir_trace_internal));
     r.file->version = h.version;
+    r.file->program = "";
     r.file->pid = h.pid;
     r.file->start_ns = h.start_ns;
     r.file->wall_ns = h.wall_ns;

@@ -36,7 +36,7 @@ struct raw_node {
     uint64_t stream, seq, bytes, blocks, threads, start_ns, end_ns;
     uint32_t name;
     uint8_t engine, src_class, dst_class;
-    bool memset;
+    bool memset, allocates, frees;
 };
 
 struct raw_wait {
@@ -53,7 +53,8 @@ struct reader {
     bool no_memory;
     size_t cap_threads, cap_sites, cap_devices, cap_streams, cap_ops, cap_stream_ops, cap_call_ops,
         cap_deps, cap_pointers, cap_calls, cap_syncs, cap_waits, cap_records, cap_event_waits,
-        cap_elapsed, cap_allocations, cap_ranges;
+        cap_elapsed, cap_allocations, cap_ranges, cap_environment, cap_loads, cap_queries,
+        cap_peers, cap_host_writes;
     /* id -> index + 1 */
     struct weir_map string_ids, site_ids, stream_ids, thread_ids, live_allocations;
     WEIR_VEC(char *) strings;
@@ -67,7 +68,8 @@ struct reader {
     WEIR_VEC(uint64_t) record_streams;
     WEIR_VEC(uint32_t) site_modules;
     WEIR_VEC(uint32_t) range_names; /* domain and text of each range */
-    WEIR_VEC(uint32_t) call_names, call_sites, device_names;
+    WEIR_VEC(uint32_t) call_names, call_sites, device_names, load_names, environment_texts;
+    uint32_t program_text;
     WEIR_VEC(struct open_range) open_ranges;
 };
 

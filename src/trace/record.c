@@ -166,6 +166,81 @@ void weir_trace_elapsed(uint64_t from, uint64_t to)
     put_numbers(WEIR_TRACE_ELAPSED, (uint64_t[]){from, to}, 2);
 }
 
+void weir_trace_query(enum weir_trace_queried what, uint64_t id, bool ready)
+{
+    put_numbers(WEIR_TRACE_QUERY, (uint64_t[]){(uint64_t)what, id, ready}, 3);
+}
+
+void weir_trace_peer(int device, int peer, bool on)
+{
+    put_numbers(WEIR_TRACE_PEER, (uint64_t[]){(uint64_t)device, (uint64_t)peer, on}, 3);
+}
+
+/* A text that stands in no other record is written each time; b is closed when it returns false. */
+static bool put_text(struct weir_trace_buffer *b, const char *text, uint32_t *id)
+{
+    *id = text[0] ? weir_trace_string(b, text, strlen(text)) : 0;
+    if (b->chunk)
+        return true;
+    b->busy = false;
+    return false;
+}
+
+void weir_trace_process(const char *program, uint64_t memory_bytes, uint32_t processors)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+    uint32_t id;
+
+    if (!b || !put_text(b, program, &id))
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_PROCESS);
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_u(p, memory_bytes);
+    p = weir_trace_put_u(p, processors);
+    weir_trace_close(b, p);
+}
+
+void weir_trace_environment(const char *setting)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    uint32_t id;
+
+    if (b && put_text(b, setting, &id))
+        weir_trace_close(b, weir_trace_put_u(weir_trace_begin(b, WEIR_TRACE_ENVIRONMENT), id));
+}
+
+void weir_trace_load(enum weir_trace_loaded what, const char *name, uint64_t begin_ns,
+                     uint64_t end_ns)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+    uint32_t id;
+
+    if (!b || !put_text(b, name, &id))
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_LOAD);
+    *p++ = (unsigned char)what;
+    p = weir_trace_put_u(p, id);
+    p = weir_trace_put_time(b, p, begin_ns);
+    p = weir_trace_put_u(p, end_ns > begin_ns ? end_ns - begin_ns : 0);
+    weir_trace_close(b, p);
+}
+
+void weir_trace_host_write(const void *address, size_t bytes)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_HOST_WRITE);
+    p = weir_trace_put_address(b, p, (uint64_t)(uintptr_t)address);
+    p = weir_trace_put_u(p, bytes);
+    p = weir_trace_put_time(b, p, weir_clock_ns());
+    weir_trace_close(b, p);
+}
+
 void weir_trace_alloc(int kind, int device, const void *address, size_t bytes)
 {
     struct weir_trace_buffer *b = weir_trace_open();
@@ -326,7 +401,8 @@ void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trac
     p = weir_trace_begin(b, WEIR_TRACE_NODE);
     p = weir_trace_put_u(p, stream);
     p = weir_trace_put_u(p, seq);
-    *p++ = (unsigned char)(n->engine | (n->memset ? 0x80 : 0));
+    *p++ = (unsigned char)(n->engine | (n->memset ? 0x80 : 0) | (n->allocates ? 0x40 : 0) |
+                           (n->frees ? 0x20 : 0));
     *p++ = (unsigned char)(n->src_class | n->dst_class << 4);
     p = weir_trace_put_u(p, name);
     p = weir_trace_put_u(p, n->bytes);

@@ -29,6 +29,11 @@ void weir_trace_start(const char *path);
  * reach the file. */
 void weir_trace_stop(void);
 
+/* ---- the process: once, when a device is first used ---- */
+
+void weir_trace_process(const char *program, uint64_t memory_bytes, uint32_t processors);
+void weir_trace_environment(const char *setting); /* "NAME=value" */
+
 /* ---- calls ---- */
 
 /* Between enter and leave all records of the thread belong to this call. `name` is interned once
@@ -50,6 +55,17 @@ void weir_trace_event_record(uint64_t id, uint64_t stream, uint64_t seq, uint32_
 /* stream 0: there was nothing to wait for. */
 void weir_trace_event_wait(uint64_t id, uint64_t in_stream, uint64_t stream, uint64_t seq);
 void weir_trace_elapsed(uint64_t from, uint64_t to);
+enum weir_trace_queried { WEIR_TRACE_QUERY_STREAM = 0, WEIR_TRACE_QUERY_EVENT = 1 };
+/* cudaEventQuery, cudaStreamQuery: the event's or stream's id. */
+void weir_trace_query(enum weir_trace_queried what, uint64_t id, bool ready);
+/* `device` may now (not any more) reach memory of `peer`. */
+void weir_trace_peer(int device, int peer, bool on);
+enum weir_trace_loaded { WEIR_TRACE_LOAD_MODULE = 0, WEIR_TRACE_LOAD_KERNEL = 1 };
+/* Device code became ready to run; name: the kernel's, or "". */
+void weir_trace_load(enum weir_trace_loaded what, const char *name, uint64_t begin_ns,
+                     uint64_t end_ns);
+/* Between two kernels that were given this managed allocation the host has written to it. */
+void weir_trace_host_write(const void *address, size_t bytes);
 /* kind: enum weir_mem_kind. */
 void weir_trace_alloc(int kind, int device, const void *address, size_t bytes);
 void weir_trace_free(const void *address);
@@ -94,12 +110,14 @@ void weir_trace_op_other(const struct weir_trace_id *id, int kind);
 void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t end_ns, int engine,
                      int status);
 
+#define WEIR_TRACE_NODE_MEMORY 5 /* as engine of memory nodes: none */
+
 /* A node of the graph launch (stream, seq) has run. name: kernels, else NULL. */
 struct weir_trace_node {
     const char *name;
     _Atomic uint32_t *name_id;
     int engine, src_class, dst_class; /* classes: copies */
-    bool memset;
+    bool memset, allocates, frees;    /* memory nodes: the latter two, and bytes */
     uint64_t bytes, blocks, threads;
     uint64_t start_ns, end_ns;
 };

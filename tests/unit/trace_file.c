@@ -104,6 +104,87 @@ static void check_rest(const struct weir_trace_file *f)
     assert_string_equal(f->devices[0].name, "Test device");
 }
 
+/* What version 2 added. */
+static void newer_program(void)
+{
+    static _Atomic uint32_t launch, query, node_name;
+    struct weir_trace_id graph = {.stream = STREAM_A, .seq = 1};
+    struct weir_trace_node node = {.engine = WEIR_TRACE_ENGINE_KERNEL,
+                                   .name = "_Z4nodePi",
+                                   .name_id = &node_name,
+                                   .blocks = 3,
+                                   .threads = 32};
+    uint64_t t;
+
+    weir_trace_process("/bin/test", 1ull << 33, 6);
+    weir_trace_environment("CUDA_LAUNCH_BLOCKING=1");
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    weir_trace_enter(__builtin_return_address(0));
+    t = weir_clock_ns();
+    weir_trace_load(WEIR_TRACE_LOAD_MODULE, "", t, t + 5000);
+    weir_trace_peer(0, 1, true);
+    weir_trace_host_write((const void *)0x70000, 4096);
+    weir_trace_op_other(&graph, WEIR_OP_GRAPH);
+    weir_trace_leave("cudaGraphLaunch", &launch, 0);
+    node.start_ns = t + 6000;
+    node.end_ns = t + 7000;
+    weir_trace_graph_node(STREAM_A, 1, &node);
+    weir_trace_load(WEIR_TRACE_LOAD_KERNEL, "_Z4nodePi", t + 100, t + 200);
+    node = (struct weir_trace_node){.engine = WEIR_TRACE_NODE_MEMORY,
+                                    .allocates = true,
+                                    .bytes = 777,
+                                    .start_ns = t + 6000,
+                                    .end_ns = t + 6000};
+    weir_trace_graph_node(STREAM_A, 1, &node);
+    weir_trace_done(STREAM_A, 1, t + 6000, t + 7000, WEIR_TRACE_ENGINE_KERNEL, 0);
+    weir_trace_enter(__builtin_return_address(0));
+    weir_trace_query(WEIR_TRACE_QUERY_EVENT, 9, false);
+    weir_trace_leave("cudaEventQuery", &query, 600);
+}
+
+static const struct weir_trace_op *op_of_kind(const struct weir_trace_file *f, unsigned kind)
+{
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (f->ops[i].kind == kind)
+            return &f->ops[i];
+    }
+    fail_msg("no operation of kind %u", kind);
+    return NULL;
+}
+
+static void test_newer(void **state)
+{
+    struct weir_trace_file *f = traced(newer_program, end_killed);
+
+    (void)state;
+    assert_int_equal(f->damaged_chunks, 0);
+    assert_int_equal(f->version, 2);
+    assert_string_equal(f->program, "/bin/test");
+    assert_int_equal(f->memory_bytes, 1ull << 33);
+    assert_int_equal(f->processors, 6);
+    assert_int_equal(f->environment_count, 1);
+    assert_string_equal(f->environment[0], "CUDA_LAUNCH_BLOCKING=1");
+    assert_int_equal(f->loads_count, 2);
+    assert_int_equal(f->loads[0].what, WEIR_TRACE_LOADS_MODULE);
+    assert_int_equal(f->loads[0].end_ns - f->loads[0].begin_ns, 5000);
+    assert_string_equal(f->calls[f->loads[0].call].name, "cudaGraphLaunch");
+    assert_string_equal(f->loads[1].name, "_Z4nodePi");
+    assert_int_equal(f->peers_count, 1);
+    assert_true(f->peers[0].on);
+    assert_int_equal(f->peers[0].peer, 1);
+    assert_int_equal(f->host_writes_count, 1);
+    assert_int_equal(f->host_writes[0].address, 0x70000);
+    assert_string_equal(f->calls[f->host_writes[0].call].name, "cudaGraphLaunch");
+    assert_int_equal(f->queries_count, 1);
+    assert_false(f->queries[0].ready);
+    assert_int_equal(f->queries[0].id, 9);
+    assert_string_equal(f->calls[f->queries[0].call].name, "cudaEventQuery");
+    assert_int_equal(op_of_kind(f, WEIR_TRACE_OP_KERNEL)->u.kernel.grid[0], 3);
+    assert_int_equal(op_of_kind(f, WEIR_TRACE_OP_ALLOC)->bytes, 777);
+    assert_int_equal(op_of_kind(f, WEIR_TRACE_OP_ALLOC)->engine, WEIR_TRACE_ENGINE_NONE);
+    weir_trace_file_free(f);
+}
+
 static void test_round_trip(void **state)
 {
     struct weir_trace_file *f = traced(trace_program, end_well);
@@ -347,10 +428,11 @@ static void test_sites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
-        cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_sites),      cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_killed),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads_end), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_damage),      cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

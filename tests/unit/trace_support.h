@@ -60,6 +60,8 @@ static inline void trace_program(void)
     struct weir_trace_id wait = {.stream = STREAM_B, .seq = 1, .edges = &edge, .edge_count = 1};
     uint64_t t;
 
+    weir_trace_process("/bin/test", 1ull << 33, 6);
+    weir_trace_environment("CUDA_LAUNCH_BLOCKING=1");
     weir_trace_device(0, 0, "Test device", 4, 2, 0x10000);
     weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
     weir_trace_stream(STREAM_B, 0, 0, WEIR_STREAM_BLOCKING, -1);
