@@ -43,13 +43,13 @@ const char *weir_advise_question(size_t i, const char **kind)
 
 /* ---- findings ---- */
 
-bool weir_advise_price(const struct weir_advise_context *c, const struct weir_advise_scenario *s,
+bool weir_advise_price(const struct weir_advise_context *c, const struct weir_plan_scenario *s,
                        uint64_t *gain)
 {
-    struct weir_advise_result r;
+    struct weir_plan_outcome r;
 
     *gain = 0;
-    if (!weir_advise_run(&c->model, s, &r))
+    if (!weir_plan_recorded_run(&c->model, s, &r))
         return false;
     if (r.length_ns < c->base.length_ns)
         *gain = c->base.length_ns - r.length_ns;
@@ -131,13 +131,13 @@ static void judge(const struct weir_advise_context *c)
 
 bool weir_advise(const struct weir_trace_file *f, struct weir_advise_report *out)
 {
-    const struct weir_advise_scenario as_recorded = {0};
+    const struct weir_plan_scenario as_recorded = {0};
     struct weir_advise_context c = {.f = f, .report = out};
     bool ok;
 
     *out = (struct weir_advise_report){0};
-    ok = weir_advise_data_init(&c.data, f) && weir_advise_model_init(&c.model, f, &c.data) &&
-         weir_advise_run(&c.model, &as_recorded, &c.base);
+    ok = weir_plan_data_init(&c.data, f) && weir_plan_recorded_init(&c.model, f, &c.data) &&
+         weir_plan_recorded_run(&c.model, &as_recorded, &c.base);
     out->length_ns = c.base.length_ns;
     for (size_t i = 0; ok && out->length_ns && i < WEIR_ARRAY_SIZE(questions); i++)
         ok = !questions[i].find || questions[i].find(&c);
@@ -146,8 +146,8 @@ bool weir_advise(const struct weir_trace_file *f, struct weir_advise_report *out
             qsort(out->findings, out->count, sizeof *out->findings, by_gain);
         judge(&c);
     }
-    weir_advise_model_finish(&c.model);
-    weir_advise_data_finish(&c.data);
+    weir_plan_recorded_finish(&c.model);
+    weir_plan_data_finish(&c.data);
     if (!ok)
         weir_advise_finish(out);
     return ok;

@@ -4,18 +4,18 @@
 #define WEIR_ADVISE_FIND_H
 
 #include "advise/advise.h"
-#include "advise/sim.h"
+#include "plan/recorded.h"
 
 struct weir_advise_context {
     const struct weir_trace_file *f;
-    struct weir_advise_data data;
-    struct weir_advise_model model;
-    struct weir_advise_result base;
+    struct weir_plan_data data;
+    struct weir_plan_recorded model;
+    struct weir_plan_outcome base;
     struct weir_advise_report *report;
 };
 
 /* Simulates; *gain is what it saves, 0 when nothing. False: no memory. */
-bool weir_advise_price(const struct weir_advise_context *c, const struct weir_advise_scenario *s,
+bool weir_advise_price(const struct weir_advise_context *c, const struct weir_plan_scenario *s,
                        uint64_t *gain);
 /* Adds a finding; a note when it gains little. False: no memory. */
 bool weir_advise_add(struct weir_advise_context *c, const struct weir_advise_finding *finding);

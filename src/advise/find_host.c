@@ -32,7 +32,7 @@ bool weir_advise_find_pageable(struct weir_advise_context *c)
     struct weir_advise_finding d = {.kind = "pageable-sync", .stream = WEIR_TRACE_NONE};
     const struct weir_trace_file *f = c->f;
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls);
-    struct weir_advise_scenario s = {.no_wait = calls};
+    struct weir_plan_scenario s = {.no_wait = calls};
     uint32_t count = 0;
     uint64_t waited = 0;
     bool ok;
@@ -239,7 +239,7 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
     ok = calls && group_calls(c, is_needless_sync, 3, &g);
     for (size_t i = 0; ok && i < g.count; i++) {
         struct weir_advise_finding d = {.kind = "sync-in-loop", .stream = WEIR_TRACE_NONE};
-        struct weir_advise_scenario s = {.no_wait = calls};
+        struct weir_plan_scenario s = {.no_wait = calls};
         const char *name = f->calls[g.items[i].first].name;
         bool copies = f->calls[g.items[i].first].op_count != 0;
         uint64_t waited = 0;
@@ -288,7 +288,7 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
     const struct weir_trace_file *f = c->f;
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok;
     struct weir_advise_finding d = {.kind = "alloc-in-loop", .stream = WEIR_TRACE_NONE};
-    struct weir_advise_scenario s = {.free_call = calls};
+    struct weir_plan_scenario s = {.free_call = calls};
     struct groups g = {0};
     uint32_t count = 0;
     uint64_t spent = 0;
@@ -333,7 +333,7 @@ static int by_number(const void *x, const void *y)
 
 bool weir_advise_find_launches(struct weir_advise_context *c)
 {
-    const struct weir_advise_scenario s = {.fast_submission = true};
+    const struct weir_plan_scenario s = {.fast_submission = true};
     struct weir_advise_finding d = {.kind = "launch-bound", .stream = WEIR_TRACE_NONE};
     const struct weir_trace_file *f = c->f;
     uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths), median;
@@ -389,7 +389,7 @@ bool weir_advise_find_small(struct weir_advise_context *c)
     const struct weir_trace_file *f = c->f;
     uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths);
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok = lengths && calls;
-    struct weir_advise_scenario s = {.op_ns = lengths, .free_call = calls};
+    struct weir_plan_scenario s = {.op_ns = lengths, .free_call = calls};
     uint64_t fixed[WEIR_TRACE_ENGINE_COUNT], run = 0, count = 0, bytes = 0;
 
     memset(fixed, 0xff, sizeof fixed);
@@ -439,7 +439,7 @@ bool weir_advise_find_timing(struct weir_advise_context *c)
     const struct weir_trace_file *f = c->f;
     struct weir_map asked = {0};
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok = calls != NULL;
-    struct weir_advise_scenario s = {.free_call = calls};
+    struct weir_plan_scenario s = {.free_call = calls};
     uint32_t count = 0;
 
     for (size_t i = 0; ok && i < f->elapsed_count; i++)

@@ -18,7 +18,7 @@ static bool is_work(const struct weir_trace_op *op)
 /* The share of the time with work in which two streams had some, submitted and not done. */
 static bool shared_time(const struct weir_trace_file *f, double *share)
 {
-    struct weir_advise_edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
+    struct weir_plan_edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
     uint32_t *pending = weir_calloc(f->streams_count + 1, sizeof *pending), streams = 0;
     uint64_t one = 0, more = 0;
     size_t n = 0;
@@ -31,11 +31,11 @@ static bool shared_time(const struct weir_trace_file *f, double *share)
     for (size_t i = 0; i < f->ops_count; i++) {
         if (!is_work(&f->ops[i]))
             continue;
-        edges[n++] = (struct weir_advise_edge){f->ops[i].submit_ns, f->ops[i].stream, true};
-        edges[n++] = (struct weir_advise_edge){WEIR_MAX(f->ops[i].end_ns, f->ops[i].submit_ns + 1),
-                                               f->ops[i].stream, false};
+        edges[n++] = (struct weir_plan_edge){f->ops[i].submit_ns, f->ops[i].stream, true};
+        edges[n++] = (struct weir_plan_edge){WEIR_MAX(f->ops[i].end_ns, f->ops[i].submit_ns + 1),
+                                             f->ops[i].stream, false};
     }
-    weir_advise_edges_sort(edges, n);
+    weir_plan_edges_sort(edges, n);
     for (size_t i = 0; i < n; i++) {
         uint64_t length = i ? edges[i].ns - edges[i - 1].ns : 0;
 
@@ -127,7 +127,7 @@ bool weir_advise_find_streams(struct weir_advise_context *c)
     if (!stream_of)
         return false;
     for (uint32_t n = 2; n <= 8 && ok; n *= 2) {
-        struct weir_advise_scenario s = {.stream_of = stream_of, .extra_streams = n};
+        struct weir_plan_scenario s = {.stream_of = stream_of, .extra_streams = n};
 
         spread(c, n, stream_of);
         ok = weir_advise_price(c, &s, &gain);
@@ -158,7 +158,7 @@ bool weir_advise_find_streams(struct weir_advise_context *c)
 
 bool weir_advise_find_legacy(struct weir_advise_context *c)
 {
-    const struct weir_advise_scenario s = {.nonblocking = true, .data_orders = true};
+    const struct weir_plan_scenario s = {.nonblocking = true, .data_orders = true};
     struct weir_advise_finding d = {.kind = "legacy-serialization", .stream = WEIR_TRACE_NONE};
     const struct weir_trace_file *f = c->f;
     const char *first = NULL;
@@ -285,7 +285,7 @@ static bool do_record(struct clocks *k, const struct weir_trace_event_record *r)
 static bool do_call(struct clocks *k, uint32_t call, const bool *skip, uint64_t *broken)
 {
     const struct weir_trace_file *f = k->c->f;
-    const struct weir_advise_model *m = &k->c->model;
+    const struct weir_plan_recorded *m = &k->c->model;
     const struct weir_trace_call *c = &f->calls[call];
 
     for (uint32_t i = 0; i < c->op_count; i++) {
@@ -340,7 +340,7 @@ static bool count_broken(const struct weir_advise_context *c, const bool *skip, 
 
 static bool try_site(struct weir_advise_context *c, uint32_t site, bool *skip, uint64_t broken)
 {
-    struct weir_advise_scenario s = {.skip_edge = skip};
+    struct weir_plan_scenario s = {.skip_edge = skip};
     struct weir_advise_finding d = {.kind = "unneeded-wait", .stream = WEIR_TRACE_NONE};
     const struct weir_trace_file *f = c->f;
     uint64_t now;

@@ -18,7 +18,7 @@ static bool is_work(const struct weir_trace_op *op)
 
 static bool note_copies(struct weir_advise_context *c, int direction)
 {
-    struct weir_advise_scenario s = {0};
+    struct weir_plan_scenario s = {0};
     struct weir_advise_finding d = {
         .kind = "copy-engine-bound", .stream = WEIR_TRACE_NONE, .note = true};
     unsigned engine = direction ? WEIR_TRACE_ENGINE_D2H : WEIR_TRACE_ENGINE_H2D;
@@ -240,7 +240,7 @@ bool weir_advise_find_depth(struct weir_advise_context *c)
     }
     if (!best_chunks)
         return true;
-    d.gain_ns = weir_advise_ns((now - best) * shape.passes);
+    d.gain_ns = weir_plan_ns((now - best) * shape.passes);
     weir_advise_add_site(c, &d, shape.call);
     snprintf(d.message, sizeof d.message,
              "the pipeline of %u chunks in %u streams takes %.3f ms a pass; filling and draining "

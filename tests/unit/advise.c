@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "advise/advise.h"
-#include "advise/sim.h"
+#include "plan/recorded.h"
 
 #define MAX 64
 #define US  1000u

@@ -1,18 +1,18 @@
-/* The recorded program once more, on the model: the same calls in the same order with the host's
- * own time between them, the same operations with the time that each takes by itself, ordered by
- * src/model, on engines with limits. A scenario changes one thing; the difference is its price.
+/* The recorded program once more, on the simulator (sim.h): the same calls in the same order with
+ * the host's own time between them, the same operations with the time that each takes by itself, on
+ * engines with limits. A scenario changes one thing; the difference is its price.
  * SPDX-License-Identifier: Apache-2.0
  *
  * Limits: one copy at a time in each direction, one host function at a time, kernels share the
  * device's block slots. What host threads do to one another is not in a trace: each goes on by
  * itself. */
-#ifndef WEIR_ADVISE_SIM_H
-#define WEIR_ADVISE_SIM_H
+#ifndef WEIR_PLAN_RECORDED_H
+#define WEIR_PLAN_RECORDED_H
 
-#include "advise/data.h"
+#include "plan/data.h"
 #include "weir/trace.h"
 
-struct weir_advise_scenario {
+struct weir_plan_scenario {
     /* All may be NULL or false. Arrays: by operation, call, event wait. */
     const uint32_t *stream_of; /* which of extra_streams an operation goes to; then no event, only
                                   data orders, and host waits are for what they covered */
@@ -27,15 +27,15 @@ struct weir_advise_scenario {
     bool no_copy_limit[2]; /* H2D, D2H: any number at a time */
 };
 
-struct weir_advise_result {
+struct weir_plan_outcome {
     uint64_t length_ns;                        /* first operation's call to the last end */
     uint64_t busy_ns[WEIR_TRACE_ENGINE_COUNT]; /* union, all devices */
     uint64_t idle_host_ns;                     /* nothing ran and nothing was submitted */
 };
 
-struct weir_advise_model {
+struct weir_plan_recorded {
     const struct weir_trace_file *file;
-    const struct weir_advise_data *data;
+    const struct weir_plan_data *data;
     uint64_t *alone_ns; /* by operation: without what ran beside it */
     uint32_t *demand;   /* block slots */
     uint32_t slots;
@@ -46,27 +46,27 @@ struct weir_advise_model {
 };
 
 /* False: no memory, or a trace that this does not understand (contexts beyond the model's). */
-bool weir_advise_model_init(struct weir_advise_model *m, const struct weir_trace_file *f,
-                            const struct weir_advise_data *data);
-void weir_advise_model_finish(struct weir_advise_model *m);
+bool weir_plan_recorded_init(struct weir_plan_recorded *m, const struct weir_trace_file *f,
+                             const struct weir_plan_data *data);
+void weir_plan_recorded_finish(struct weir_plan_recorded *m);
 
 /* False: no memory. Deterministic. */
-bool weir_advise_run(const struct weir_advise_model *m, const struct weir_advise_scenario *s,
-                     struct weir_advise_result *out);
+bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,
+                            struct weir_plan_outcome *out);
 
 /* Within what numbers can hold: times in a damaged trace are anything. */
-static inline uint64_t weir_advise_ns(double v)
+static inline uint64_t weir_plan_ns(double v)
 {
     return v > 0 ? v < 1e18 ? (uint64_t)v : (uint64_t)1e18 : 0;
 }
 
-/* A beginning or an end, for sweeps over the time of a trace; sorted by weir_advise_edges_sort: by
+/* A beginning or an end, for sweeps over the time of a trace; sorted by weir_plan_edges_sort: by
  * time, ends before beginnings. */
-struct weir_advise_edge {
+struct weir_plan_edge {
     uint64_t ns;
     uint32_t id; /* of the operation, stream ... that begins or ends */
     bool begins;
 };
-void weir_advise_edges_sort(struct weir_advise_edge *edges, size_t count);
+void weir_plan_edges_sort(struct weir_plan_edge *edges, size_t count);
 
 #endif

@@ -5,12 +5,12 @@
  * A kernel is taken to touch its pointer's allocation from the pointer on, up to the next pointer
  * that launches of the same kernel were given there (chunks); by parameters of type `T const *` it
  * only reads. */
-#ifndef WEIR_ADVISE_DATA_H
-#define WEIR_ADVISE_DATA_H
+#ifndef WEIR_PLAN_DATA_H
+#define WEIR_PLAN_DATA_H
 
 #include "weir/trace.h"
 
-struct weir_advise_data {
+struct weir_plan_data {
     bool known;              /* false: too much to compute; no finding may rest on data */
     uint32_t *first, *count; /* by operation: in deps */
     uint32_t *deps;          /* earlier operations */
@@ -18,7 +18,7 @@ struct weir_advise_data {
 };
 
 /* False: no memory. */
-bool weir_advise_data_init(struct weir_advise_data *d, const struct weir_trace_file *f);
-void weir_advise_data_finish(struct weir_advise_data *d);
+bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file *f);
+void weir_plan_data_finish(struct weir_plan_data *d);
 
 #endif

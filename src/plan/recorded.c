@@ -1,8 +1,9 @@
 /* What the simulator needs to know of a trace: lengths without neighbours, and calls by thread.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "plan/recorded.h"
+
 #include <stdlib.h>
 
-#include "advise/sim.h"
 #include "base/alloc.h"
 #include "model/model.h"
 
@@ -10,24 +11,24 @@
 
 static int by_time(const void *x, const void *y)
 {
-    const struct weir_advise_edge *a = x, *b = y;
+    const struct weir_plan_edge *a = x, *b = y;
 
     if (a->ns != b->ns)
         return a->ns < b->ns ? -1 : 1;
     return a->begins - b->begins;
 }
 
-void weir_advise_edges_sort(struct weir_advise_edge *edges, size_t count)
+void weir_plan_edges_sort(struct weir_plan_edge *edges, size_t count)
 {
     qsort(edges, count, sizeof *edges, by_time);
 }
 
 /* Kernels that ran together shared the slots: each one's own time is what it got of them. (All
  * devices in one sweep: traces of several devices count as one large one.) */
-static bool find_alone(struct weir_advise_model *m)
+static bool find_alone(struct weir_plan_recorded *m)
 {
     const struct weir_trace_file *f = m->file;
-    struct weir_advise_edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
+    struct weir_plan_edge *edges = weir_alloc((2 * f->ops_count + 1) * sizeof *edges);
     double *since = weir_alloc((f->ops_count + 1) * sizeof *since), got = 0;
     uint64_t demand = 0, last = 0;
     size_t n = 0;
@@ -45,10 +46,10 @@ static bool find_alone(struct weir_advise_model *m)
             (op->kind != WEIR_TRACE_OP_KERNEL && op->kind != WEIR_TRACE_OP_GRAPH) || !op->done ||
             op->end_ns == op->start_ns)
             continue;
-        edges[n++] = (struct weir_advise_edge){op->start_ns, i, true};
-        edges[n++] = (struct weir_advise_edge){op->end_ns, i, false};
+        edges[n++] = (struct weir_plan_edge){op->start_ns, i, true};
+        edges[n++] = (struct weir_plan_edge){op->end_ns, i, false};
     }
-    weir_advise_edges_sort(edges, n);
+    weir_plan_edges_sort(edges, n);
     /* got: what a kernel would have received since the beginning. */
     for (size_t i = 0; i < n; i++) {
         double rate = demand > m->slots ? (double)m->slots / (double)demand : 1;
@@ -59,7 +60,7 @@ static bool find_alone(struct weir_advise_model *m)
             since[edges[i].id] = got;
             demand += m->demand[edges[i].id];
         } else {
-            m->alone_ns[edges[i].id] = weir_advise_ns(got - since[edges[i].id]);
+            m->alone_ns[edges[i].id] = weir_plan_ns(got - since[edges[i].id]);
             demand -= m->demand[edges[i].id];
         }
     }
@@ -70,7 +71,7 @@ static bool find_alone(struct weir_advise_model *m)
 
 /* ---- calls ---- */
 
-static bool by_thread(struct weir_advise_model *m)
+static bool by_thread(struct weir_plan_recorded *m)
 {
     const struct weir_trace_file *f = m->file;
     uint32_t at = 0;
@@ -123,7 +124,7 @@ static bool by_thread(struct weir_advise_model *m)
         }                                                                                          \
     } while (0)
 
-static bool by_call(struct weir_advise_model *m)
+static bool by_call(struct weir_plan_recorded *m)
 {
     const struct weir_trace_file *f = m->file;
 
@@ -141,10 +142,10 @@ static bool is_understood(const struct weir_trace_file *f)
     return true;
 }
 
-bool weir_advise_model_init(struct weir_advise_model *m, const struct weir_trace_file *f,
-                            const struct weir_advise_data *data)
+bool weir_plan_recorded_init(struct weir_plan_recorded *m, const struct weir_trace_file *f,
+                             const struct weir_plan_data *data)
 {
-    *m = (struct weir_advise_model){.file = f, .data = data, .slots = 1};
+    *m = (struct weir_plan_recorded){.file = f, .data = data, .slots = 1};
     if (!is_understood(f))
         return false;
     for (size_t i = 0; i < f->devices_count; i++)
@@ -167,7 +168,7 @@ bool weir_advise_model_init(struct weir_advise_model *m, const struct weir_trace
     return find_alone(m) && by_thread(m) && by_call(m);
 }
 
-void weir_advise_model_finish(struct weir_advise_model *m)
+void weir_plan_recorded_finish(struct weir_plan_recorded *m)
 {
     weir_free(m->alone_ns);
     weir_free(m->demand);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "advise/data.h"
+#include "plan/data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +161,7 @@ static size_t piece_at(const uint64_t *bounds, size_t count, uint64_t address)
     return low;
 }
 
-static bool add_dep(struct weir_advise_data *d, uint32_t op, uint32_t on)
+static bool add_dep(struct weir_plan_data *d, uint32_t op, uint32_t on)
 {
     if (on == WEIR_TRACE_NONE || on == op)
         return true;
@@ -176,7 +176,7 @@ static bool add_dep(struct weir_advise_data *d, uint32_t op, uint32_t on)
     return true;
 }
 
-static bool touch(struct weir_advise_data *d, struct piece *p, uint32_t op, bool writes)
+static bool touch(struct weir_plan_data *d, struct piece *p, uint32_t op, bool writes)
 {
     bool ok = add_dep(d, op, p->writer);
 
@@ -221,7 +221,7 @@ static bool collect_bounds(const struct weir_trace_file *f, const struct tables 
     return true;
 }
 
-static bool find_deps(struct weir_advise_data *d, const struct weir_trace_file *f,
+static bool find_deps(struct weir_plan_data *d, const struct weir_trace_file *f,
                       const struct tables *t, const uint64_t *bounds, size_t count)
 {
     struct piece *pieces = weir_alloc((count + 1) * sizeof *pieces);
@@ -250,14 +250,14 @@ static bool find_deps(struct weir_advise_data *d, const struct weir_trace_file *
     return ok;
 }
 
-bool weir_advise_data_init(struct weir_advise_data *d, const struct weir_trace_file *f)
+bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file *f)
 {
     struct tables t = {0};
     uint64_t *bounds = NULL;
     size_t count = 0;
     bool ok;
 
-    *d = (struct weir_advise_data){0};
+    *d = (struct weir_plan_data){0};
     d->first = weir_calloc(f->ops_count + 1, sizeof *d->first);
     d->count = weir_calloc(f->ops_count + 1, sizeof *d->count);
     ok = d->first && d->count && make_tables(&t, f) && collect_bounds(f, &t, &bounds, &count) &&
@@ -269,14 +269,14 @@ bool weir_advise_data_init(struct weir_advise_data *d, const struct weir_trace_f
     weir_free(t.blocks);
     weir_free(bounds);
     if (!ok)
-        weir_advise_data_finish(d);
+        weir_plan_data_finish(d);
     return ok;
 }
 
-void weir_advise_data_finish(struct weir_advise_data *d)
+void weir_plan_data_finish(struct weir_plan_data *d)
 {
     weir_free(d->first);
     weir_free(d->count);
     weir_free(d->deps);
-    *d = (struct weir_advise_data){0};
+    *d = (struct weir_plan_data){0};
 }

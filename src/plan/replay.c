@@ -1,0 +1,314 @@
+/* A recorded program with one thing changed, as a program of the simulator.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "plan/recorded.h"
+#include "plan/sim.h"
+
+#define SHORT_GAP_NS 20000 /* host time between two calls of one sequence */
+
+_Static_assert((int)WEIR_PLAN_H2D == (int)WEIR_TRACE_ENGINE_H2D &&
+                   (int)WEIR_PLAN_D2H == (int)WEIR_TRACE_ENGINE_D2H &&
+                   (int)WEIR_PLAN_ENGINES == (int)WEIR_TRACE_ENGINE_COUNT,
+               "engines of traces and of the simulator have the same numbers");
+
+struct replay {
+    const struct weir_plan_recorded *m;
+    const struct weir_plan_scenario *s;
+    const struct weir_trace_file *f;
+    struct weir_plan_stream *streams;
+    struct weir_plan_op *ops;
+    struct weir_plan_step *steps;
+    struct weir_plan_thread *threads;
+    struct weir_plan_step nowhere; /* what there was no memory for */
+    size_t step_count, step_cap;
+    struct weir_map event_numbers;
+    uint32_t event_count;
+    bool no_memory;
+};
+
+static struct weir_plan_step *add(struct replay *r, enum weir_plan_step_kind what, uint32_t a)
+{
+    if (!weir_vec_reserve_bytes((void **)&r->steps, &r->step_cap, r->step_count + 1,
+                                sizeof *r->steps)) {
+        r->no_memory = true;
+        return &r->nowhere;
+    }
+    r->steps[r->step_count] = (struct weir_plan_step){.what = (uint8_t)what, .a = a};
+    return &r->steps[r->step_count++];
+}
+
+static uint32_t event_of(struct replay *r, uint64_t id)
+{
+    uintptr_t n = (uintptr_t)weir_map_get(&r->event_numbers, id + 1);
+
+    if (!n) {
+        n = ++r->event_count;
+        if (!weir_map_put(&r->event_numbers, id + 1, (void *)n))
+            r->no_memory = true;
+    }
+    return (uint32_t)n - 1;
+}
+
+/* ---- synchronising ---- */
+
+/* The operation that an event's record stands for. Numbers of the file are not those of the
+ * simulation, where other records and waits are needed: the last operation that both have counts,
+ * unless a wait is behind it; then all of the stream so far. */
+static void add_event_sync(struct replay *r, const struct weir_trace_sync_point *y)
+{
+    const struct weir_trace_stream *s = &r->f->streams[y->stream];
+    uint32_t low = s->op_first, high = low + s->op_count;
+    bool waits = false;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (r->f->ops[r->f->stream_ops[mid]].seq <= y->seq)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low > s->op_first; low--) {
+        uint32_t index = r->f->stream_ops[low - 1];
+        const struct weir_trace_op *op = &r->f->ops[index];
+
+        waits = waits || op->kind == WEIR_TRACE_OP_WAIT;
+        if (op->kind == WEIR_TRACE_OP_WAIT || op->kind == WEIR_TRACE_OP_RECORD ||
+            op->call == WEIR_TRACE_NONE)
+            continue;
+        add(r, waits ? WEIR_PLAN_SYNC_SO_FAR : WEIR_PLAN_SYNC_OP, waits ? y->stream : index);
+        return;
+    }
+}
+
+static void add_sync(struct replay *r, const struct weir_trace_sync_point *y,
+                     const struct weir_trace_call *c)
+{
+    if (y->what == WEIR_TRACE_WAITS_OP && c->op_count)
+        add(r, WEIR_PLAN_SYNC_OP, r->f->call_ops[c->op_first + c->op_count - 1]);
+    else if (r->s->stream_of)
+        add(r, y->stream == WEIR_TRACE_NONE ? WEIR_PLAN_SYNC_ALL : WEIR_PLAN_SYNC_GROUP, y->stream);
+    else if (y->what == WEIR_TRACE_WAITS_DEVICE && y->context < WEIR_MODEL_MAX_DEVICES)
+        add(r, WEIR_PLAN_SYNC_DEVICE, y->context);
+    else if (y->what == WEIR_TRACE_WAITS_STREAM && y->stream != WEIR_TRACE_NONE)
+        add(r, WEIR_PLAN_SYNC_STREAM, y->stream);
+    else if (y->stream != WEIR_TRACE_NONE)
+        add_event_sync(r, y);
+}
+
+/* ---- calls ---- */
+
+static bool is_set(const bool *array, uint32_t i)
+{
+    return array && array[i];
+}
+
+static double cost_of(const struct replay *r, uint32_t call)
+{
+    const struct weir_trace_call *c = &r->f->calls[call];
+    uint64_t whole = c->end_ns - c->begin_ns;
+
+    if (is_set(r->s->free_call, call) || (r->s->fast_submission && c->op_count))
+        return 0;
+    return (double)(whole - WEIR_MIN(c->waited_ns, whole));
+}
+
+/* From the end of the call before to the work of this one. */
+static double host_time(const struct replay *r, const struct weir_trace_call *before, uint32_t call)
+{
+    const struct weir_trace_call *c = &r->f->calls[call];
+    double gap;
+
+    if (!before)
+        return (double)(c->begin_ns - r->f->begin_ns) + cost_of(r, call);
+    gap = c->begin_ns > before->end_ns ? (double)(c->begin_ns - before->end_ns) : 0;
+    if (r->s->fast_submission && gap < SHORT_GAP_NS && c->op_count && before->op_count)
+        gap = 0;
+    return gap + cost_of(r, call);
+}
+
+static void add_events(struct replay *r, uint32_t call)
+{
+    const struct weir_plan_recorded *m = r->m;
+
+    for (uint32_t i = 0; i < m->record_count[call]; i++) {
+        const struct weir_trace_event_record *e =
+            &r->f->records[m->record_at[m->record_first[call] + i]];
+        struct weir_plan_step *step;
+
+        if (e->stream == WEIR_TRACE_NONE || r->s->stream_of)
+            continue;
+        step = add(r, WEIR_PLAN_RECORD, event_of(r, e->event));
+        step->b = e->stream;
+        step->timing = !(e->flags & 2);
+    }
+    for (uint32_t i = 0; i < m->wait_count[call]; i++) {
+        uint32_t index = m->wait_at[m->wait_first[call] + i];
+        const struct weir_trace_event_wait *w = &r->f->event_waits[index];
+
+        if (w->in_stream == WEIR_TRACE_NONE || r->s->stream_of || is_set(r->s->skip_edge, index))
+            continue;
+        add(r, WEIR_PLAN_WAIT, event_of(r, w->event))->b = w->in_stream;
+    }
+}
+
+static void add_call(struct replay *r, const struct weir_trace_call *before, uint32_t call)
+{
+    const struct weir_trace_call *c = &r->f->calls[call];
+    bool waits = !is_set(r->s->no_wait, call) && !is_set(r->s->free_call, call);
+    uint32_t sync = 0;
+
+    add(r, WEIR_PLAN_WORK, 0)->ns = host_time(r, before, call);
+    /* Waits for streams and devices come before a call's own operations, waits for those behind. */
+    for (; waits && sync < c->sync_count; sync++) {
+        if (r->f->syncs[c->sync_first + sync].what == WEIR_TRACE_WAITS_OP)
+            break;
+        add_sync(r, &r->f->syncs[c->sync_first + sync], c);
+    }
+    for (uint32_t i = 0; i < c->op_count; i++) {
+        uint32_t op = r->f->call_ops[c->op_first + i];
+        unsigned kind = r->f->ops[op].kind;
+
+        if (kind != WEIR_TRACE_OP_RECORD && kind != WEIR_TRACE_OP_WAIT)
+            add(r, WEIR_PLAN_SUBMIT, op);
+    }
+    add_events(r, call);
+    for (; waits && sync < c->sync_count; sync++)
+        add_sync(r, &r->f->syncs[c->sync_first + sync], c);
+}
+
+/* ---- the whole ---- */
+
+static enum weir_op_kind model_kind(unsigned kind)
+{
+    static const uint8_t kinds[] = {WEIR_OP_KERNEL, WEIR_OP_COPY, WEIR_OP_MEMSET, WEIR_OP_HOST_FUNC,
+                                    WEIR_OP_RECORD, WEIR_OP_WAIT, WEIR_OP_MARKER, WEIR_OP_ALLOC,
+                                    WEIR_OP_FREE,   WEIR_OP_GRAPH};
+
+    return (enum weir_op_kind)kinds[kind];
+}
+
+static void make_ops(struct replay *r)
+{
+    const struct weir_plan_data *data = r->m->data;
+    bool by_data = r->s->stream_of || r->s->nonblocking || r->s->data_orders;
+
+    for (size_t i = 0; i < r->f->ops_count; i++) {
+        const struct weir_trace_op *op = &r->f->ops[i];
+
+        r->ops[i] = (struct weir_plan_op){
+            .stream =
+                r->s->stream_of ? (uint32_t)r->f->streams_count + r->s->stream_of[i] : op->stream,
+            .group = op->stream,
+            .dep_first = data->first[i],
+            .dep_count = by_data ? data->count[i] : 0,
+            .kind = (uint8_t)model_kind(op->kind),
+            .engine = op->engine,
+            .blocks = 1,
+            .units = op->engine == WEIR_TRACE_ENGINE_KERNEL ? r->m->demand[i] : 0,
+            .ns = (double)(r->s->op_ns ? r->s->op_ns[i] : r->m->alone_ns[i])};
+    }
+}
+
+/* Returns how many devices there are. */
+static uint32_t make_streams(struct replay *r)
+{
+    bool legacy[WEIR_MODEL_MAX_DEVICES] = {false};
+    size_t n = r->f->streams_count;
+    uint32_t devices = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct weir_trace_stream *s = &r->f->streams[i];
+        unsigned cls = s->cls;
+
+        /* (A second default stream of one context would take the first one's place.) */
+        if (cls == WEIR_TRACE_STREAM_LEGACY && legacy[s->context])
+            cls = WEIR_TRACE_STREAM_NONBLOCKING;
+        if (cls == WEIR_TRACE_STREAM_LEGACY)
+            legacy[s->context] = true;
+        else if (r->s->nonblocking)
+            cls = WEIR_TRACE_STREAM_NONBLOCKING;
+        r->streams[i] = (struct weir_plan_stream){(uint8_t)cls, (int8_t)s->priority,
+                                                  (uint16_t)s->context, (uint16_t)s->device};
+        devices = WEIR_MAX(devices, s->device + 1);
+    }
+    for (uint32_t i = 0; i < r->s->extra_streams; i++)
+        r->streams[n + i] = (struct weir_plan_stream){.cls = WEIR_STREAM_NONBLOCKING};
+    return devices;
+}
+
+static bool make_steps(struct replay *r)
+{
+    const struct weir_plan_recorded *m = r->m;
+
+    for (size_t t = 0; t < r->f->threads_count; t++) {
+        const struct weir_trace_call *before = NULL;
+
+        r->threads[t].step_first = (uint32_t)r->step_count;
+        for (uint32_t i = 0; i < m->thread_count[t] && !r->no_memory; i++) {
+            uint32_t call = m->thread_calls[m->thread_first[t] + i];
+
+            add_call(r, before, call);
+            before = &r->f->calls[call];
+        }
+        r->threads[t].step_count = (uint32_t)(r->step_count - r->threads[t].step_first);
+    }
+    return !r->no_memory;
+}
+
+static bool simulate(struct replay *r, struct weir_plan_outcome *out)
+{
+    const struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
+    const struct weir_plan_device device = {
+        .units = r->m->slots,
+        .share = true,
+        .copy_engines = 2,
+        .free_copies = {r->s->no_copy_limit[0], r->s->no_copy_limit[1]}};
+    struct weir_plan_program p = {.streams = r->streams,
+                                  .ops = r->ops,
+                                  .deps = r->m->data->deps,
+                                  .threads = r->threads,
+                                  .stream_count =
+                                      (uint32_t)r->f->streams_count + r->s->extra_streams,
+                                  .op_count = (uint32_t)r->f->ops_count,
+                                  .dep_count = (uint32_t)r->m->data->deps_count,
+                                  .thread_count = (uint32_t)r->f->threads_count,
+                                  .group_count = (uint32_t)r->f->streams_count};
+    struct weir_plan_result result;
+
+    p.device_count = make_streams(r);
+    make_ops(r);
+    if (!make_steps(r))
+        return false;
+    p.steps = r->steps;
+    p.step_count = (uint32_t)r->step_count;
+    p.event_count = r->event_count;
+    if (!weir_plan_run(&p, &device, &memory, NULL, NULL, &result))
+        return false;
+    out->length_ns = weir_plan_ns(result.end - result.begin);
+    for (int e = 0; e < WEIR_TRACE_ENGINE_COUNT; e++)
+        out->busy_ns[e] = weir_plan_ns(result.busy[e]);
+    out->idle_host_ns = weir_plan_ns(result.idle_host);
+    return true;
+}
+
+bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,
+                            struct weir_plan_outcome *out)
+{
+    struct replay r = {.m = m, .s = s, .f = m->file};
+    bool ok;
+
+    *out = (struct weir_plan_outcome){0};
+    r.streams = weir_calloc(r.f->streams_count + s->extra_streams + 1, sizeof *r.streams);
+    r.ops = weir_calloc(r.f->ops_count + 1, sizeof *r.ops);
+    r.threads = weir_calloc(r.f->threads_count + 1, sizeof *r.threads);
+    ok = r.streams && r.ops && r.threads && simulate(&r, out);
+    weir_free(r.streams);
+    weir_free(r.ops);
+    weir_free(r.threads);
+    weir_free(r.steps);
+    weir_map_finish(&r.event_numbers);
+    return ok;
+}
