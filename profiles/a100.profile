@@ -18,3 +18,7 @@ attribute 106  32          # MaxBlocksPerMultiprocessor; CUDA programming guide,
 attribute 108  31457280    # MaxPersistingL2CacheSize; CUDA programming guide: 3/4 of L2
 attribute 120  0           # ClusterLaunch; clusters begin with capability 9.0 (programming guide)
 attribute 139  548409566   # GpuPciDeviceId; PCI id list: 10de:20b0
+# Costs not said are the H200's. Copies: what its bus carries in theory, by the share of it that the H200 reaches (55.2 of 63.0 GB/s).
+cost h2d-gbps          27.6  # PCIe gen 4 x16: 31.5 GB/s
+cost d2h-gbps          27.6
+cost device-gbps       1340  # data sheet: 1555 GB/s, by the H200's share (4150 of 4814)

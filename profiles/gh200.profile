@@ -12,3 +12,7 @@ attribute 88   1           # PageableMemoryAccess; programming guide, unified me
 attribute 100  1           # PageableMemoryAccessUsesHostPageTables; the same, over the host page tables
 attribute 101  1           # DirectManagedMemAccessFromHost; the same
 attribute 139  591532254   # GpuPciDeviceId; PCI id list: 10de:2342
+# Costs not said are the H200's. Copies: NVLink-C2C, by the share of its bus that the H200 reaches (55.2 of 63.0 GB/s).
+cost h2d-gbps          394   # data sheet: 450 GB/s each way
+cost d2h-gbps          394
+cost device-gbps       3470  # data sheet: 4023 GB/s, by the H200's share (4150 of 4814)

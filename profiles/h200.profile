@@ -144,3 +144,29 @@ attribute 143  0           # HostNumaMultinodeIpcSupported
 attribute 144  1           # HostMemoryPoolsSupported
 attribute 145  1           # Reserved145
 attribute 147  0           # OnlyPartialHostNativeAtomicSupported
+# What things cost: means of the two runs of the reference timings (medians of each), sections named. "Overlap" is that section's
+# pinned chunks through one stream, 64 FMAs; host costs differ by up to 1.5 between the runs.
+cost hw-queues         8     # concurrency: 1 + 3n/8 ms for four 1 ms kernels a stream on n streams
+cost kernels           128   # concurrency: 160 kernels take two rounds
+cost h2d-gbps          55.2  # bandwidth: 256 MiB pinned
+cost d2h-gbps          55.1  # bandwidth: 256 MiB pinned
+cost duplex            0.895 # bandwidth: 256 MiB alone 4.86 ms, both ways together 5.52 and 5.35 ms
+cost copy-us           2.3   # bandwidth: 4 KiB from the device, 3.5 us between events, less two records (1.3)
+cost pageable-h2d-gbps 7.1   # overlap: 256 MiB pageable alone 34.1 and 42.6 ms
+cost pageable-d2h-gbps 12.7  # overlap: 256 MiB pageable alone 18.4 and 24.8 ms
+cost device-gbps       4150  # bandwidth: 1 GiB on the device, read and written
+cost launch-us         2.5   # calls: launch and synchronise 9.4 us, less the launch, a kernel's 1.5 and the return
+cost same-us           1.7   # priority: 20 kernels of 0.4 ms take 42 us more, 9.9 of them between their waves
+cost handover-us       6.7   # overlap: 64 chunks take 1.26 ms more than one, by 189 operations
+cost copy-gap-us       1.7   # as same-us: bandwidth has two copies of one direction behind each other without a gap
+cost submit-kernel-us  4.4   # calls: kernel_enqueue
+cost submit-switch-us  1.1   # concurrency: 64 to 128 streams, 5.5 us a launch
+cost submit-copy-us    2.0   # calls: memcpyAsync pinned
+cost record-us         0.3   # calls: eventRecord, timing disabled
+cost record-timing-us  1.2   # calls: eventRecord
+cost wait-us           0.3   # calls: streamWaitEvent
+cost sync-us           0.4   # calls: streamSynchronize of an idle stream
+cost sync-return-us    3.0   # frames: one stream, synchronised each frame or at the end (-0.3 and +5.4 us)
+cost host-func-us      8.8   # calls: host function, from the call to its start (the first run)
+cost graph-launch-us   2.7   # graph: 200 nodes, issue of one launch
+cost graph-node-us     0.51  # graph: chain of 10,000

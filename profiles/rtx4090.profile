@@ -22,3 +22,7 @@ attribute 108  0           # MaxPersistingL2CacheSize; not published
 attribute 116  0           # GPUDirectRDMASupported; GPUDirect RDMA documentation: professional cards only
 attribute 120  0           # ClusterLaunch; clusters begin with capability 9.0 (programming guide)
 attribute 139  646189278   # GpuPciDeviceId; PCI id list: 10de:2684
+# Costs not said are the H200's. Copies: what its bus carries in theory, by the share of it that the H200 reaches (55.2 of 63.0 GB/s).
+cost h2d-gbps          27.6  # PCIe gen 4 x16: 31.5 GB/s
+cost d2h-gbps          27.6
+cost device-gbps       869   # white paper: 1008 GB/s, by the H200's share (4150 of 4814)

@@ -21,3 +21,7 @@ attribute 109  0           # MaxAccessPolicyWindowSize; the same
 attribute 111  0           # ReservedSharedMemoryPerBlock; reserved shared memory begins with capability 8.0 (occupancy tables)
 attribute 120  0           # ClusterLaunch; clusters begin with capability 9.0 (programming guide)
 attribute 139  498143454   # GpuPciDeviceId; PCI id list: 10de:1db1
+# Costs not said are the H200's. Copies: what its bus carries in theory, by the share of it that the H200 reaches (55.2 of 63.0 GB/s).
+cost h2d-gbps          13.8  # PCIe gen 3 x16: 15.75 GB/s
+cost d2h-gbps          13.8
+cost device-gbps       776   # data sheet: 900 GB/s, by the H200's share (4150 of 4814)

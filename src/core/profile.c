@@ -1,6 +1,6 @@
-/* Reads device profiles. A line is `KEY VALUE`, `attribute NUMBER VALUE` (cudaDeviceAttr's numbers)
- * or `like PROFILE`, which takes over all that the other one says; # begins a comment, which names
- * the value's source.
+/* Reads device profiles. A line is `KEY VALUE`, `attribute NUMBER VALUE` (cudaDeviceAttr's
+ * numbers), `cost NAME VALUE` (weir plan; the names are in profile.h) or `like PROFILE`, which
+ * takes over all that the other one says; # begins a comment, which names the value's source.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/profile.h"
 
@@ -93,6 +93,51 @@ static bool set_bytes(size_t *out, const char *text)
     return true;
 }
 
+static const char *const cost_names[] = {
+#define COST_NAME(id, name) name,
+    WEIR_PROFILE_COSTS(COST_NAME)
+#undef COST_NAME
+};
+
+const char *weir_profile_cost_name(enum weir_profile_cost cost)
+{
+    return cost_names[cost];
+}
+
+/* Digits, and more behind a point, whatever the program's locale says. */
+static bool read_decimal(const char *text, double *value)
+{
+    double unit = 1;
+    bool any = false;
+
+    *value = 0;
+    for (text += strspn(text, " \t"); *text >= '0' && *text <= '9' && *value < 1e9; text++) {
+        *value = *value * 10 + (*text - '0');
+        any = true;
+    }
+    if (*text == '.') {
+        for (text++; *text >= '0' && *text <= '9'; text++)
+            *value += (*text - '0') * (unit /= 10);
+    }
+    return any && !*text;
+}
+
+static bool set_cost(struct weir_profile *out, const char *text)
+{
+    size_t n = strcspn(text, " \t");
+    double value;
+
+    if (!read_decimal(text + n, &value))
+        return false;
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(cost_names); i++) {
+        if (strlen(cost_names[i]) == n && strncmp(cost_names[i], text, n) == 0) {
+            out->costs[i] = value;
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum weir_err read_line(const char *name, int number, char *line, int depth,
                                struct weir_profile *out)
 {
@@ -130,6 +175,8 @@ static enum weir_err read_line(const char *name, int number, char *line, int dep
         good = set_unit(&out->shared_unit, value);
     else if (strcmp(line, "attribute") == 0)
         good = set_attribute(out, value);
+    else if (strcmp(line, "cost") == 0)
+        good = set_cost(out, value);
     return good ? WEIR_OK
                 : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device profile %s:%d cannot be read: %s %s",
                             name, number, line, value);

@@ -12,6 +12,41 @@
 
 #define WEIR_PROFILE_ATTRIBUTES 160 /* numbers of attributes are below this */
 
+/* What things cost on the device and its host, `cost NAME VALUE` in a profile: what weir plan and
+ * --clock model compute with. X(enumerator, name): names end in their unit. */
+#define WEIR_PROFILE_COSTS(X)                                                                      \
+    X(HW_QUEUES, "hw-queues") /* streams share so many, by number */                               \
+    X(KERNELS, "kernels")     /* that run at a time */                                             \
+    X(H2D_GBPS, "h2d-gbps")   /* pinned memory, large copies, one direction */                     \
+    X(D2H_GBPS, "d2h-gbps")                                                                        \
+    X(DUPLEX, "duplex")                       /* a direction's share of that beside the other */   \
+    X(COPY_US, "copy-us")                     /* the least that a copy takes */                    \
+    X(PAGEABLE_H2D_GBPS, "pageable-h2d-gbps") /* copies of pageable memory, as the host sees */    \
+    X(PAGEABLE_D2H_GBPS, "pageable-d2h-gbps")                                                      \
+    X(DEVICE_GBPS, "device-gbps")           /* device memory, read and written together */         \
+    X(LAUNCH_US, "launch-us")               /* from submission to the start, idle device */        \
+    X(SAME_US, "same-us")                   /* from a kernel to the next in its stream */          \
+    X(HANDOVER_US, "handover-us")           /* from one engine to another, in order */             \
+    X(COPY_GAP_US, "copy-gap-us")           /* a copy engine, between two that waited */           \
+    X(SUBMIT_KERNEL_US, "submit-kernel-us") /* the host, a call */                                 \
+    X(SUBMIT_SWITCH_US, "submit-switch-us") /* more, when the stream is another one */             \
+    X(SUBMIT_COPY_US, "submit-copy-us")                                                            \
+    X(RECORD_US, "record-us") /* events without timing */                                          \
+    X(RECORD_TIMING_US, "record-timing-us")                                                        \
+    X(WAIT_US, "wait-us")                                                                          \
+    X(SYNC_US, "sync-us")               /* nothing to wait for */                                  \
+    X(SYNC_RETURN_US, "sync-return-us") /* from the end of the work to the call's end */           \
+    X(HOST_FUNC_US, "host-func-us")     /* from its turn to its start */                           \
+    X(GRAPH_LAUNCH_US, "graph-launch-us")                                                          \
+    X(GRAPH_NODE_US, "graph-node-us") /* on the device, from a node to the next */
+
+enum weir_profile_cost {
+#define WEIR_PROFILE_COST_ENUM(id, name) WEIR_COST_##id,
+    WEIR_PROFILE_COSTS(WEIR_PROFILE_COST_ENUM)
+#undef WEIR_PROFILE_COST_ENUM
+        WEIR_PROFILE_COST_COUNT
+};
+
 struct weir_profile {
     char name[64];              /* --device NAME */
     char device_name[128];      /* cudaDeviceProp.name */
@@ -24,6 +59,7 @@ struct weir_profile {
     bool has[WEIR_PROFILE_ATTRIBUTES];
     /* occupancy: allocation granularity of the capability */
     int register_unit, warp_register_unit, shared_unit;
+    double costs[WEIR_PROFILE_COST_COUNT]; /* 0: not said */
 };
 
 /* Fills *out from the built-in profile of that name (profiles/NAME.profile in the source), or, for
@@ -35,6 +71,9 @@ const char *weir_profile_name(size_t n);
 
 /* The value of an attribute in the profile's own table; false when it is not there. */
 bool weir_profile_attribute(const struct weir_profile *p, int id, int *value);
+
+/* "h2d-gbps" and so on. */
+const char *weir_profile_cost_name(enum weir_profile_cost cost);
 
 /* Numbers of the attributes that Weir itself reads or computes. */
 enum weir_attribute_id {

@@ -140,6 +140,7 @@ static void note_start(struct weir_plan_sim *sim, struct weir_plan_sim_op *op, u
     }
 }
 
+/* by: what it waited for there. */
 static void start_next(struct weir_plan_sim *sim, struct weir_plan_sim_engine *e, uint32_t by)
 {
     struct weir_plan_sim_op *op = e->first;
@@ -147,6 +148,8 @@ static void start_next(struct weir_plan_sim *sim, struct weir_plan_sim_engine *e
 
     if (e->running || !op)
         return;
+    if (by == op->cause)
+        by = WEIR_PLAN_NONE; /* order held it, not the engine */
     e->running = op;
     e->first = op->next;
     if (!e->first)
@@ -254,7 +257,17 @@ void weir_plan_engine_submitted(struct weir_plan_sim *sim, struct weir_plan_sim_
     q->last = &op->in_queue;
 }
 
-void weir_plan_engine_arrive(struct weir_plan_sim *sim, struct weir_plan_sim_op *op)
+void weir_plan_engine_settle(struct weir_plan_sim *sim)
+{
+    for (uint32_t i = 0; i < sim->p->device_count; i++) {
+        for (int e = 0; e < WEIR_PLAN_ENGINES; e++) {
+            if (sim->devices[i].engines[e].first)
+                start_next(sim, &sim->devices[i].engines[e], sim->devices[i].engines[e].by);
+        }
+    }
+}
+
+void weir_plan_engine_arrive(struct weir_plan_sim *sim, struct weir_plan_sim_op *op, bool next)
 {
     unsigned engine = weir_plan_op_of(sim, op)->engine;
     struct weir_plan_sim_engine *e = &device_of(sim, op)->engines[queue_of(sim, op)];
@@ -270,6 +283,11 @@ void weir_plan_engine_arrive(struct weir_plan_sim *sim, struct weir_plan_sim_op 
     } else if (!has_limit(sim, engine)) {
         note_start(sim, op, WEIR_PLAN_NONE, sim->now);
         begin_piece(sim, op, weir_plan_op_of(sim, op)->ns, 0);
+    } else if (next) {
+        op->next = e->first;
+        if (!e->first)
+            e->last = &op->next;
+        e->first = op;
     } else {
         *e->last = op;
         e->last = &op->next;
@@ -342,7 +360,7 @@ static bool retire(struct weir_plan_sim *sim, struct weir_plan_sim_device *d,
         d->demand -= demand_of(o);
     if (e->running == op) {
         e->running = NULL;
-        start_next(sim, e, op->op);
+        e->by = op->op;
     }
     return true;
 }

@@ -34,6 +34,17 @@ static double gap_before(const struct weir_plan_sim *sim, const struct weir_plan
                                                                               : sim->d->handover_ns;
 }
 
+/* A copy behind the one that has just ended in its stream, on the same engine. */
+static bool goes_on(const struct weir_plan_sim *sim, const struct weir_plan_sim_op *op)
+{
+    const struct weir_plan_op *o = weir_plan_op_of(sim, op);
+
+    return sim->cause != WEIR_PLAN_NONE &&
+           (o->engine == WEIR_PLAN_H2D || o->engine == WEIR_PLAN_D2H) &&
+           sim->p->ops[sim->cause].engine == o->engine &&
+           sim->p->ops[sim->cause].stream == o->stream;
+}
+
 /* Ready by order: it comes to its engine when the device has noticed. */
 static void make_ready(struct weir_plan_sim *sim, struct weir_plan_sim_op *op)
 {
@@ -41,13 +52,17 @@ static void make_ready(struct weir_plan_sim *sim, struct weir_plan_sim_op *op)
     double launched = op->submit + sim->d->launch_ns;
 
     op->cause = sim->cause;
+    if (sim->d->sticky && goes_on(sim, op)) {
+        weir_plan_engine_arrive(sim, op, true);
+        return;
+    }
     op->at = sim->now + gap_before(sim, op);
     if (op->at < launched) {
         op->at = launched;
         op->cause = WEIR_PLAN_NONE;
     }
     if (op->at <= sim->now) {
-        weir_plan_engine_arrive(sim, op);
+        weir_plan_engine_arrive(sim, op, false);
         return;
     }
     while (*link && (*link)->at <= op->at)
@@ -334,6 +349,7 @@ static void end_one(struct weir_plan_sim *sim)
         complete(sim, op, &out);
         pump(sim, &out);
     }
+    weir_plan_engine_settle(sim);
 }
 
 static void run(struct weir_plan_sim *sim)
@@ -360,7 +376,7 @@ static void run(struct weir_plan_sim *sim)
             run_thread(sim, thread);
         } else if (arrival) {
             sim->arrivals = arrival->next;
-            weir_plan_engine_arrive(sim, arrival);
+            weir_plan_engine_arrive(sim, arrival, false);
         } else {
             end_one(sim);
         }

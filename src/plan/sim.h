@@ -40,6 +40,7 @@ struct weir_plan_device {
     uint32_t kernels_max; /* that run at a time */
     uint32_t copy_engines;
     bool free_copies[2]; /* H2D, D2H: any number at a time all the same */
+    bool sticky;         /* a copy engine goes on with a stream while that has copies for it */
     double duplex;       /* a copy's speed while the other direction copies; 0 is 1 */
     double launch_ns;    /* from submission to the start on an idle device */
     double same_ns;      /* behind an operation on the same engine, in order */

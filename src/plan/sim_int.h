@@ -32,6 +32,7 @@ struct weir_plan_sim_op {
 struct weir_plan_sim_engine {
     struct weir_plan_sim_op *first, **last, *running;
     uint32_t active;
+    uint32_t by; /* the last that ran, NONE at first */
 };
 
 struct weir_plan_sim_queue {
@@ -103,8 +104,11 @@ struct weir_plan_piece_chunk {
 
 /* A kernel was submitted: its place in a hardware queue. */
 void weir_plan_engine_submitted(struct weir_plan_sim *sim, struct weir_plan_sim_op *op);
-/* All that the operation follows is done: it may run as soon as an engine takes it. */
-void weir_plan_engine_arrive(struct weir_plan_sim *sim, struct weir_plan_sim_op *op);
+/* All that the operation follows is done: it may run as soon as an engine takes it. next: before
+ * what waits there. */
+void weir_plan_engine_arrive(struct weir_plan_sim *sim, struct weir_plan_sim_op *op, bool next);
+/* Engines that became free take what waits for them. */
+void weir_plan_engine_settle(struct weir_plan_sim *sim);
 /* The earliest end of anything; NEVER when nothing runs. */
 double weir_plan_engine_next(const struct weir_plan_sim *sim);
 /* Everything that runs goes on for dt. */

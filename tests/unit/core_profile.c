@@ -40,7 +40,11 @@ static void test_profiles(void **state)
         assert_true(get(p, WEIR_ATTR_MAX_THREADS_PER_SM) >=
                     get(p, WEIR_ATTR_MAX_THREADS_PER_BLOCK));
         assert_int_equal(get(p, WEIR_ATTR_MAJOR), p->major);
+        /* A device that is real says what things cost on it. */
+        assert_int_equal(p->costs[WEIR_COST_H2D_GBPS] > 0, strcmp(name, "cpu") != 0);
     }
+    assert_int_equal(weir_profile_load("h200", p), WEIR_OK);
+    assert_true(p->costs[WEIR_COST_DUPLEX] > 0.89 && p->costs[WEIR_COST_DUPLEX] < 0.9);
     assert_int_equal(weir_profile_load("nothing", p), WEIR_ERR_INVALID_VALUE);
 }
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/device.h"
+
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "core/profile.h"
+
+static int attribute(const struct weir_profile *p, int id)
+{
+    int value = 0;
+
+    (void)!weir_profile_attribute(p, id, &value);
+    return WEIR_MAX(value, 0);
+}
+
+bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profile *p)
+{
+    const double *c = p->costs;
+
+    *m = (struct weir_plan_machine){
+        .device = {.hw_queues = (uint32_t)c[WEIR_COST_HW_QUEUES],
+                   .kernels_max = (uint32_t)c[WEIR_COST_KERNELS],
+                   .copy_engines = (uint32_t)WEIR_MIN(WEIR_MAX(attribute(p, 40), 1), 2),
+                   .sticky = true,
+                   .duplex = c[WEIR_COST_DUPLEX],
+                   .launch_ns = c[WEIR_COST_LAUNCH_US] * 1e3,
+                   .same_ns = c[WEIR_COST_SAME_US] * 1e3,
+                   .handover_ns = c[WEIR_COST_HANDOVER_US] * 1e3,
+                   .copy_gap_ns = c[WEIR_COST_COPY_GAP_US] * 1e3},
+        .host = {.submit_kernel = c[WEIR_COST_SUBMIT_KERNEL_US] * 1e3,
+                 .submit_switch = c[WEIR_COST_SUBMIT_SWITCH_US] * 1e3,
+                 .submit_copy = c[WEIR_COST_SUBMIT_COPY_US] * 1e3,
+                 .submit_host_func = c[WEIR_COST_SUBMIT_COPY_US] * 1e3,
+                 .record = c[WEIR_COST_RECORD_US] * 1e3,
+                 .record_timing = c[WEIR_COST_RECORD_TIMING_US] * 1e3,
+                 .wait = c[WEIR_COST_WAIT_US] * 1e3,
+                 .sync = c[WEIR_COST_SYNC_US] * 1e3,
+                 .sync_return = c[WEIR_COST_SYNC_RETURN_US] * 1e3,
+                 .graph_launch = c[WEIR_COST_GRAPH_LAUNCH_US] * 1e3},
+        .rates = {.h2d = c[WEIR_COST_H2D_GBPS],
+                  .d2h = c[WEIR_COST_D2H_GBPS],
+                  .pageable_h2d = c[WEIR_COST_PAGEABLE_H2D_GBPS],
+                  .pageable_d2h = c[WEIR_COST_PAGEABLE_D2H_GBPS],
+                  .device = c[WEIR_COST_DEVICE_GBPS],
+                  .copy_ns = c[WEIR_COST_COPY_US] * 1e3,
+                  .graph_node_ns = c[WEIR_COST_GRAPH_NODE_US] * 1e3,
+                  .host_func_ns = c[WEIR_COST_HOST_FUNC_US] * 1e3},
+        .sms = (uint32_t)WEIR_MAX(p->sm_count, 1),
+        .threads_per_sm = (uint32_t)attribute(p, WEIR_ATTR_MAX_THREADS_PER_SM),
+        .blocks_per_sm = (uint32_t)attribute(p, WEIR_ATTR_MAX_BLOCKS_PER_SM),
+        .shared_per_sm = (uint32_t)attribute(p, WEIR_ATTR_MAX_SHARED_PER_SM)};
+    m->device.units = m->sms * m->threads_per_sm;
+    snprintf(m->name, sizeof m->name, "%s", p->device_name);
+    return m->rates.h2d > 0 && m->rates.d2h > 0;
+}
+
+uint32_t weir_plan_block_units(const struct weir_plan_machine *m, uint64_t threads,
+                               uint64_t shared_bytes)
+{
+    uint64_t units = (threads + 31) / 32 * 32;
+    uint64_t least = m->blocks_per_sm ? m->threads_per_sm / m->blocks_per_sm : 1;
+    uint64_t by_shared = m->shared_per_sm ? WEIR_MIN(shared_bytes, (uint64_t)m->shared_per_sm) *
+                                                m->threads_per_sm / m->shared_per_sm
+                                          : 0;
+
+    units = WEIR_MAX(units, WEIR_MAX(least, by_shared));
+    return (uint32_t)WEIR_MAX(WEIR_MIN(units, (uint64_t)m->threads_per_sm), (uint64_t)1);
+}

@@ -1,0 +1,40 @@
+/* What a device and its host cost, from a device profile, as the simulator takes it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_PLAN_DEVICE_H
+#define WEIR_PLAN_DEVICE_H
+
+#include "plan/sim.h"
+
+/* The host's side, ns a call. Freestanding, like sim.h. */
+struct weir_plan_host {
+    double submit_kernel, submit_switch; /* switch: more, when it is another stream than before */
+    double submit_copy, submit_host_func, record, record_timing, wait, sync, sync_return;
+    double graph_launch;
+};
+
+/* Bytes and seconds. 0: the profile does not say. */
+struct weir_plan_rates {
+    double h2d, d2h, pageable_h2d, pageable_d2h, device; /* bytes a ns */
+    double copy_ns;                                      /* the least */
+    double graph_node_ns, host_func_ns;
+};
+
+struct weir_plan_machine {
+    struct weir_plan_device device;
+    struct weir_plan_host host;
+    struct weir_plan_rates rates;
+    uint32_t sms, threads_per_sm, blocks_per_sm, shared_per_sm;
+    char name[128];
+};
+
+struct weir_profile;
+
+/* False when the profile has no costs: nothing was measured for it. */
+bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profile *p);
+
+/* How many of the device's units a block of so many threads and bytes of shared memory takes: its
+ * largest share of an SM. Units are places of threads. */
+uint32_t weir_plan_block_units(const struct weir_plan_machine *m, uint64_t threads,
+                               uint64_t shared_bytes);
+
+#endif

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+weir_test(unit_plan_sim SOURCES ${CMAKE_CURRENT_LIST_DIR}/plan_sim.c LIBS weir_plan PkgConfig::CMOCKA LABELS unit)
