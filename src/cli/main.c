@@ -29,7 +29,7 @@ static const struct command {
     {"export", weir_cli_export, "a trace for other tools"},
     {"advise", weir_cli_advise, "why things do not overlap"},
     {"plan", NULL, "what other settings or another GPU would give"},
-    {"explain", NULL, "an error or rule in words"},
+    {"explain", weir_cli_explain, "an error, a message or a rule in words"},
     {"where", NULL, "what a running program waits for"},
 };
 

@@ -3,10 +3,10 @@ set -u
 compiler=$1 library=$2
 [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
 src=$SOURCE/tests/reports
-out=$BUILD/tests/reports
+out=$BUILD/tests/reports/$compiler
 mkdir -p "$out" && cd "$out" || exit 1
 . "$SOURCE/tests/programs/check.sh"
-program=./reports_$compiler
+program=./reports
 if newer $program || [ "$library" -nt $program ]; then
     case $compiler in
     cc) "$WEIR" cc -O2 "$src/kernels.cu" "$library" -o $program || die weir cc ;;

@@ -1,0 +1,23 @@
+# docs/guide/claims.md: each test that it names is one, each program of claims.c stands there, each rule is one.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+cd "$SOURCE" || exit 1
+page=docs/guide/claims.md
+failed=0
+fail() { echo "FAILED $*"; failed=1; }
+tests=$(ctest --test-dir "$BUILD" -N 2>/dev/null | sed -nE 's/^ *Test +#[0-9]+: //p')
+[ -n "$tests" ] || { echo "skipped: no ctest"; exit 77; }
+rows=0
+for name in $(grep '^| ' "$page" | awk -F'|' '{ print $(NF - 1) }' | grep -oE '`[A-Za-z_0-9-]+`' | tr -d '`' | sort -u); do
+    rows=$((rows + 1))
+    grep -qE "\{\"$name\", " tests/reports/*.c || printf '%s\n' "$tests" | grep -qx "$name" || fail "$name is no test"
+done
+[ $rows -gt 25 ] || fail "only $rows names"
+for name in $(sed -nE 's/^ *\{"([a-z-]+)", .*/\1/p' tests/reports/claims.c); do
+    grep -q "\`$name\`" "$page" || fail "$name is not on the page"
+done
+for id in $(grep -oE '(ORD|GRA|CAP)-[0-9]{3}' "$page" | sort -u); do
+    grep -q "^### $id " docs/rules/*.md || fail "$id is no rule"
+done
+echo "$rows names"
+exit $failed
