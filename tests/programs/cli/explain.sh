@@ -55,7 +55,7 @@ explain 0 "driver's alone" 916
 explain 0 '^cudaSuccess' 0
 explain 0 '^ORD-021 A wait orders later work$' ord-021
 explain 0 '^CAP-010 ' CAP-010
-explain 1 'is no rule' ORD-999
+explain 1 'is no rule' ORD-99'9'
 explain 1 'no error of CUDA' 12345
 explain 3 "Not CUDA's" 'stream disconnected before completion: error sending request'
 explain 3 "Not CUDA's" 'org.apache.kafka.streams.errors.StreamsException: in thread'
