@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/race.h"
 
 enum weir_lock_rank {
 #define WEIR_LOCK_RANK(name, same, what) WEIR_RANK_##name,
@@ -56,6 +57,7 @@ static inline void weir_lock_acquire(struct weir_lock *l)
 {
     uint32_t expected = 0;
 
+    weir_race_at(WEIR_RACE_LOCK);
     weir_lock_check_acquire(l);
     if (WEIR_UNLIKELY(!atomic_compare_exchange_strong_explicit(
             &l->word, &expected, 1, memory_order_acquire, memory_order_relaxed)))
@@ -67,6 +69,7 @@ static inline void weir_lock_release(struct weir_lock *l)
     weir_lock_check_release(l);
     if (WEIR_UNLIKELY(atomic_exchange_explicit(&l->word, 0, memory_order_release) == 2))
         weir_lock_wake(l);
+    weir_race_at(WEIR_RACE_LOCK);
 }
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/race.h"
 #include "core/core.h"
 
 #define DEFAULT_SPIN_NS 20000 /* no busy waiting beyond some tens of microseconds (DESIGN 4) */
@@ -76,6 +78,9 @@ enum weir_err weir_config_read(struct weir_config *config)
 {
     const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
 
+#if defined(WEIR_CHECKS)
+    weir_race_random((uint64_t)read_number("WEIR_RACE", 0, LONG_MAX, 0));
+#endif
     config->devices = visible_devices((int)read_number("WEIR_DEVICES", 0, WEIR_MAX_DEVICES, 1));
     config->memory_bytes = read_size("WEIR_MEMORY");
     config->workers = (int)read_number("WEIR_WORKERS", 0, 1024, 0);

@@ -198,8 +198,10 @@ static void complete(struct weir_op *op, struct weir_model_out *out)
     weir_lock_acquire(&s->lock);
     wake = complete_locked(s, op, out);
     weir_lock_release(&s->lock);
-    if (wake)
+    if (wake) {
+        weir_race_at(WEIR_RACE_COMPLETED);
         weir_futex_wake(&s->wake, INT_MAX);
+    }
 }
 
 static bool runs_in_place(const struct weir_op *op)

@@ -90,6 +90,7 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
     word = atomic_load_explicit(&s->wake, memory_order_relaxed);
     weir_lock_release(&s->lock);
     weir_lock_check_none_held();
+    weir_race_at(WEIR_RACE_WAITER_LOOKED);
     weir_loader_wait(&s->wake, word, timeout_ns);
 }
 

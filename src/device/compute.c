@@ -85,6 +85,7 @@ static void worker_second_start(struct compute *c)
 static void worker_call(struct compute *c)
 {
     if (sleeper_take_off(c)) {
+        weir_race_at(WEIR_RACE_WORKER_CALLED);
         atomic_fetch_add(&c->attentive, 1);
         atomic_fetch_add(&c->calls, 1);
         weir_futex_wake(&c->calls, 1);
@@ -133,6 +134,7 @@ static void worker_sleep(struct compute *c, struct runner *r, uint64_t timeout_n
     uint32_t no = 0;
     bool sentry = false;
 
+    weir_race_at(WEIR_RACE_WORKER_TIRED);
     atomic_fetch_add(&c->sleepers, 1);
     atomic_fetch_sub(&c->attentive, 1);
     if (is_work_visible(c, parked_too)) {
@@ -144,6 +146,7 @@ static void worker_sleep(struct compute *c, struct runner *r, uint64_t timeout_n
         if (sentry)
             timeout_ns = SENTRY_NS;
     }
+    weir_race_at(WEIR_RACE_WORKER_LOOKED);
     while (!call_take(c)) {
         if (atomic_load(&c->stopping))
             break;

@@ -22,6 +22,7 @@ size_t weir_inbox_drain(struct inbox *in, struct weir_list *to)
     if (!atomic_load_explicit(&in->head, memory_order_relaxed))
         return 0;
     newest = atomic_exchange_explicit(&in->head, NULL, memory_order_acquire);
+    weir_race_at(WEIR_RACE_INBOX_TAKEN);
     while (newest) { /* newest first: each goes before the one handled last */
         struct weir_list *next = newest->next;
 

@@ -76,9 +76,12 @@ static void serial_wait(struct serial *s)
     }
     /* Submitters push, then look at `asleep`; we set it, then look at the inbox: one of us sees the
      * other. */
+    weir_race_at(WEIR_RACE_SERIAL_TIRED);
     atomic_store(&s->asleep, 1);
-    while (!is_work_visible(s) && atomic_load(&s->asleep))
+    while (!is_work_visible(s) && atomic_load(&s->asleep)) {
+        weir_race_at(WEIR_RACE_SERIAL_LOOKED);
         weir_futex_wait(&s->asleep, 1, UINT64_MAX);
+    }
     atomic_store(&s->asleep, 0);
 }
 

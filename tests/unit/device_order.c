@@ -560,9 +560,68 @@ static void help_may_come_before_submit(void **state)
     free(k);
 }
 
+#if defined(WEIR_CHECKS)
+
+/* A worker on its way to sleep, and a helper that has just emptied the inbox: neither sees what the
+ * other has done. */
+static _Atomic bool stand, tired, taken, looked;
+
+static void wait_until(const _Atomic bool *flag)
+{
+    for (uint64_t start = weir_clock_ns();
+         !atomic_load(flag) && weir_clock_ns() - start < WAIT_LIMIT_NS / 4;)
+        usleep(100);
+}
+
+static void meet(enum weir_race_place place)
+{
+    if (!atomic_load(&stand))
+        return;
+    if (place == WEIR_RACE_WORKER_TIRED && !atomic_exchange(&tired, true)) {
+        wait_until(&taken);
+    } else if (place == WEIR_RACE_INBOX_TAKEN && atomic_load(&tired) &&
+               !atomic_exchange(&taken, true)) {
+        wait_until(&looked);
+    } else if (place == WEIR_RACE_WORKER_LOOKED) {
+        atomic_store(&looked, true);
+    }
+}
+
+static void work_that_a_helper_found_with_its_own_is_not_lost(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    struct kernel first, own, other;
+
+    (void)state;
+    atomic_store(&order_count, 0);
+    letter_init(&first, 'f', 1, 0, 0);
+    letter_init(&own, 'o', 1, 0, 0);
+    letter_init(&other, 'x', 1, 0, 0);
+    weir_race_watch(meet);
+    atomic_store(&stand, true);
+    kernel_submit(dev, &first);
+    assert_int_equal(wait_for(&first.wait), WEIR_OK);
+    wait_until(&tired);
+    assert_true(atomic_load(&tired));
+    kernel_submit(dev, &own);
+    kernel_submit(dev, &other);
+    assert_true(weir_device_help(dev, &own.k.work, NULL));
+    assert_int_equal(wait_for(&own.wait), WEIR_OK);
+    assert_int_equal(wait_for(&other.wait), WEIR_OK);
+    assert_true(atomic_load(&looked));
+    atomic_store(&stand, false);
+    weir_race_watch(NULL);
+    weir_device_destroy(dev);
+}
+
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#if defined(WEIR_CHECKS)
+        cmocka_unit_test(work_that_a_helper_found_with_its_own_is_not_lost),
+#endif
         cmocka_unit_test(highest_priority_goes_first_and_equal_ones_in_order),
         cmocka_unit_test(running_kernel_makes_room_for_a_higher_priority),
         cmocka_unit_test(helper_does_not_help_while_a_higher_priority_waits),

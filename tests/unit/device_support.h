@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/race.h"
 #include "base/thread.h"
 #include "device/device.h"
 #include "memory/memory.h"
@@ -111,6 +112,10 @@ static inline int memory_start(void **state)
     const struct weir_mem_config config = {.device_count = 1, .device_bytes = (size_t)1 << 30};
 
     (void)state;
+#if defined(WEIR_CHECKS)
+    if (getenv("WEIR_RACE")) /* base/race.h */
+        weir_race_random(strtoull(getenv("WEIR_RACE"), NULL, 10));
+#endif
     return weir_mem_init(&config) == WEIR_OK ? 0 : -1;
 }
 
