@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/order.h"
+
+static bool blocks(const struct weir_order_lane *l)
+{
+    return l->cls == WEIR_STREAM_BLOCKING || l->cls == WEIR_STREAM_PER_THREAD;
+}
+
+/* ---- clocks ---- */
+
+static struct weir_clock *take(struct weir_clock *c)
+{
+    if (c)
+        c->refs++;
+    return c;
+}
+
+static void drop(struct weir_order *o, struct weir_clock *c)
+{
+    if (c && --c->refs == 0)
+        o->memory.free(o->memory.ctx, c);
+}
+
+static weir_seq value(const struct weir_clock *c, uint32_t lane)
+{
+    return c && lane < c->count ? c->at[lane] : 0;
+}
+
+static bool contains(const struct weir_clock *all, const struct weir_clock *part)
+{
+    if (!part || part == all)
+        return true;
+    for (uint32_t i = 0; i < part->count; i++) {
+        if (part->at[i] > value(all, i))
+            return false;
+    }
+    return true;
+}
+
+/* A clock of the caller's own with at least `count` lanes, equal to *c otherwise; *c is replaced.
+ * NULL: no memory, *c stands. */
+static struct weir_clock *own(struct weir_order *o, struct weir_clock **c, uint32_t count)
+{
+    uint32_t old = *c ? (*c)->count : 0;
+    struct weir_clock *fresh;
+
+    if (*c && (*c)->refs == 1 && old >= count)
+        return *c;
+    if (count < old)
+        count = old;
+    fresh = o->memory.alloc(o->memory.ctx, sizeof *fresh + count * sizeof fresh->at[0]);
+    if (!fresh) {
+        o->failed = true;
+        return NULL;
+    }
+    fresh->refs = 1;
+    fresh->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        fresh->at[i] = i < old ? (*c)->at[i] : 0;
+    drop(o, *c);
+    *c = fresh;
+    return fresh;
+}
+
+static void join_point(struct weir_order *o, struct weir_clock **c, uint32_t lane, weir_seq seq)
+{
+    struct weir_clock *mine;
+
+    if (value(*c, lane) >= seq)
+        return;
+    mine = own(o, c, lane + 1);
+    if (mine)
+        mine->at[lane] = seq;
+}
+
+static void join_clock(struct weir_order *o, struct weir_clock **c, struct weir_clock *other)
+{
+    struct weir_clock *mine;
+
+    if (contains(*c, other))
+        return;
+    if (contains(other, *c)) {
+        take(other);
+        drop(o, *c);
+        *c = other;
+        return;
+    }
+    mine = own(o, c, other->count);
+    for (uint32_t i = 0; mine && i < other->count; i++) {
+        if (other->at[i] > mine->at[i])
+            mine->at[i] = other->at[i];
+    }
+}
+
+static void join_lane(struct weir_order *o, struct weir_clock **c, uint32_t lane)
+{
+    join_clock(o, c, o->lanes[lane].base);
+    join_point(o, c, lane, o->lanes[lane].last);
+}
+
+static void join_stamp(struct weir_order *o, struct weir_clock **c,
+                       const struct weir_order_stamp *s)
+{
+    if (!s->lane)
+        return;
+    join_clock(o, c, s->base);
+    join_point(o, c, s->lane, s->seq);
+}
+
+/* ---- lanes ---- */
+
+void weir_order_init(struct weir_order *o, const struct weir_model_memory *memory)
+{
+    *o = (struct weir_order){.memory = *memory, .host_changes = 1};
+}
+
+void weir_order_finish(struct weir_order *o)
+{
+    for (uint32_t i = 1; i < o->lane_count; i++)
+        drop(o, o->lanes[i].base);
+    drop(o, o->host);
+    if (o->lanes)
+        o->memory.free(o->memory.ctx, o->lanes);
+    o->lanes = NULL;
+    o->lane_count = 0;
+    o->host = NULL;
+}
+
+static bool grow(struct weir_order *o, uint32_t count)
+{
+    struct weir_order_lane *lanes;
+
+    if (count <= o->lane_count)
+        return true;
+    if (count < o->lane_count * 2)
+        count = o->lane_count * 2;
+    lanes = o->memory.alloc(o->memory.ctx, count * sizeof *lanes);
+    if (!lanes) {
+        o->failed = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        lanes[i] = i < o->lane_count ? o->lanes[i] : (struct weir_order_lane){0};
+    if (o->lanes)
+        o->memory.free(o->memory.ctx, o->lanes);
+    o->lanes = lanes;
+    o->lane_count = count;
+    return true;
+}
+
+void weir_order_lane_begin(struct weir_order *o, uint32_t lane, int device,
+                           enum weir_stream_class cls)
+{
+    struct weir_order_lane *l;
+
+    if (!grow(o, lane + 1))
+        return;
+    l = &o->lanes[lane];
+    /* A reused lane's new operations stay behind its old ones: the slot of a stream is reused when
+     * those are finished, which the host cannot have seen. A stamp never tells them apart, so a
+     * race between the two goes unseen; it is no false alarm. */
+    l->device = (uint16_t)device;
+    l->cls = (uint8_t)cls;
+    l->live = true;
+    l->host_seen = 0;
+    l->legacy_seen = 0;
+    l->legacy_taken = l->last;
+    if (cls == WEIR_STREAM_LEGACY)
+        o->legacy[device] = lane;
+}
+
+void weir_order_lane_end(struct weir_order *o, uint32_t lane)
+{
+    struct weir_order_lane *l;
+
+    if (lane >= o->lane_count)
+        return;
+    l = &o->lanes[lane];
+    l->live = false;
+    if (l->cls == WEIR_STREAM_LEGACY && o->legacy[l->device] == lane)
+        o->legacy[l->device] = 0;
+}
+
+/* ---- operations ---- */
+
+/* ORD-003, ORD-005, ORD-007: a legacy operation follows all blocking streams of its device. */
+static void follow_streams(struct weir_order *o, struct weir_order_lane *legacy)
+{
+    for (uint32_t i = 1; i < o->lane_count; i++) {
+        struct weir_order_lane *l = &o->lanes[i];
+
+        if (!l->live || l->device != legacy->device || !blocks(l) || l->legacy_taken == l->last)
+            continue;
+        join_lane(o, &legacy->base, i);
+        l->legacy_taken = l->last;
+    }
+}
+
+/* ORD-004, ORD-006, ORD-011: a blocking stream follows its device's legacy stream. */
+static void follow_legacy(struct weir_order *o, struct weir_order_lane *l)
+{
+    uint32_t legacy = o->legacy[l->device];
+
+    if (!legacy || !blocks(l) || l->legacy_seen == o->lanes[legacy].last)
+        return;
+    join_lane(o, &l->base, legacy);
+    l->legacy_seen = o->lanes[legacy].last;
+}
+
+void weir_order_submit_after(struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *after, size_t count,
+                             struct weir_order_stamp *out)
+{
+    struct weir_order_lane *l;
+
+    if (out)
+        *out = (struct weir_order_stamp){0};
+    if (lane >= o->lane_count || !lane)
+        return;
+    l = &o->lanes[lane];
+    if (l->host_seen != o->host_changes) {
+        join_clock(o, &l->base, o->host);
+        l->host_seen = o->host_changes;
+    }
+    if (l->cls == WEIR_STREAM_LEGACY)
+        follow_streams(o, l);
+    else
+        follow_legacy(o, l);
+    for (size_t i = 0; i < count; i++)
+        join_stamp(o, &l->base, &after[i]);
+    l->last++;
+    if (out)
+        *out = (struct weir_order_stamp){lane, l->last, take(l->base)};
+}
+
+void weir_order_submit(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out)
+{
+    weir_order_submit_after(o, lane, NULL, 0, out);
+}
+
+void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_stamp *event)
+{
+    weir_order_stamp_drop(o, event);
+    weir_order_submit(o, lane, event); /* ORD-007, ORD-026: the record has a place of its own */
+}
+
+bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
+                     struct weir_order_stamp *out)
+{
+    if (out)
+        *out = (struct weir_order_stamp){0};
+    if (lane >= o->lane_count)
+        return false;
+    if ((!event->lane || event->lane == lane) && o->lanes[lane].cls != WEIR_STREAM_LEGACY)
+        return false;
+    weir_order_submit_after(o, lane, event, 1, out);
+    return true;
+}
+
+/* ---- the host ---- */
+
+static void host_changed(struct weir_order *o, const struct weir_clock *before, weir_seq at_before,
+                         uint32_t lane)
+{
+    if (o->host != before || value(o->host, lane) != at_before)
+        o->host_changes++;
+}
+
+void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s)
+{
+    const struct weir_clock *before = o->host;
+    weir_seq at = value(o->host, s->lane);
+
+    join_stamp(o, &o->host, s);
+    host_changed(o, before, at, s->lane);
+}
+
+static void saw(struct weir_order *o, uint32_t lane)
+{
+    const struct weir_clock *before = o->host;
+    weir_seq at = value(o->host, lane);
+
+    join_lane(o, &o->host, lane);
+    host_changed(o, before, at, lane);
+}
+
+void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane)
+{
+    const struct weir_order_lane *l;
+
+    if (lane >= o->lane_count || !lane)
+        return;
+    l = &o->lanes[lane];
+    saw(o, lane);
+    for (uint32_t i = 1; l->cls == WEIR_STREAM_LEGACY && i < o->lane_count; i++) {
+        if (o->lanes[i].live && o->lanes[i].device == l->device && blocks(&o->lanes[i]))
+            saw(o, i);
+    }
+}
+
+void weir_order_host_saw_device(struct weir_order *o, int device)
+{
+    for (uint32_t i = 1; i < o->lane_count; i++) {
+        if (o->lanes[i].last && o->lanes[i].device == device)
+            saw(o, i);
+    }
+}
+
+/* ---- questions ---- */
+
+bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
+{
+    if (a->lane == b->lane)
+        return a->seq < b->seq;
+    return value(b->base, a->lane) >= a->seq;
+}
+
+bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_stamp *a)
+{
+    return value(o->host, a->lane) >= a->seq;
+}
+
+void weir_order_stamp_copy(struct weir_order_stamp *to, const struct weir_order_stamp *from)
+{
+    *to = *from;
+    take(to->base);
+}
+
+void weir_order_stamp_drop(struct weir_order *o, struct weir_order_stamp *s)
+{
+    drop(o, s->base);
+    *s = (struct weir_order_stamp){0};
+}

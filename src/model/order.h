@@ -1,0 +1,102 @@
+/* What is ordered before what, by the documented rules alone (DESIGN 1, DESIGN 5): for readers that
+ * judge a program instead of running it. The runs' model (model.h) forgets what is finished and
+ * leaves out edges that hold already, because only the future matters to it; a verdict must not
+ * depend on what happened to be finished. Here nothing ever finishes.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector clocks. A lane is a stream (or whatever else runs one thing after another); its operations
+ * are numbered 1, 2, 3 ... A clock says for every lane how much of it comes before. The operations
+ * of a lane differ by their number only, until an edge from elsewhere arrives: then the lane gets a
+ * new clock. So an operation is a stamp: lane, number, and a reference to the clock of that time.
+ *
+ * The host is one more clock, of the work that it knows to be finished: a synchronisation by any of
+ * its threads counts for all, because hand-overs between threads cannot be seen. What is submitted
+ * after a synchronisation comes after the work that it waited for.
+ *
+ * Only guaranteed edges exist here: there is no way to say an observed one.
+ *
+ * Pure, as the whole model. Memory comes from struct weir_model_memory. The caller serialises all
+ * calls on one weir_order. Lanes are small numbers that the caller chooses, dense, reused at will:
+ * numbering goes on, so that old stamps stay true. */
+#ifndef WEIR_MODEL_ORDER_H
+#define WEIR_MODEL_ORDER_H
+
+#include "model/model.h"
+
+/* Immutable once shared; counted. */
+struct weir_clock {
+    uint32_t refs, count;
+    weir_seq at[]; /* by lane: everything up to this number comes before */
+};
+
+/* An operation, or an event's record ("everything in the lane up to seq"). A copy is another
+ * reference: weir_order_stamp_copy, weir_order_stamp_drop. All zero: nothing. */
+struct weir_order_stamp {
+    uint32_t lane; /* 0: nothing */
+    weir_seq seq;
+    struct weir_clock *base; /* NULL: empty */
+};
+
+struct weir_order_lane {
+    weir_seq last;
+    struct weir_clock *base;
+    uint64_t host_seen;    /* host_changes when base took in the host's clock */
+    weir_seq legacy_seen;  /* the device's legacy lane: its number when base took it in */
+    weir_seq legacy_taken; /* own number when the legacy lane took this one in */
+    uint16_t device;
+    uint8_t cls; /* enum weir_stream_class */
+    bool live;
+};
+
+struct weir_order {
+    struct weir_model_memory memory;
+    struct weir_order_lane *lanes; /* [0] is not used */
+    uint32_t lane_count;
+    uint32_t legacy[WEIR_MODEL_MAX_DEVICES]; /* the device's legacy lane, 0 none */
+    struct weir_clock *host;
+    uint64_t host_changes;
+    bool failed; /* out of memory: verdicts would be wrong, none may be given any more */
+};
+
+void weir_order_init(struct weir_order *o, const struct weir_model_memory *memory);
+void weir_order_finish(struct weir_order *o);
+
+/* Lane (1 or more) is now a stream of `device`. */
+void weir_order_lane_begin(struct weir_order *o, uint32_t lane, int device,
+                           enum weir_stream_class cls);
+/* The stream is destroyed. What it holds still runs, in the order that it has (ORD-009); the legacy
+ * stream does not follow it any more by any documented rule (ORD-010 is observed). */
+void weir_order_lane_end(struct weir_order *o, uint32_t lane);
+
+/* The next operation of the lane: after everything in it (ORD-001), what the host knows to be
+ * finished, and what the default streams' rules say (ORD-003 to ORD-007, ORD-011). Waits and
+ * records are operations as well. *out (may be NULL) is the caller's to drop. */
+void weir_order_submit(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out);
+/* The same, after `count` other stamps besides (ORD-012, ORD-030). */
+void weir_order_submit_after(struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *after, size_t count,
+                             struct weir_order_stamp *out);
+/* What an event that is recorded now in the lane stands for (ORD-020); replaces *event. */
+void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_stamp *event);
+
+/* The lane waits for an event (ORD-021). An event that was never recorded, or recorded in the same
+ * lane, is nothing to wait for, and no operation (ORD-023, ORD-024), but in a legacy lane
+ * (ORD-007). True: an operation, *out as above. */
+bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
+                     struct weir_order_stamp *out);
+
+/* The host knows what the stamp stands for to be finished: an event or one operation (ORD-044), a
+ * whole stream (ORD-040, ORD-041), a device (ORD-043). */
+void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s);
+void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane);
+void weir_order_host_saw_device(struct weir_order *o, int device);
+
+/* Is a ordered before b? Two different stamps. */
+bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b);
+/* Does the host know a to be finished? */
+bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_stamp *a);
+
+void weir_order_stamp_copy(struct weir_order_stamp *to, const struct weir_order_stamp *from);
+void weir_order_stamp_drop(struct weir_order *o, struct weir_order_stamp *s);
+
+#endif

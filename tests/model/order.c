@@ -1,0 +1,247 @@
+/* The order by guaranteed rules (model/order.h) against the transitive closure of the naive model's
+ * single rules, for every pair of operations of many small random programs: streams of all classes
+ * on two devices, events recorded anew, copies between devices, host synchronisations of events,
+ * streams and devices, lanes that grow late, memory that fails. Usage: order [PROGRAMS [SEED]].
+ * Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024, ORD-040, ORD-041, ORD-043,
+ * ORD-044.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/naive.h"
+#include "model/order.h"
+
+enum { DEVICES = 2, STREAMS = 9, EVENTS = 4, OPS = 48, STEPS = 32 };
+
+static const enum weir_stream_class class_of[STREAMS] = {
+    WEIR_STREAM_LEGACY,   WEIR_STREAM_LEGACY,      WEIR_STREAM_BLOCKING,
+    WEIR_STREAM_BLOCKING, WEIR_STREAM_NONBLOCKING, WEIR_STREAM_NONBLOCKING,
+    WEIR_STREAM_BLOCKING, WEIR_STREAM_NONBLOCKING, WEIR_STREAM_PER_THREAD,
+};
+static const int device_of[STREAMS] = {0, 1, 0, 0, 0, 0, 1, 1, 1};
+
+static struct {
+    struct weir_order o;
+    struct naive n;
+    struct naive_stream streams[STREAMS];
+    struct naive_op ops[OPS];
+    int pending[OPS];
+    struct weir_order_stamp stamp[OPS]; /* of the naive model's operations */
+    bool before[OPS][OPS];              /* closure */
+    bool host[OPS];
+    struct weir_order_stamp event[EVENTS];
+    struct naive_event nevent[EVENTS];
+    uint64_t rng;
+    long live;
+    bool may_fail, failed;
+} t;
+
+#define CHECK(x)                                                                                   \
+    do {                                                                                           \
+        if (!(x)) {                                                                                \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);                                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static uint32_t rnd(uint32_t below)
+{
+    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((t.rng >> 33) % below);
+}
+
+static void *test_alloc(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    if (t.may_fail && rnd(8) == 0) {
+        t.failed = true;
+        return NULL;
+    }
+    t.live++;
+    return malloc(bytes);
+}
+
+static void test_free(void *ctx, void *p)
+{
+    (void)ctx;
+    t.live--;
+    free(p);
+}
+
+/* Row and column of the newest operation. */
+static void close_over(int j)
+{
+    for (int i = 0; i < j; i++)
+        t.before[i][j] = t.host[i] || naive_direct(&t.n, i, j);
+    for (int i = j - 1; i >= 0; i--) {
+        for (int k = i + 1; k < j && !t.before[i][j]; k++)
+            t.before[i][j] = t.before[i][k] && t.before[k][j];
+    }
+}
+
+static void submit(int stream)
+{
+    int j = naive_submit(&t.n, stream);
+
+    weir_order_submit(&t.o, (uint32_t)stream + 1, &t.stamp[j]);
+    close_over(j);
+}
+
+static void submit_peer(int device)
+{
+    int other = 1 - device, j;
+    struct weir_order_stamp gathered = {0};
+
+    j = naive_submit_peer(&t.n, device, other);
+    weir_order_submit(&t.o, (uint32_t)other + 1, &gathered);
+    weir_order_submit_after(&t.o, (uint32_t)device + 1, &gathered, 1, &t.stamp[j]);
+    weir_order_submit_after(&t.o, (uint32_t)other + 1, &t.stamp[j], 1, NULL);
+    weir_order_stamp_drop(&t.o, &gathered);
+    close_over(j);
+}
+
+static void record(int e, int stream)
+{
+    int j = naive_submit(&t.n, stream);
+
+    close_over(j);
+    naive_record(&t.n, &t.nevent[e], stream);
+    weir_order_record(&t.o, (uint32_t)stream + 1, &t.event[e]);
+    weir_order_stamp_copy(&t.stamp[j], &t.event[e]);
+}
+
+static void wait_event(int e, int stream)
+{
+    int j = naive_wait(&t.n, stream, &t.nevent[e]);
+    struct weir_order_stamp stamp;
+    bool is_op = weir_order_wait(&t.o, (uint32_t)stream + 1, &t.event[e], &stamp);
+
+    CHECK(t.o.failed || is_op == (j >= 0));
+    if (j < 0) {
+        weir_order_stamp_drop(&t.o, &stamp);
+        return;
+    }
+    t.stamp[j] = stamp;
+    close_over(j);
+}
+
+/* Everything before what the host knows is known as well. */
+static void host_closes(void)
+{
+    for (int j = t.n.op_count - 1; j >= 0; j--) {
+        for (int i = 0; i < j && t.host[j]; i++)
+            t.host[i] = t.host[i] || t.before[i][j];
+    }
+}
+
+static void synchronise(void)
+{
+    uint32_t how = rnd(4);
+
+    if (how == 0) {
+        int device = (int)rnd(DEVICES);
+
+        weir_order_host_saw_device(&t.o, device);
+        for (int i = 0; i < t.n.op_count; i++)
+            t.host[i] = t.host[i] || naive_device_sync_waits(&t.n, device, i);
+    } else if (how == 1) {
+        int stream = (int)rnd(STREAMS);
+
+        weir_order_host_saw_lane(&t.o, (uint32_t)stream + 1);
+        for (int i = 0; i < t.n.op_count; i++)
+            t.host[i] = t.host[i] || naive_stream_sync_waits(&t.n, stream, i);
+    } else {
+        uint32_t e = rnd(EVENTS);
+
+        weir_order_host_saw(&t.o, &t.event[e]);
+        for (int i = 0; i < t.n.op_count && t.nevent[e].recorded; i++)
+            t.host[i] = t.host[i] || (i == t.nevent[e].time - 1);
+    }
+    host_closes();
+}
+
+static void step(void)
+{
+    int stream = (int)rnd(STREAMS), e = (int)rnd(EVENTS);
+
+    switch (rnd(12)) {
+    case 0:
+    case 1:
+        record(e, stream);
+        break;
+    case 2:
+    case 3:
+        wait_event(e, stream);
+        break;
+    case 4:
+        submit_peer((int)rnd(DEVICES));
+        break;
+    case 5:
+        synchronise();
+        break;
+    default:
+        submit(stream);
+    }
+}
+
+static void compare(void)
+{
+    for (int j = 0; j < t.n.op_count; j++) {
+        for (int i = 0; i < t.n.op_count; i++) {
+            if (i != j && weir_order_before(&t.stamp[i], &t.stamp[j]) != t.before[i][j]) {
+                fprintf(stderr, "operations %d (stream %d) and %d (stream %d): naive %d\n", i,
+                        t.ops[i].stream, j, t.ops[j].stream, t.before[i][j]);
+                exit(1);
+            }
+        }
+        if (weir_order_host_knows(&t.o, &t.stamp[j]) != t.host[j]) {
+            fprintf(stderr, "operation %d (stream %d, peer %d) known: naive %d\n", j,
+                    t.ops[j].stream, t.ops[j].peer_device, t.host[j]);
+            exit(1);
+        }
+    }
+}
+
+static void program(bool may_fail)
+{
+    static const struct weir_model_memory memory = {test_alloc, test_free, NULL};
+    uint64_t rng = t.rng;
+
+    memset(&t, 0, sizeof t);
+    t.rng = rng;
+    t.may_fail = may_fail;
+    t.n.streams = t.streams;
+    t.n.ops = t.ops;
+    t.n.pending = t.pending;
+    weir_order_init(&t.o, &memory);
+    for (int s = 0; s < STREAMS; s++) {
+        naive_stream_add(&t.n, device_of[s], (enum naive_class)class_of[s]);
+        weir_order_lane_begin(&t.o, (uint32_t)s + 1, device_of[s], class_of[s]);
+    }
+    for (int i = 0; i < STEPS; i++)
+        step();
+    if (may_fail)
+        CHECK(t.o.failed == t.failed);
+    if (!t.o.failed)
+        compare();
+    for (int i = 0; i < t.n.op_count; i++)
+        weir_order_stamp_drop(&t.o, &t.stamp[i]);
+    for (int e = 0; e < EVENTS; e++)
+        weir_order_stamp_drop(&t.o, &t.event[e]);
+    weir_order_finish(&t.o);
+    CHECK(t.live == 0);
+}
+
+int main(int argc, char **argv)
+{
+    int programs = argc > 1 ? atoi(argv[1]) : 20000;
+
+    t.rng = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    _Static_assert((int)WEIR_STREAM_NONBLOCKING == (int)NAIVE_NONBLOCKING, "classes");
+    _Static_assert((int)WEIR_STREAM_LEGACY == (int)NAIVE_LEGACY, "classes");
+    for (int i = 0; i < programs; i++)
+        program(i % 16 == 15);
+    printf("%d programs\n", programs);
+    return 0;
+}
