@@ -72,10 +72,9 @@ static void check_blame(bool elsewhere)
 /* Which of the calls in a capture of `s` ran at once. */
 static void check_notes(FILE *messages)
 {
-    static const char *const expected[] = {"note: cudaMalloc runs at once",
-                                           "note: a copy runs at once",
-                                           "note: cudaMallocAsync runs at once",
-                                           "note: cudaFree runs at once"};
+    static const char *const expected[] = {
+        "note: cudaMalloc runs at once", "note: a copy runs at once",
+        "note: cudaMallocAsync runs at once", "note: cudaFree runs at once"};
     char text[8192], host[64] = {0};
     cudaGraph_t g;
     void *more;
