@@ -154,6 +154,8 @@ cost duplex            0.895 # bandwidth: 256 MiB alone 4.86 ms, both ways toget
 cost copy-us           2.3   # bandwidth: 4 KiB from the device, 3.5 us between events, less two records (1.3)
 cost pageable-h2d-gbps 7.1   # overlap: 256 MiB pageable alone 34.1 and 42.6 ms
 cost pageable-d2h-gbps 12.7  # overlap: 256 MiB pageable alone 18.4 and 24.8 ms
+cost pageable-small-h2d-gbps 12.9 # bandwidth: 1 and 16 MiB pageable, 13.8 to 12.2
+cost pageable-small-d2h-gbps 9.1  # bandwidth: 1 and 16 MiB pageable, 8.1 to 10.2
 cost device-gbps       4150  # bandwidth: 1 GiB on the device, read and written
 cost launch-us         2.5   # calls: launch and synchronise 9.4 us, less the launch, a kernel's 1.5 and the return
 cost same-us           1.7   # priority: 20 kernels of 0.4 ms take 42 us more, 9.9 of them between their waves

@@ -28,7 +28,7 @@ static const struct command {
     {"diff", weir_cli_diff, "two traces side by side"},
     {"export", weir_cli_export, "a trace for other tools"},
     {"advise", weir_cli_advise, "why things do not overlap"},
-    {"plan", NULL, "what other settings or another GPU would give"},
+    {"plan", weir_cli_plan, "what other settings or another GPU would give"},
     {"explain", weir_cli_explain, "an error, a message or a rule in words"},
     {"where", NULL, "what a running program waits for"},
 };

@@ -23,6 +23,8 @@
     X(COPY_US, "copy-us")                     /* the least that a copy takes */                    \
     X(PAGEABLE_H2D_GBPS, "pageable-h2d-gbps") /* copies of pageable memory, as the host sees */    \
     X(PAGEABLE_D2H_GBPS, "pageable-d2h-gbps")                                                      \
+    X(PAGEABLE_SMALL_H2D_GBPS, "pageable-small-h2d-gbps") /* up to 16 MiB, used again and again */ \
+    X(PAGEABLE_SMALL_D2H_GBPS, "pageable-small-d2h-gbps")                                          \
     X(DEVICE_GBPS, "device-gbps")           /* device memory, read and written together */         \
     X(LAUNCH_US, "launch-us")               /* from submission to the start, idle device */        \
     X(SAME_US, "same-us")                   /* from a kernel to the next in its stream */          \

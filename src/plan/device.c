@@ -42,6 +42,8 @@ bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profi
                   .d2h = c[WEIR_COST_D2H_GBPS],
                   .pageable_h2d = c[WEIR_COST_PAGEABLE_H2D_GBPS],
                   .pageable_d2h = c[WEIR_COST_PAGEABLE_D2H_GBPS],
+                  .small_h2d = c[WEIR_COST_PAGEABLE_SMALL_H2D_GBPS],
+                  .small_d2h = c[WEIR_COST_PAGEABLE_SMALL_D2H_GBPS],
                   .device = c[WEIR_COST_DEVICE_GBPS],
                   .copy_ns = c[WEIR_COST_COPY_US] * 1e3,
                   .graph_node_ns = c[WEIR_COST_GRAPH_NODE_US] * 1e3,
@@ -66,4 +68,23 @@ uint32_t weir_plan_block_units(const struct weir_plan_machine *m, uint64_t threa
 
     units = WEIR_MAX(units, WEIR_MAX(least, by_shared));
     return (uint32_t)WEIR_MAX(WEIR_MIN(units, (uint64_t)m->threads_per_sm), (uint64_t)1);
+}
+
+double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
+                         bool pageable, double bytes, double memory)
+{
+    const struct weir_plan_rates *r = &m->rates;
+    bool small = memory > 0 && memory <= 16777216, out = engine == WEIR_PLAN_D2H;
+    double rate, ns;
+
+    if (engine == WEIR_PLAN_D2D)
+        rate = r->device / 2; /* read and written */
+    else if (!pageable)
+        rate = out ? r->d2h : r->h2d;
+    else if (small)
+        rate = out ? r->small_d2h : r->small_h2d;
+    else
+        rate = out ? r->pageable_d2h : r->pageable_h2d;
+    ns = rate > 0 ? bytes / rate : 0;
+    return rate > 0 ? WEIR_MAX(ns, r->copy_ns) : 0;
 }

@@ -14,8 +14,9 @@ struct weir_plan_host {
 
 /* Bytes and seconds. 0: the profile does not say. */
 struct weir_plan_rates {
-    double h2d, d2h, pageable_h2d, pageable_d2h, device; /* bytes a ns */
-    double copy_ns;                                      /* the least */
+    /* bytes a ns; small: memory of at most 16 MiB, used again and again */
+    double h2d, d2h, pageable_h2d, pageable_d2h, small_h2d, small_d2h, device;
+    double copy_ns; /* the least that a copy takes */
     double graph_node_ns, host_func_ns;
 };
 
@@ -31,6 +32,11 @@ struct weir_profile;
 
 /* False when the profile has no costs: nothing was measured for it. */
 bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profile *p);
+
+/* How long a copy of so many bytes takes by itself; memory: of the whole buffer that is used again,
+ * 0 when none is. 0 ns: the profile does not say. */
+double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
+                         bool pageable, double bytes, double memory);
 
 /* How many of the device's units a block of so many threads and bytes of shared memory takes: its
  * largest share of an SM. Units are places of threads. */

@@ -15,7 +15,8 @@
 
 #include "model/model.h"
 
-#define WEIR_PLAN_NONE UINT32_MAX
+#define WEIR_PLAN_NONE  UINT32_MAX
+#define WEIR_PLAN_NEVER 1e300
 
 /* The numbers of enum weir_trace_engine. */
 enum weir_plan_engine {

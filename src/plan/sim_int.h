@@ -5,8 +5,6 @@
 
 #include "plan/sim.h"
 
-#define WEIR_PLAN_NEVER 1e300
-
 /* Something that goes on until nothing of it is left: an operation, or some blocks of a kernel. */
 struct weir_plan_piece {
     struct weir_plan_piece *next;
