@@ -85,7 +85,7 @@ static const struct {
     const char *chapter, *name;
     char status, symbols;
 } rows[] = {
-#define WEIR_API(chapter, status, guard, variant, name, ...)                                       \
+#define WEIR_API(chapter, status, guard, variant, host, name, ...)                                 \
     {#chapter, "cuda" #name, status, variant},
 #define WEIR_API_VALUE(chapter, status, variant, ret, name, ...)                                   \
     {#chapter, "cuda" #name, status, variant},

@@ -12,6 +12,7 @@ struct weir_driver_entry {
     const char *name;    /* the exported symbol */
     const char *base;    /* what cuGetProcAddress calls it */
     const char *chapter; /* of the driver API's documentation, in capitals */
+    const char *host;    /* the column HOST: a name of api/host.def */
     int since;           /* CUDA version */
     bool done;
     bool variant; /* a _ptsz or _ptds form of the entry before it */

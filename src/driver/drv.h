@@ -17,11 +17,11 @@
 #include "core/stream.h"
 
 /* A body may stand behind several rows: repeated prototypes agree. */
-#define WEIR_DRV(chapter, guard, variant, since, name, symbol, body, params, args)                 \
+#define WEIR_DRV(chapter, guard, variant, host, since, name, symbol, body, params, args)           \
     enum weir_err weir_drv_##body params;
-#define WEIR_DRV_SHARED(chapter, guard, variant, since, name, symbol, body, params, args)          \
+#define WEIR_DRV_SHARED(chapter, guard, variant, host, since, name, symbol, body, params, args)    \
     enum weir_err weir_rt_##body params;
-#define WEIR_DRV_TODO(chapter, variant, since, name, symbol)
+#define WEIR_DRV_TODO(chapter, variant, why, since, name, symbol)
 #include "driver.def"
 #undef WEIR_DRV
 #undef WEIR_DRV_TODO

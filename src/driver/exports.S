@@ -17,8 +17,8 @@
 #define ROWS_PTSZ(name) STUB(name) STUB(name##_ptsz)
 #define ROWS_PTDS(name) STUB(name) STUB(name##_ptds)
 
-#define WEIR_DRV(chapter, guard, variant, since, name, symbol, body, params, args) ROWS_##variant(cu##symbol)
-#define WEIR_DRV_TODO(chapter, variant, since, name, symbol)                       ROWS_##variant(cu##symbol)
+#define WEIR_DRV(chapter, guard, variant, host, since, name, symbol, body, params, args) ROWS_##variant(cu##symbol)
+#define WEIR_DRV_TODO(chapter, variant, why, since, name, symbol)                       ROWS_##variant(cu##symbol)
 
     .text
 #include "driver.def"

@@ -152,10 +152,10 @@ static CUresult not_supported(const char *name)
 #define TODO_PTSZ(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptsz, text "_ptsz")
 #define TODO_PTDS(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptds, text "_ptds")
 
-#define WEIR_DRV(chapter, guard, variant, since, name, symbol, body, params, args)                 \
+#define WEIR_DRV(chapter, guard, variant, host, since, name, symbol, body, params, args)           \
     DONE_##variant(weir_api_cu##symbol, "cu" #symbol, guard, weir_drv_##body, params, args)
-#define WEIR_DRV_SHARED(chapter, guard, variant, since, name, symbol, body, params, args)          \
+#define WEIR_DRV_SHARED(chapter, guard, variant, host, since, name, symbol, body, params, args)    \
     DONE_##variant(weir_api_cu##symbol, "cu" #symbol, guard, weir_rt_##body, params, args)
-#define WEIR_DRV_TODO(chapter, variant, since, name, symbol)                                       \
+#define WEIR_DRV_TODO(chapter, variant, why, since, name, symbol)                                  \
     TODO_##variant(weir_api_cu##symbol, "cu" #symbol)
 #include "driver.def"

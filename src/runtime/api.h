@@ -13,10 +13,10 @@
 #define ID_PTSZ(name) WEIR_API_ID_##name, WEIR_API_ID_##name##_ptsz,
 #define ID_PTDS(name) WEIR_API_ID_##name, WEIR_API_ID_##name##_ptds,
 enum weir_api_id {
-#define WEIR_API(chapter, status, guard, variant, name, params, args)     ID_##variant(cuda##name)
-#define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args) ID_##variant(cuda##name)
-#define WEIR_API_INTERNAL(status, guard, variant, name, params, args)     ID_##variant(__cuda##name)
-#define WEIR_API_REGISTER(status, ret, name, params, args)                ID_NONE(__cuda##name)
+#define WEIR_API(chapter, status, guard, variant, host, name, params, args) ID_##variant(cuda##name)
+#define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args)   ID_##variant(cuda##name)
+#define WEIR_API_INTERNAL(status, guard, variant, name, params, args)       ID_##variant(__cuda##name)
+#define WEIR_API_REGISTER(status, ret, name, params, args)                  ID_NONE(__cuda##name)
 #include "runtime.def"
 #undef WEIR_API
 #undef WEIR_API_VALUE
@@ -61,7 +61,8 @@ const struct weir_api_hook *weir_api_set_hook(const struct weir_api_hook *hook);
 struct weir_api_entry {
     const char *name;    /* the exported symbol */
     const char *chapter; /* of the runtime API's documentation, in capitals */
-    const char *same;    /* CUDA 12's name for this symbol of 13 (`done` is that one's), or NULL */
+    const char *host; /* the column HOST: a name of api/host.def; NULL where the table has none */
+    const char *same; /* CUDA 12's name for this symbol of 13 (`done` is that one's), or NULL */
     bool done;
     bool variant; /* a _ptsz or _ptds form */
 };

@@ -44,7 +44,7 @@
 #define ROWS_PTSZ(name) STUB(name) STUB(name##_ptsz)
 #define ROWS_PTDS(name) STUB(name) STUB(name##_ptds)
 
-#define WEIR_API(chapter, status, guard, variant, name, params, args)     ROWS_##variant(cuda##name)
+#define WEIR_API(chapter, status, guard, variant, host, name, params, args)     ROWS_##variant(cuda##name)
 #define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args) ROWS_##variant(cuda##name)
 #define WEIR_API_INTERNAL(status, guard, variant, name, params, args)     ROWS_##variant(__cuda##name)
 #define WEIR_API_REGISTER(status, ret, name, params, args)                ROWS_NONE(__cuda##name)

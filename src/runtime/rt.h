@@ -19,7 +19,7 @@ typedef void **binary; /* what __cudaRegisterFatBinary returns */
 #define PROTO_DONE(ret, name, params) ret weir_rt_##name params;
 #define PROTO_TODO(ret, name, params)
 
-#define WEIR_API(chapter, status, guard, variant, name, params, args)                              \
+#define WEIR_API(chapter, status, guard, variant, host, name, params, args)                        \
     PROTO_##status(enum weir_err, name, params)
 #define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args)                          \
     PROTO_##status(ret, name, params)

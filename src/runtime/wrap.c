@@ -170,7 +170,7 @@ static cudaError_t not_supported(const char *name)
     DONE_##variant(symbol, id, guard, name, params, args)
 #define ROW_TODO(symbol, text, id, guard, variant, name, params, args) TODO_##variant(symbol, text)
 
-#define WEIR_API(chapter, status, guard, variant, name, params, args)                              \
+#define WEIR_API(chapter, status, guard, variant, host, name, params, args)                        \
     CHECK_##status(name, cudaError_t, params)                                                      \
         ROW_##status(weir_api_cuda##name, "cuda" #name, WEIR_API_ID_cuda##name, guard, variant,    \
                      name, params, args)

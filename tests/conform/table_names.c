@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api_status.h"
 #include "runtime/api.h"
 
 static void print_status_12(void)
@@ -28,29 +29,45 @@ static void print_status_12(void)
 }
 
 /* docs/api-status.md */
-static int print_status(const struct weir_api_entry *t, size_t n)
+static int print_status(const struct weir_api_entry *t, size_t n, const char *tests)
 {
     const char *chapter = "";
     size_t done = 0;
 
     for (size_t i = 0; i < n; i++)
         done += t[i].done;
-    printf("# The runtime API: what is there\n\n"
-           "Made from `api/runtime.def` by `t_conform_table_names --status`. %zu of the %zu "
-           "symbols of "
-           "`libcudart.so.13`\nare carried out; the others return `cudaErrorNotSupported` and name "
-           "themselves once on stderr.\n",
-           done, n);
+    printf(
+        "# The runtime API: what is there\n\n"
+        "Made from `api/runtime.def`, `api/host.def` and the tests by `tools/api-status`. %zu of "
+        "the %zu symbols of\n`libcudart.so.13` are carried out; the others return "
+        "`cudaErrorNotSupported` and name themselves once on stderr: why is\nwith each. The "
+        "tables tell what a call does to the thread that makes it, and which tests call it.\n",
+        done, n);
     print_status_12();
+    status_legend();
     for (size_t i = 0; i < n; i++) {
         if (strcmp(chapter, t[i].chapter) != 0) {
             chapter = t[i].chapter;
-            printf("\n## %s\n\n| function | |\n|---|---|\n", chapter);
+            printf("\n## %s\n\n| function | the calling thread | tests |\n|---|---|---|\n",
+                   chapter);
         }
         if (!t[i].variant)
-            printf("| `%s`%s | %s |\n", t[i].name,
-                   i + 1 < n && t[i + 1].variant ? " and its per-thread form" : "",
-                   t[i].done ? "yes" : "not yet");
+            status_row(t[i].name, t[i].name, i + 1 < n && t[i + 1].variant, t[i].done, t[i].host,
+                       tests);
+    }
+    return 0;
+}
+
+/* Every name in the column HOST is one of api/host.def, of the right kind. */
+static int check_hosts(const struct weir_api_entry *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct status_host *h = status_host(t[i].host);
+
+        if (t[i].host && (h == NULL || (h->brief != NULL) != t[i].done)) {
+            fprintf(stderr, "%s: %s is no name for its column HOST\n", t[i].name, t[i].host);
+            return 1;
+        }
     }
     return 0;
 }
@@ -101,8 +118,15 @@ int main(int argc, char **argv)
     size_t n;
     const struct weir_api_entry *t = weir_api_table(&n);
 
-    if (argc > 1 && strcmp(argv[1], "--status") == 0)
-        return print_status(t, n);
+    if (check_hosts(t, n))
+        return 1;
+    if (argc > 1 && strcmp(argv[1], "--status") == 0) {
+        char *tests = status_read(argc > 2 ? argv[2] : NULL);
+        int status = print_status(t, n, tests);
+
+        free(tests);
+        return status;
+    }
     if (argc > 1 && strcmp(argv[1], "--12") == 0)
         return print_12(t, n);
     for (size_t i = 0; i < n; i++) {
