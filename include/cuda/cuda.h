@@ -78,6 +78,7 @@
 #define cuMemsetD32                       WEIR_CUDA_PTDS(cuMemsetD32_v2)
 #define cuMemsetD8                        WEIR_CUDA_PTDS(cuMemsetD8_v2)
 #define cuModuleGetGlobal                 cuModuleGetGlobal_v2
+#define cuStreamBatchMemOp                WEIR_CUDA_PTSZ(cuStreamBatchMemOp_v2)
 #define cuStreamBeginCapture              WEIR_CUDA_PTSZ(cuStreamBeginCapture_v2)
 #define cuStreamDestroy                   cuStreamDestroy_v2
 #define cuStreamGetCaptureInfo            WEIR_CUDA_PTSZ(cuStreamGetCaptureInfo_v3)
@@ -437,6 +438,8 @@ CUresult cuEventSynchronize(CUevent hEvent);
 
 /* --- Memory operations of streams --------------------------------------------------------- */
 
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
+                            CUstreamBatchMemOpParams *paramArray, unsigned int flags);
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                              unsigned int flags);
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
@@ -516,6 +519,15 @@ CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                 const CUgraphNode *dependencies, size_t numDependencies,
                                 CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams);
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                  const CUgraphNode *dependencies, size_t numDependencies,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
+                                        CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out);
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
+                                        const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams);
 CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                const CUgraphNode *dependencies, size_t numDependencies,
                                CUdeviceptr dptr);

@@ -469,6 +469,11 @@ struct weir_graph *weir_node_graph(const struct weir_node *n)
     return weir_graph_of(n->m.graph);
 }
 
+struct weir_context *weir_node_context(const struct weir_node *n)
+{
+    return n->ctx;
+}
+
 /* ---- clones ---- */
 
 /* map: the copy of each node, by place. */

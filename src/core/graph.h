@@ -7,6 +7,7 @@
 
 #include "core/copy.h"
 #include "core/launch.h"
+#include "core/memop.h"
 #include "model/graph.h"
 
 struct weir_graph;
@@ -58,6 +59,7 @@ struct weir_node_params {
         struct weir_event *event;
         struct weir_alloc_params alloc;
         void *free;
+        struct weir_memop_batch memops;
         struct weir_conditional_params conditional;
     };
 };
@@ -108,6 +110,7 @@ enum weir_err weir_node_list_edges(struct weir_node *n, bool incoming, void **no
 
 enum weir_node_kind weir_node_kind(const struct weir_node *n);
 struct weir_graph *weir_node_graph(const struct weir_node *n);
+struct weir_context *weir_node_context(const struct weir_node *n);
 
 /* ---- what nodes do (graph_node.c) ---- */
 
@@ -118,6 +121,8 @@ enum weir_err weir_node_params(struct weir_node *n, enum weir_node_kind kind,
 /* Errors: INVALID_VALUE (another kind, bad values), NOT_SUPPORTED. */
 enum weir_err weir_node_set(struct weir_node *n, struct weir_context *ctx,
                             const struct weir_node_params *params) WEIR_MUST_CHECK;
+/* Memory that lives as long as the node's present memory operations: made at the first call. */
+enum weir_err weir_node_memops_shown(struct weir_node *n, size_t bytes, void **out) WEIR_MUST_CHECK;
 /* Attributes of kernel nodes. get: false when it was not set. */
 enum weir_err weir_node_attr_set(struct weir_node *n,
                                  const struct weir_node_attr *a) WEIR_MUST_CHECK;

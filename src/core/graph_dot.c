@@ -8,6 +8,7 @@
 
 /* cudaGraphDebugDotFlags' numbers. */
 #define DOT_VERBOSE     0x1u
+#define DOT_TYPES       0x2u /* of the runtime */
 #define DOT_KERNEL      0x4u
 #define DOT_MEMCPY      0x8u
 #define DOT_MEMSET      0x10u
@@ -15,6 +16,8 @@
 #define DOT_EVENT       0x40u
 #define DOT_ATTRIBUTES  0x200u
 #define DOT_HANDLES     0x400u
+#define DOT_MEMOPS      0x2000u
+#define DOT_TOPOLOGY    0x4000u
 #define DOT_CONDITIONAL 0x8000u
 
 static const char *const kinds[WEIR_NODE_KIND_COUNT] = {"kernel",
@@ -31,6 +34,22 @@ static const char *const kinds[WEIR_NODE_KIND_COUNT] = {"kernel",
                                                         "memory free",
                                                         "batch memory operation",
                                                         "conditional"};
+
+/* The runtime API's names; it has none for batches of memory operations. */
+static const char *const types[WEIR_NODE_KIND_COUNT] = {"cudaGraphNodeTypeKernel",
+                                                        "cudaGraphNodeTypeMemcpy",
+                                                        "cudaGraphNodeTypeMemset",
+                                                        "cudaGraphNodeTypeHost",
+                                                        "cudaGraphNodeTypeGraph",
+                                                        "cudaGraphNodeTypeEmpty",
+                                                        "cudaGraphNodeTypeWaitEvent",
+                                                        "cudaGraphNodeTypeEventRecord",
+                                                        "cudaGraphNodeTypeExtSemaphoreSignal",
+                                                        "cudaGraphNodeTypeExtSemaphoreWait",
+                                                        "cudaGraphNodeTypeMemAlloc",
+                                                        "cudaGraphNodeTypeMemFree",
+                                                        "CU_GRAPH_NODE_TYPE_BATCH_MEM_OP",
+                                                        "cudaGraphNodeTypeConditional"};
 
 /* Details are lines of a label, ended by \l. */
 static void print_kernel(FILE *f, const struct weir_node_kernel *k, uint32_t flags)
@@ -56,6 +75,16 @@ static void print_copy(FILE *f, const struct weir_copy *c)
     fprintf(f, "%s, %zu x %zu x %zu bytes\\lfrom %p (pitch %zu) to %p (pitch %zu)\\l",
             names[c->kind], c->width, c->height, c->depth, c->src, c->src_pitch, c->dst,
             c->dst_pitch);
+}
+
+static void print_memops(FILE *f, const struct weir_memop_batch *b)
+{
+    static const char *const names[] = {"",        "wait 32",  "write 32", "",
+                                        "wait 64", "write 64", "barrier"};
+
+    for (unsigned i = 0; i < b->count; i++)
+        fprintf(f, "%s, %#" PRIx64 ", value %" PRIu64 ", flags %#x\\l", names[b->ops[i].kind],
+                b->ops[i].address, b->ops[i].value, b->ops[i].flags);
 }
 
 static void print_details(FILE *f, const struct weir_node *n, uint32_t flags)
@@ -89,6 +118,10 @@ static void print_details(FILE *f, const struct weir_node *n, uint32_t flags)
     case WEIR_NODE_MEM_FREE:
         fprintf(f, "%p, %zu bytes\\l", n->memory->ptr, n->memory->bytes);
         break;
+    case WEIR_NODE_BATCH_MEM_OP:
+        if (all & DOT_MEMOPS)
+            print_memops(f, &n->memops);
+        break;
     case WEIR_NODE_CONDITIONAL:
         if (all & DOT_CONDITIONAL)
             fprintf(f, "%s, handle %#" PRIx64 ", %u bodies\\l", conditionals[n->conditional.kind],
@@ -117,6 +150,11 @@ static void print_body(FILE *f, const struct weir_node *n, const struct weir_gra
 static void print_node(FILE *f, const struct weir_node *n, uint32_t flags)
 {
     fprintf(f, "n%" PRIu64 " [shape=box,label=\"%s\\l", n->id, kinds[n->m.kind]);
+    if (flags & (DOT_TYPES | DOT_VERBOSE))
+        fprintf(f, "%s\\l", types[n->m.kind]);
+    if (flags & (DOT_TOPOLOGY | DOT_VERBOSE))
+        fprintf(f, "node %" PRIu64 ", %u before it, %u behind it\\l", n->id, n->m.in.count,
+                n->m.out.count);
     print_details(f, n, flags);
     fputs("\"]\n", f);
     if (n->m.kind == WEIR_NODE_GRAPH)
@@ -125,21 +163,28 @@ static void print_node(FILE *f, const struct weir_node *n, uint32_t flags)
         print_body(f, n, n->conditional.bodies[i], flags);
 }
 
+static void print_edge(FILE *f, const struct weir_node *from, const struct weir_model_edge *e,
+                       uint32_t flags)
+{
+    const struct weir_edge_data *d = &e->data;
+
+    fprintf(f, "n%" PRIu64 " -> n%" PRIu64, from->id, weir_node_of(e->node)->id);
+    if (d->type == WEIR_EDGE_PROGRAMMATIC)
+        fputs(" [style=dashed]", f);
+    else if (d->from_port == WEIR_PORT_LAUNCHED)
+        fputs(" [style=dashed,color=gray]", f);
+    if (flags & (DOT_TOPOLOGY | DOT_VERBOSE) && (d->type || d->from_port))
+        fprintf(f, " [label=\"type %u, port %u\"]", d->type, d->from_port);
+    fputc('\n', f);
+}
+
 static void print_graph(FILE *f, const struct weir_graph *g, uint32_t flags)
 {
     for (const struct weir_model_node *m = g->m.first; m; m = m->next)
         print_node(f, weir_node_of(m), flags);
-    for (const struct weir_model_node *m = g->m.first; m; m = m->next) {
-        for (uint32_t i = 0; i < m->out.count; i++) {
-            const struct weir_model_edge *e = &m->out.items[i];
-
-            fprintf(f, "n%" PRIu64 " -> n%" PRIu64 "%s\n", weir_node_of(m)->id,
-                    weir_node_of(e->node)->id,
-                    e->data.type == WEIR_EDGE_PROGRAMMATIC    ? " [style=dashed]"
-                    : e->data.from_port == WEIR_PORT_LAUNCHED ? " [style=dashed,color=gray]"
-                                                              : "");
-        }
-    }
+    for (const struct weir_model_node *m = g->m.first; m; m = m->next)
+        for (uint32_t i = 0; i < m->out.count; i++)
+            print_edge(f, weir_node_of(m), &m->out.items[i], flags);
 }
 
 enum weir_err weir_graph_dot(struct weir_graph *g, const char *path, uint32_t flags)

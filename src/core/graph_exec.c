@@ -289,6 +289,9 @@ static void params_of(struct weir_node *n, struct weir_node_params *p)
     case WEIR_NODE_EVENT_WAIT:
         p->event = n->event;
         break;
+    case WEIR_NODE_BATCH_MEM_OP:
+        p->memops = n->memops;
+        break;
     default:
         break;
     }
@@ -318,6 +321,10 @@ static enum weir_update_result compare(const struct weir_node *mine, const struc
     case WEIR_NODE_MEM_ALLOC:
     case WEIR_NODE_MEM_FREE:
         return mine->memory == other->memory ? WEIR_UPDATE_SUCCESS : WEIR_UPDATE_NOT_SUPPORTED;
+    case WEIR_NODE_BATCH_MEM_OP:
+        return mine->ctx == other->ctx && weir_memop_is_like(&mine->memops, &other->memops)
+                   ? WEIR_UPDATE_SUCCESS
+                   : WEIR_UPDATE_PARAMETERS;
     case WEIR_NODE_CONDITIONAL:
         return mine->conditional.kind == other->conditional.kind &&
                        mine->conditional.size == other->conditional.size &&

@@ -52,6 +52,7 @@ struct weir_node {
         struct weir_graph *child;
         struct weir_event *event;
         struct weir_graph_memory *memory; /* alloc and free: a reference */
+        struct weir_memop_batch memops;
         struct {
             uint64_t handle;
             enum weir_conditional_kind kind;

@@ -273,6 +273,33 @@ static enum weir_err fill_alloc(struct weir_node *n, struct weir_alloc_params *p
     return err;
 }
 
+/* ---- memory operations ---- */
+
+static enum weir_err set_memops(struct weir_node *n, const struct weir_memop_batch *b)
+{
+    struct weir_memop *ops = NULL;
+    enum weir_err err = weir_memop_check(b->ops, b->count);
+
+    if (err == WEIR_OK)
+        err = weir_memop_copy(b->ops, b->count, &ops);
+    if (err != WEIR_OK)
+        return err;
+    weir_free(n->memops.ops);
+    weir_free(n->memops.shown);
+    n->memops = (struct weir_memop_batch){ops, NULL, b->count, b->flags};
+    return WEIR_OK;
+}
+
+enum weir_err weir_node_memops_shown(struct weir_node *n, size_t bytes, void **out)
+{
+    weir_graphs_lock();
+    if (!n->memops.shown)
+        n->memops.shown = weir_calloc(1, bytes + 1);
+    *out = n->memops.shown;
+    weir_graphs_unlock();
+    return *out ? WEIR_OK : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "memory operations of a node");
+}
+
 /* ---- any kind ---- */
 
 enum weir_err weir_node_fill(struct weir_node *n, struct weir_graph *g, struct weir_node_params *p)
@@ -306,6 +333,9 @@ enum weir_err weir_node_fill(struct weir_node *n, struct weir_graph *g, struct w
         return fill_alloc(n, &p->alloc);
     case WEIR_NODE_MEM_FREE:
         return fill_free(n, g, p->free);
+    case WEIR_NODE_BATCH_MEM_OP:
+        n->memops = (struct weir_memop_batch){0};
+        return set_memops(n, &p->memops);
     case WEIR_NODE_CONDITIONAL:
         return fill_conditional(n, g, &p->conditional);
     default:
@@ -332,6 +362,10 @@ enum weir_err weir_node_copy_payload(struct weir_node *to, struct weir_node *fro
         to->memory = from->memory;
         to->memory->refs++;
         return WEIR_OK;
+    case WEIR_NODE_BATCH_MEM_OP:
+        to->memops = from->memops;
+        to->memops.shown = NULL;
+        return weir_memop_copy(from->memops.ops, from->memops.count, &to->memops.ops);
     case WEIR_NODE_MEMCPY:
         to->copy = from->copy;
         return WEIR_OK;
@@ -369,6 +403,10 @@ void weir_node_finish(struct weir_node *n)
     case WEIR_NODE_MEM_ALLOC:
     case WEIR_NODE_MEM_FREE:
         weir_graph_memory_unref(n->memory);
+        break;
+    case WEIR_NODE_BATCH_MEM_OP:
+        weir_free(n->memops.ops);
+        weir_free(n->memops.shown);
         break;
     default:
         break;
@@ -418,6 +456,9 @@ enum weir_err weir_node_params(struct weir_node *n, enum weir_node_kind kind,
         break;
     case WEIR_NODE_MEM_FREE:
         out->free = n->memory->ptr;
+        break;
+    case WEIR_NODE_BATCH_MEM_OP:
+        out->memops = n->memops;
         break;
     case WEIR_NODE_CONDITIONAL:
         out->conditional = (struct weir_conditional_params){
@@ -508,6 +549,14 @@ enum weir_err weir_node_change(struct weir_node *n, struct weir_context *ctx,
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "no event");
         n->event = p->event;
         return WEIR_OK;
+    case WEIR_NODE_BATCH_MEM_OP:
+        if (instance && (ctx != n->ctx || !weir_memop_is_like(&n->memops, &p->memops)))
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                             "an instance's memory operations stay what they are and where");
+        err = set_memops(n, &p->memops);
+        if (err == WEIR_OK)
+            n->ctx = ctx;
+        return err;
     case WEIR_NODE_EMPTY:
         return WEIR_OK;
     default:

@@ -108,6 +108,19 @@ static enum weir_err set_fill(struct weir_item *item, const struct weir_context 
     return WEIR_OK;
 }
 
+static enum weir_err set_memops(struct weir_item *item, const struct weir_memop_batch *b)
+{
+    struct weir_memop *ops;
+    enum weir_err err = weir_memop_copy(b->ops, b->count, &ops);
+
+    if (err != WEIR_OK)
+        return err;
+    weir_free(item->memops.ops);
+    item->memops.ops = ops;
+    item->memops.count = b->count;
+    return WEIR_OK;
+}
+
 /* What n does now. Errors leave the item as it was. */
 static enum weir_err set_item(struct weir_item *item, struct weir_node *n)
 {
@@ -138,6 +151,9 @@ static enum weir_err set_item(struct weir_item *item, struct weir_node *n)
             item->memory.allocates = weir_node_kind(n) == WEIR_NODE_MEM_ALLOC;
         }
         break;
+    case WEIR_ITEM_MEMOPS:
+        err = set_memops(item, &n->memops);
+        break;
     default:
         break;
     }
@@ -160,6 +176,8 @@ static enum weir_item_kind kind_of(const struct weir_node *n)
         return WEIR_ITEM_RECORD;
     case WEIR_NODE_EVENT_WAIT:
         return WEIR_ITEM_WAIT;
+    case WEIR_NODE_BATCH_MEM_OP:
+        return WEIR_ITEM_MEMOPS;
     case WEIR_NODE_CONDITIONAL:
         return WEIR_ITEM_CONDITIONAL;
     default: /* memory is there all the time: its nodes only order */
@@ -236,6 +254,23 @@ static bool may_be_in_body(const struct weir_node *n)
     }
 }
 
+/* A stream of the item's. */
+static enum weir_err own_stream(const struct weir_node *n, struct weir_stream **out)
+{
+    enum weir_err err = weir_stream_create(n->ctx, WEIR_STREAM_NONBLOCKING, 0, 0, out);
+
+    if (err == WEIR_OK)
+        (void)weir_slot_kill(&(*out)->slot); /* nobody's handle */
+    return err;
+}
+
+/* One of before a reset was retired by it. */
+static void drop_stream(const struct weir_item *item, struct weir_stream *s)
+{
+    if (s && s->epoch == atomic_load_explicit(&item->ctx->epoch, memory_order_relaxed))
+        weir_stream_retire(s);
+}
+
 static enum weir_err new_item(struct build *b, struct weir_node *n)
 {
     struct weir_item *item = &b->run->items[b->items++];
@@ -251,14 +286,14 @@ static enum weir_err new_item(struct build *b, struct weir_node *n)
     else if (item->wanted == WEIR_ITEM_CONDITIONAL)
         err = build_bodies(b, item, n);
     if (err == WEIR_OK && (item->wanted == WEIR_ITEM_RECORD || item->wanted == WEIR_ITEM_WAIT)) {
-        err = weir_stream_create(n->ctx, WEIR_STREAM_NONBLOCKING, 0, 0, &item->event.stream);
-        if (err == WEIR_OK)
-            (void)weir_slot_kill(&item->event.stream->slot); /* nobody's handle */
+        err = own_stream(n, &item->event.stream);
         if (item->wanted == WEIR_ITEM_WAIT)
             item->event.index = plan->wait_count++;
         else
             plan->record_count++;
     }
+    if (err == WEIR_OK && item->wanted == WEIR_ITEM_MEMOPS)
+        err = own_stream(n, &item->memops.stream);
     if (err == WEIR_OK)
         err = set_item(item, n);
     if (err != WEIR_OK && b->at && !*b->at)
@@ -428,11 +463,11 @@ static void finish_run(struct weir_run *run)
             break;
         case WEIR_ITEM_RECORD:
         case WEIR_ITEM_WAIT:
-            /* One of before a reset was retired by it. */
-            if (item->event.stream &&
-                item->event.stream->epoch ==
-                    atomic_load_explicit(&item->ctx->epoch, memory_order_relaxed))
-                weir_stream_retire(item->event.stream);
+            drop_stream(item, item->event.stream);
+            break;
+        case WEIR_ITEM_MEMOPS:
+            drop_stream(item, item->memops.stream);
+            weir_free(item->memops.ops);
             break;
         case WEIR_ITEM_CONDITIONAL:
             for (unsigned k = 0; k < item->conditional.count; k++)

@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
+#include "core/poll.h"
 #include "core/services.h"
 #include "core/trace.h"
 
@@ -247,6 +248,39 @@ static bool wait_node(struct weir_item *item)
     return true;
 }
 
+static bool memops_are_done(struct weir_poll *p)
+{
+    struct weir_item *item = p->object;
+
+    return weir_memop_advance(item->memops.ops, item->memops.count, &item->memops.next);
+}
+
+/* All is done, or the context has failed. */
+static void memops_end(struct weir_poll *p)
+{
+    struct weir_item *item = p->object;
+    struct burst b;
+
+    begin(&b, item->run);
+    finish(&b, item);
+    drain(&b, false);
+}
+
+/* True: done at once. Else the poller goes on, and ends the node also when it could not begin. */
+static bool start_memops(struct weir_item *item)
+{
+    struct weir_poll poll = {.ready = memops_are_done, .drop = memops_end, .object = item};
+    enum weir_err err;
+
+    item->memops.next = 0;
+    if (memops_are_done(&poll))
+        return true;
+    err = weir_poll_submit(item->memops.stream, &poll);
+    if (err != WEIR_OK)
+        weir_context_fail(item->ctx, err);
+    return false;
+}
+
 /* The body to run now, or NULL. GRA-040 */
 static struct weir_run *chosen_body(const struct weir_item *item)
 {
@@ -298,6 +332,8 @@ static bool start_item(struct weir_item *item)
         return false;
     case WEIR_ITEM_WAIT:
         return wait_node(item);
+    case WEIR_ITEM_MEMOPS:
+        return start_memops(item);
     case WEIR_ITEM_CONDITIONAL:
         body = chosen_body(item);
         if (!body)

@@ -15,6 +15,7 @@ enum weir_item_kind {
     WEIR_ITEM_HOST,
     WEIR_ITEM_RECORD,
     WEIR_ITEM_WAIT,
+    WEIR_ITEM_MEMOPS,
     WEIR_ITEM_CONDITIONAL,
 };
 
@@ -75,6 +76,11 @@ struct weir_item {
             struct weir_stream *stream; /* owned: its numbers are what the event's points say */
             uint32_t index;             /* waits: place in the launch's list */
         } event;
+        struct {
+            struct weir_memop *ops;     /* owned */
+            struct weir_stream *stream; /* owned: where it waits */
+            unsigned count, next;
+        } memops;
         struct {
             struct weir_run *bodies; /* owned */
             const uint32_t *value;

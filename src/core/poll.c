@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/submit.h"
-#include "memory/memory.h"
 
 #define PAUSE_MIN_NS 20000u
 #define PAUSE_MAX_NS 1000000u
@@ -136,75 +135,4 @@ enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *po
     op->poll = *poll;
     op->work.owner = op;
     return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
-}
-
-/* ---- values in memory ---- */
-
-static uint64_t load(const struct weir_poll *p)
-{
-    if (p->flags & 64u)
-        return atomic_load_explicit((_Atomic uint64_t *)p->address, memory_order_acquire);
-    return atomic_load_explicit((_Atomic uint32_t *)p->address, memory_order_acquire);
-}
-
-static bool value_is_there(struct weir_poll *p)
-{
-    uint64_t now = load(p);
-    bool wide = p->flags & 64u;
-
-    switch (p->flags & 3u) {
-    case 0: /* cyclic: the difference as a signed number */
-        return wide ? (int64_t)(now - p->value) >= 0 : (int32_t)(uint32_t)(now - p->value) >= 0;
-    case 1:
-        return now == p->value;
-    case 2:
-        return (now & p->value) != 0;
-    default:
-        return (wide ? ~(now | p->value) : (uint32_t) ~(now | p->value)) != 0;
-    }
-}
-
-static bool write_value(struct weir_poll *p)
-{
-    if (p->flags & 64u)
-        atomic_store_explicit((_Atomic uint64_t *)p->address, p->value, memory_order_release);
-    else
-        atomic_store_explicit((_Atomic uint32_t *)p->address, (uint32_t)p->value,
-                              memory_order_release);
-    return true;
-}
-
-static enum weir_err check(uint64_t address, unsigned bytes)
-{
-    struct weir_mem_info info;
-
-    if (!address || address % bytes || !weir_mem_find((const void *)(uintptr_t)address, &info) ||
-        bytes > info.base + info.bytes - address)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u bytes at %#llx to wait for or write", bytes,
-                         (unsigned long long)address);
-    return WEIR_OK;
-}
-
-enum weir_err weir_poll_wait_value(struct weir_stream *s, uint64_t address, uint64_t value,
-                                   unsigned how, unsigned bytes)
-{
-    struct weir_poll poll = {.ready = value_is_there,
-                             .address = address,
-                             .value = bytes == 4 ? (uint32_t)value : value,
-                             .flags = how | (bytes == 8 ? 64u : 0u)};
-    enum weir_err err = check(address, bytes);
-
-    if (err == WEIR_OK && how > 3)
-        err = WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "condition %#x of a wait for a value", how);
-    return err == WEIR_OK ? weir_poll_submit(s, &poll) : err;
-}
-
-enum weir_err weir_poll_write_value(struct weir_stream *s, uint64_t address, uint64_t value,
-                                    unsigned bytes)
-{
-    struct weir_poll poll = {
-        .ready = write_value, .address = address, .value = value, .flags = bytes == 8 ? 64u : 0u};
-    enum weir_err err = check(address, bytes);
-
-    return err == WEIR_OK ? weir_poll_submit(s, &poll) : err;
 }

@@ -14,21 +14,12 @@ struct weir_poll {
     /* Called once at the end, also when the context failed before. May be NULL. */
     void (*drop)(struct weir_poll *poll);
     void *object;
-    uint64_t address, value;
-    uint32_t flags;
+    uint64_t value;
 };
 
 /* Appends to s an operation that is complete when poll->ready says so. Errors: MEMORY_ALLOCATION
  * (poll->drop is called). */
 enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *poll) WEIR_MUST_CHECK;
-
-/* cuStreamWaitValue32/64: until *address compares as `how` says (0 geq, 1 eq, 2 and, 3 nor), read
- * as `bytes` wide. cuStreamWriteValue: stores. Errors: INVALID_VALUE (null, misaligned, not an
- * address that devices may use, unknown condition). */
-enum weir_err weir_poll_wait_value(struct weir_stream *s, uint64_t address, uint64_t value,
-                                   unsigned how, unsigned bytes) WEIR_MUST_CHECK;
-enum weir_err weir_poll_write_value(struct weir_stream *s, uint64_t address, uint64_t value,
-                                    unsigned bytes) WEIR_MUST_CHECK;
 
 /* ---- submit.c ---- */
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "driver/exec.h"
 #include "driver/memcpy.h"
+#include "driver/memop.h"
 #include "runtime/graph_node.h"
 
 /* ---- kernels ---- */
@@ -144,8 +145,9 @@ enum weir_err weir_drv_GraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNo
 /* ---- copies ---- */
 
 /* Nodes of copies and memsets name the context that they are of. */
-static enum weir_err add_in(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps, size_t count,
-                            CUcontext handle, struct weir_node_params *p)
+enum weir_err weir_drv_node_add_in(CUgraphNode *out, CUgraph graph, const CUgraphNode *deps,
+                                   const struct weir_edge_data *data, size_t count,
+                                   CUcontext handle, struct weir_node_params *p)
 {
     struct weir_context *ctx;
     struct weir_graph *g;
@@ -154,13 +156,13 @@ static enum weir_err add_in(CUgraphNode *out, CUgraph graph, const CUgraphNode *
     DRV_REQUIRE(out);
     DRV_TRY(weir_graph_get(graph, &g));
     DRV_TRY(weir_drv_context(handle, &ctx));
-    DRV_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, NULL, count, &n));
+    DRV_TRY(weir_graph_add(g, ctx, p, (void *const *)deps, data, count, &n));
     *out = (CUgraphNode)n;
     return WEIR_OK;
 }
 
-static enum weir_err exec_set_in(CUgraphExec exec, CUgraphNode node, CUcontext handle,
-                                 const struct weir_node_params *p)
+enum weir_err weir_drv_node_exec_set_in(CUgraphExec exec, CUgraphNode node, CUcontext handle,
+                                        const struct weir_node_params *p)
 {
     struct weir_context *ctx;
     struct weir_exec *x;
@@ -186,7 +188,7 @@ enum weir_err weir_drv_GraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGra
     struct weir_node_params p;
 
     DRV_TRY(make_box(copyParams, &p));
-    return add_in(phGraphNode, hGraph, dependencies, numDependencies, ctx, &p);
+    return weir_drv_node_add_in(phGraphNode, hGraph, dependencies, NULL, numDependencies, ctx, &p);
 }
 
 enum weir_err weir_drv_GraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
@@ -203,7 +205,7 @@ enum weir_err weir_drv_GraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgr
     struct weir_node_params p;
 
     DRV_TRY(make_box(copyParams, &p));
-    return exec_set_in(hGraphExec, hNode, ctx, &p);
+    return weir_drv_node_exec_set_in(hGraphExec, hNode, ctx, &p);
 }
 
 enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
@@ -246,7 +248,7 @@ enum weir_err weir_drv_GraphAddMemsetNode(CUgraphNode *pGraphNode, CUgraph graph
     struct weir_node_params p;
 
     DRV_TRY(make_fill(pMemsetParams, &p));
-    return add_in(pGraphNode, graph, pDependencies, numDependencies, ctx, &p);
+    return weir_drv_node_add_in(pGraphNode, graph, pDependencies, NULL, numDependencies, ctx, &p);
 }
 
 enum weir_err weir_drv_GraphMemsetNodeSetParams(CUgraphNode node,
@@ -265,7 +267,7 @@ enum weir_err weir_drv_GraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgr
     struct weir_node_params p;
 
     DRV_TRY(make_fill(pNodeParams, &p));
-    return exec_set_in(hGraphExec, node, ctx, &p);
+    return weir_drv_node_exec_set_in(hGraphExec, node, ctx, &p);
 }
 
 enum weir_err weir_drv_GraphMemsetNodeGetParams(CUgraphNode node,
@@ -419,7 +421,9 @@ enum weir_err weir_drv_GraphConditionalHandleCreate(CUgraphConditionalHandle *pH
 
 /* ---- nodes of any kind ---- */
 
-static enum weir_err make_any(CUgraphNodeParams *np, struct weir_node_params *out)
+/* room: for memory operations. */
+static enum weir_err make_any(CUgraphNodeParams *np, struct weir_memop *room,
+                              struct weir_node_params *out)
 {
     memset(out, 0, sizeof *out);
     switch (np->type) {
@@ -458,6 +462,8 @@ static enum weir_err make_any(CUgraphNodeParams *np, struct weir_node_params *ou
                             .kind = (enum weir_conditional_kind)np->conditional.type,
                             .size = np->conditional.size}};
         return WEIR_OK;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return weir_drv_make_memops(&np->memOp, room, out);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
         weir_log_unsupported("graph nodes of external semaphores", "cuGraphAddNode");
@@ -472,10 +478,15 @@ enum weir_err weir_drv_GraphAddNode(CUgraphNode *pGraphNode, CUgraph graph,
                                     const CUgraphEdgeData *dependencyData, size_t numDependencies,
                                     CUgraphNodeParams *nodeParams)
 {
+    struct weir_memop room[WEIR_MEMOP_BATCH_MAX];
     struct weir_node_params p;
 
     DRV_REQUIRE(nodeParams);
-    DRV_TRY(make_any(nodeParams, &p));
+    DRV_TRY(make_any(nodeParams, room, &p));
+    if (p.kind == WEIR_NODE_BATCH_MEM_OP)
+        return weir_drv_node_add_in(pGraphNode, graph, pDependencies,
+                                    (const struct weir_edge_data *)dependencyData, numDependencies,
+                                    nodeParams->memOp.ctx, &p);
     DRV_TRY(weir_rt_node_add(pGraphNode, graph, pDependencies,
                              (const struct weir_edge_data *)dependencyData, numDependencies, &p));
     if (p.kind == WEIR_NODE_MEM_ALLOC)
@@ -495,19 +506,23 @@ enum weir_err weir_drv_GraphAddNodeV1(CUgraphNode *phGraphNode, CUgraph hGraph,
 
 enum weir_err weir_drv_GraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *nodeParams)
 {
+    struct weir_memop room[WEIR_MEMOP_BATCH_MAX];
     struct weir_node_params p;
 
     DRV_REQUIRE(nodeParams);
-    DRV_TRY(make_any(nodeParams, &p));
+    DRV_TRY(make_any(nodeParams, room, &p));
     return weir_rt_node_set(node, &p);
 }
 
 enum weir_err weir_drv_GraphExecNodeSetParams(CUgraphExec graphExec, CUgraphNode node,
                                               CUgraphNodeParams *nodeParams)
 {
+    struct weir_memop room[WEIR_MEMOP_BATCH_MAX];
     struct weir_node_params p;
 
     DRV_REQUIRE(nodeParams);
-    DRV_TRY(make_any(nodeParams, &p));
+    DRV_TRY(make_any(nodeParams, room, &p));
+    if (p.kind == WEIR_NODE_BATCH_MEM_OP)
+        return weir_drv_node_exec_set_in(graphExec, node, nodeParams->memOp.ctx, &p);
     return weir_rt_node_exec_set(graphExec, node, &p);
 }

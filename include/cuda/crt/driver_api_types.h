@@ -153,6 +153,24 @@ typedef enum CUevent_wait_flags_enum {
     CU_EVENT_WAIT_EXTERNAL = 0x1
 } CUevent_wait_flags;
 
+typedef enum CUstreamWaitValue_flags_enum {
+    CU_STREAM_WAIT_VALUE_GEQ = 0x0,
+    CU_STREAM_WAIT_VALUE_EQ = 0x1,
+    CU_STREAM_WAIT_VALUE_AND = 0x2,
+    CU_STREAM_WAIT_VALUE_NOR = 0x3,
+    CU_STREAM_WAIT_VALUE_FLUSH = 1 << 30
+} CUstreamWaitValue_flags;
+
+typedef enum CUstreamWriteValue_flags_enum {
+    CU_STREAM_WRITE_VALUE_DEFAULT = 0x0,
+    CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 0x1
+} CUstreamWriteValue_flags;
+
+typedef enum CUstreamMemoryBarrier_flags_enum {
+    CU_STREAM_MEMORY_BARRIER_TYPE_SYS = 0x0,
+    CU_STREAM_MEMORY_BARRIER_TYPE_GPU = 0x1
+} CUstreamMemoryBarrier_flags;
+
 typedef enum CUstreamBatchMemOpType_enum {
     CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1,
     CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2,
@@ -202,6 +220,10 @@ typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
     CUstreamBatchMemOpParams *paramArray;
     unsigned int flags;
 } CUDA_BATCH_MEM_OP_NODE_PARAMS_v2;
+
+/* The same form. */
+typedef CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 CUDA_BATCH_MEM_OP_NODE_PARAMS_v1;
+typedef CUDA_BATCH_MEM_OP_NODE_PARAMS_v1 CUDA_BATCH_MEM_OP_NODE_PARAMS;
 
 typedef enum CUoccupancy_flags_enum {
     CU_OCCUPANCY_DEFAULT = 0x0,
