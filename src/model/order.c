@@ -320,6 +320,16 @@ bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_s
     return value(o->host, a->lane) >= a->seq;
 }
 
+struct weir_clock *weir_order_host_clock(struct weir_order *o)
+{
+    return take(o->host);
+}
+
+void weir_order_clock_drop(struct weir_order *o, struct weir_clock *c)
+{
+    drop(o, c);
+}
+
 void weir_order_stamp_copy(struct weir_order_stamp *to, const struct weir_order_stamp *from)
 {
     *to = *from;

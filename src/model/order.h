@@ -96,6 +96,11 @@ bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order
 /* Does the host know a to be finished? */
 bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_stamp *a);
 
+/* What the host knows now; another reference, NULL: nothing yet. Drop with weir_order_clock_drop.
+ */
+struct weir_clock *weir_order_host_clock(struct weir_order *o);
+void weir_order_clock_drop(struct weir_order *o, struct weir_clock *c);
+
 void weir_order_stamp_copy(struct weir_order_stamp *to, const struct weir_order_stamp *from);
 void weir_order_stamp_drop(struct weir_order *o, struct weir_order_stamp *s);
 

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check/shadow.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define PAGE_SHIFT 12
+#define PAGE_BYTES 4096u
+#define WORDS      (PAGE_BYTES / 64)
+
+struct bits {
+    uint64_t w[WORDS];
+};
+
+struct mark {
+    struct weir_actor *actor;
+    struct bits *bits; /* NULL: all of [lo, hi) */
+    uint16_t lo, hi_1; /* first and last byte touched */
+    uint8_t kind;
+};
+
+struct page {
+    uint32_t count, cap;
+    struct mark *marks;
+};
+
+/* ---- actors ---- */
+
+void weir_shadow_init(struct weir_shadow *s, struct weir_order *order)
+{
+    *s = (struct weir_shadow){.order = order};
+}
+
+struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp)
+{
+    struct weir_actor *a = weir_calloc(1, sizeof *a);
+
+    if (!a) {
+        s->failed = true;
+        weir_order_stamp_drop(s->order, stamp);
+        return NULL;
+    }
+    a->stamp = *stamp;
+    *stamp = (struct weir_order_stamp){0};
+    a->refs = 1;
+    return a;
+}
+
+void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
+{
+    if (!a || --a->refs > 0)
+        return;
+    if (s->gone)
+        s->gone(s->ctx, a);
+    weir_order_stamp_drop(s->order, &a->stamp);
+    if (a->reach && --a->reach->refs == 0)
+        weir_free(a->reach);
+    weir_free(a);
+}
+
+static bool reaches(const struct weir_reach *r, uint32_t from, uint32_t to)
+{
+    return r->bits[(size_t)from * r->words + to / 64] >> (to % 64) & 1;
+}
+
+bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
+{
+    if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
+        return reaches(a->reach, a->node, b->node);
+    return weir_order_before(&a->stamp, &b->stamp);
+}
+
+static bool conflicts(enum weir_access a, enum weir_access b)
+{
+    return a == WEIR_ACCESS_WRITE || b == WEIR_ACCESS_WRITE || a != b;
+}
+
+/* Does whoever conflicts with `old` conflict with `now` too? */
+static bool covers(enum weir_access now, enum weir_access old)
+{
+    return now == WEIR_ACCESS_WRITE || now == old;
+}
+
+/* ---- marks ---- */
+
+static uint64_t mask_of(unsigned word, unsigned lo, unsigned hi_1)
+{
+    uint64_t m = UINT64_MAX;
+
+    if (word == lo / 64)
+        m &= UINT64_MAX << (lo % 64);
+    if (word == hi_1 / 64)
+        m &= UINT64_MAX >> (63 - hi_1 % 64);
+    return m;
+}
+
+static void bits_set(struct bits *b, unsigned lo, unsigned hi_1)
+{
+    for (unsigned w = lo / 64; w <= hi_1 / 64; w++)
+        b->w[w] |= mask_of(w, lo, hi_1);
+}
+
+static bool make_bits(struct weir_shadow *s, struct mark *m)
+{
+    if (m->bits)
+        return true;
+    m->bits = weir_calloc(1, sizeof *m->bits);
+    if (!m->bits) {
+        s->failed = true;
+        return false;
+    }
+    s->bytes += sizeof *m->bits;
+    bits_set(m->bits, m->lo, m->hi_1);
+    return true;
+}
+
+static void free_bits(struct weir_shadow *s, struct mark *m)
+{
+    if (!m->bits)
+        return;
+    s->bytes -= sizeof *m->bits;
+    weir_free(m->bits);
+    m->bits = NULL;
+}
+
+/* The first byte of [lo, hi_1] that m has; *end: behind the last of those that follow it without a
+ * hole. False: none. */
+static bool overlap(const struct mark *m, unsigned lo, unsigned hi_1, unsigned *begin,
+                    unsigned *end)
+{
+    lo = WEIR_MAX(lo, m->lo);
+    hi_1 = WEIR_MIN(hi_1, m->hi_1);
+    if (lo > hi_1)
+        return false;
+    if (!m->bits) {
+        *begin = lo;
+        *end = hi_1 + 1u;
+        return true;
+    }
+    for (unsigned w = lo / 64; w <= hi_1 / 64; w++) {
+        uint64_t have = m->bits->w[w] & mask_of(w, lo, hi_1);
+
+        if (!have)
+            continue;
+        *begin = w * 64 + (unsigned)__builtin_ctzll(have);
+        *end = *begin + 1;
+        while (*end <= hi_1 && (m->bits->w[*end / 64] >> (*end % 64) & 1))
+            ++*end;
+        return true;
+    }
+    return false;
+}
+
+static bool bits_shrink(struct mark *m)
+{
+    unsigned lo = m->lo / 64, hi = m->hi_1 / 64;
+
+    while (lo <= hi && !m->bits->w[lo])
+        lo++;
+    if (lo > hi)
+        return false;
+    while (!m->bits->w[hi])
+        hi--;
+    m->lo = (uint16_t)(lo * 64 + (unsigned)__builtin_ctzll(m->bits->w[lo]));
+    m->hi_1 = (uint16_t)(hi * 64 + 63 - (unsigned)__builtin_clzll(m->bits->w[hi]));
+    return true;
+}
+
+/* Takes [lo, hi_1] off m. False: nothing is left. Without memory m stays as it is: an old access
+ * that is remembered too long is ordered before all that come now. */
+static bool subtract(struct weir_shadow *s, struct mark *m, unsigned lo, unsigned hi_1)
+{
+    if (lo > m->hi_1 || hi_1 < m->lo)
+        return true;
+    if (lo <= m->lo && hi_1 >= m->hi_1)
+        return false;
+    if (!m->bits) {
+        if (lo <= m->lo) {
+            m->lo = (uint16_t)(hi_1 + 1);
+            return true;
+        }
+        if (hi_1 >= m->hi_1) {
+            m->hi_1 = (uint16_t)(lo - 1);
+            return true;
+        }
+        if (!make_bits(s, m))
+            return true;
+    }
+    lo = WEIR_MAX(lo, m->lo);
+    hi_1 = WEIR_MIN(hi_1, m->hi_1);
+    for (unsigned w = lo / 64; w <= hi_1 / 64; w++)
+        m->bits->w[w] &= ~mask_of(w, lo, hi_1);
+    return bits_shrink(m);
+}
+
+static void mark_remove(struct weir_shadow *s, struct page *p, uint32_t i)
+{
+    struct weir_actor *a = p->marks[i].actor;
+
+    free_bits(s, &p->marks[i]);
+    p->marks[i] = p->marks[--p->count];
+    weir_actor_drop(s, a);
+}
+
+/* Adds to the actor's mark of that kind, or makes one. */
+static void mark_add(struct weir_shadow *s, struct page *p, struct weir_actor *a,
+                     enum weir_access kind, unsigned lo, unsigned hi_1)
+{
+    struct mark *m = NULL;
+
+    for (uint32_t i = p->count; i > 0 && !m; i--) {
+        if (p->marks[i - 1].actor == a && p->marks[i - 1].kind == kind)
+            m = &p->marks[i - 1];
+    }
+    if (m) {
+        if (!m->bits && lo <= m->hi_1 + 1u && hi_1 + 1 >= m->lo) {
+            m->lo = (uint16_t)WEIR_MIN(lo, m->lo);
+            m->hi_1 = (uint16_t)WEIR_MAX(hi_1, m->hi_1);
+            return;
+        }
+        if (!make_bits(s, m))
+            return;
+        bits_set(m->bits, lo, hi_1);
+        m->lo = (uint16_t)WEIR_MIN(lo, m->lo);
+        m->hi_1 = (uint16_t)WEIR_MAX(hi_1, m->hi_1);
+        return;
+    }
+    if (p->count == p->cap) {
+        uint32_t cap = p->cap ? p->cap * 2 : 2;
+        struct mark *marks = weir_realloc(p->marks, cap * sizeof *marks);
+
+        if (!marks) {
+            s->failed = true;
+            return;
+        }
+        s->bytes += (cap - p->cap) * sizeof *marks;
+        p->marks = marks;
+        p->cap = cap;
+    }
+    a->refs++;
+    p->marks[p->count++] = (struct mark){
+        .actor = a, .lo = (uint16_t)lo, .hi_1 = (uint16_t)hi_1, .kind = (uint8_t)kind};
+}
+
+/* ---- pages ---- */
+
+static struct page *page_get(struct weir_shadow *s, uint64_t number, bool make)
+{
+    struct page *p = weir_map_get(&s->pages, number);
+
+    if (p || !make)
+        return p;
+    p = weir_calloc(1, sizeof *p);
+    if (!p || !weir_map_put(&s->pages, number, p)) {
+        s->failed = true;
+        weir_free(p);
+        return NULL;
+    }
+    s->bytes += sizeof *p;
+    return p;
+}
+
+static void page_free(struct weir_shadow *s, struct page *p)
+{
+    while (p->count)
+        mark_remove(s, p, p->count - 1);
+    s->bytes -= sizeof *p + p->cap * sizeof *p->marks;
+    weir_free(p->marks);
+    weir_free(p);
+}
+
+static void report(struct weir_shadow *s, uint64_t number, const struct mark *m,
+                   struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
+{
+    uintptr_t base = (uintptr_t)number << PAGE_SHIFT;
+    struct weir_race race = {.before = m->actor,
+                             .now = a,
+                             .before_kind = (enum weir_access)m->kind,
+                             .now_kind = kind,
+                             .begin = base + begin,
+                             .end = base + end};
+
+    if (s->race)
+        s->race(s->ctx, &race);
+}
+
+static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
+                        struct weir_actor *a, enum weir_access kind, unsigned lo, unsigned hi_1)
+{
+    bool known = false; /* a has these bytes already, in this kind or a stronger one */
+
+    for (uint32_t i = 0; i < p->count;) {
+        struct mark *m = &p->marks[i];
+        unsigned begin, end;
+
+        if (m->actor == a) {
+            known |= !m->bits && m->lo <= lo && m->hi_1 >= hi_1 &&
+                     covers((enum weir_access)m->kind, kind);
+        } else if (overlap(m, lo, hi_1, &begin, &end)) {
+            if (weir_actor_before(m->actor, a)) {
+                if (covers(kind, (enum weir_access)m->kind) && !subtract(s, m, lo, hi_1)) {
+                    mark_remove(s, p, i);
+                    continue;
+                }
+            } else if (conflicts((enum weir_access)m->kind, kind) &&
+                       !weir_actor_before(a, m->actor)) {
+                report(s, number, m, a, kind, begin, end);
+            }
+        }
+        i++;
+    }
+    if (!known)
+        mark_add(s, p, a, kind, lo, hi_1);
+}
+
+void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                        uintptr_t begin, uintptr_t end)
+{
+    while (begin < end) {
+        uint64_t number = begin >> PAGE_SHIFT;
+        uintptr_t page_end = (uintptr_t)(number + 1) << PAGE_SHIFT, stop = WEIR_MIN(end, page_end);
+        struct page *p = page_get(s, number, true);
+
+        if (p)
+            page_access(s, p, number, a, kind, (unsigned)(begin % PAGE_BYTES),
+                        (unsigned)((stop - 1) % PAGE_BYTES));
+        begin = stop;
+    }
+}
+
+void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                             uintptr_t begin, size_t width, size_t height, size_t pitch)
+{
+    if (pitch == width) {
+        width *= height;
+        height = height ? 1 : 0;
+    }
+    for (; height; height--, begin += pitch)
+        weir_shadow_access(s, a, kind, begin, begin + width);
+}
+
+void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end)
+{
+    while (begin < end) {
+        uint64_t number = begin >> PAGE_SHIFT;
+        uintptr_t page_end = (uintptr_t)(number + 1) << PAGE_SHIFT, stop = WEIR_MIN(end, page_end);
+        struct page *p = page_get(s, number, false);
+
+        for (uint32_t i = 0; p && i < p->count;) {
+            if (subtract(s, &p->marks[i], (unsigned)(begin % PAGE_BYTES),
+                         (unsigned)((stop - 1) % PAGE_BYTES)))
+                i++;
+            else
+                mark_remove(s, p, i);
+        }
+        if (p && !p->count) {
+            weir_map_remove(&s->pages, number);
+            page_free(s, p);
+        }
+        begin = stop;
+    }
+}
+
+void weir_shadow_unfinished(struct weir_shadow *s, uintptr_t begin, uintptr_t end,
+                            bool (*visit)(void *ctx, struct weir_actor *a, enum weir_access kind,
+                                          uintptr_t begin, uintptr_t end),
+                            void *ctx)
+{
+    while (begin < end) {
+        uint64_t number = begin >> PAGE_SHIFT;
+        uintptr_t base = (uintptr_t)number << PAGE_SHIFT;
+        uintptr_t stop = WEIR_MIN(end, base + PAGE_BYTES);
+        struct page *p = page_get(s, number, false);
+
+        for (uint32_t i = 0; p && i < p->count; i++) {
+            const struct mark *m = &p->marks[i];
+            unsigned from, to;
+
+            if (weir_order_host_knows(s->order, &m->actor->stamp) ||
+                !overlap(m, (unsigned)(begin - base), (unsigned)(stop - 1 - base), &from, &to))
+                continue;
+            if (!visit(ctx, m->actor, (enum weir_access)m->kind, base + from, base + to))
+                return;
+        }
+        begin = stop;
+    }
+}
+
+void weir_shadow_settle(struct weir_shadow *s, const struct weir_clock *known)
+{
+    uint64_t number;
+    size_t pos = 0;
+    void *value;
+
+    while (weir_map_next(&s->pages, &pos, &number, &value)) {
+        struct page *p = value;
+
+        for (uint32_t i = 0; i < p->count;) {
+            const struct weir_order_stamp *stamp = &p->marks[i].actor->stamp;
+
+            if (stamp->lane < known->count && known->at[stamp->lane] >= stamp->seq)
+                mark_remove(s, p, i);
+            else
+                i++;
+        }
+    }
+}
+
+void weir_shadow_finish(struct weir_shadow *s)
+{
+    uint64_t number;
+    size_t pos = 0;
+    void *value;
+
+    while (weir_map_next(&s->pages, &pos, &number, &value))
+        page_free(s, value);
+    weir_map_finish(&s->pages);
+}

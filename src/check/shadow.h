@@ -1,0 +1,85 @@
+/* Who touched which byte: the memory of the checker (DESIGN 5). Accesses come in any order of time
+ * that respects the order of operations (an operation's accesses come after those of all operations
+ * before it); each is compared with what is remembered of the same bytes, and two that conflict
+ * without an order are a race.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * For every page of 4 KiB a list of marks: actor, kind of access, bytes. A mark is a range until it
+ * has a hole, then a bit a byte. What a later access of the same or a stronger kind covers is
+ * forgotten: who races with the earlier and not with the later is ordered between them, and came
+ * before. Actors that the host knows to be finished can be forgotten too, once nothing runs that
+ * was submitted before the host knew (weir_shadow_settle).
+ *
+ * Threads: the caller serialises. Memory: about 100 bytes for a page whole, 600 for one in pieces.
+ */
+#ifndef WEIR_CHECK_SHADOW_H
+#define WEIR_CHECK_SHADOW_H
+
+#include "base/compiler.h"
+#include "base/map.h"
+#include "model/order.h"
+
+enum weir_access { WEIR_ACCESS_READ, WEIR_ACCESS_ATOMIC, WEIR_ACCESS_WRITE };
+
+/* The order of a graph's nodes inside one launch: bit [i * words * 64 + j] says that node i comes
+ * before node j. Shared by the launches of an executable graph. */
+struct weir_reach {
+    uint32_t refs, nodes, words;
+    uint64_t bits[];
+};
+
+/* An operation, or a node of a graph's launch: node is its number, and the stamp the launch's. */
+struct weir_actor {
+    struct weir_order_stamp stamp;
+    struct weir_reach *reach; /* NULL: a whole operation */
+    uint32_t node;
+    uint32_t refs;
+    uint32_t id;  /* the caller's */
+    bool host;    /* runs host code: a host function */
+    void *detail; /* the caller's, given to `gone` */
+};
+
+struct weir_race {
+    struct weir_actor *before, *now; /* in the order of their accesses, which means nothing */
+    enum weir_access before_kind, now_kind;
+    uintptr_t begin, end; /* the first bytes that both touch, in one page */
+};
+
+struct weir_shadow {
+    struct weir_order *order;
+    struct weir_map pages;
+    void (*race)(void *ctx, const struct weir_race *race);
+    void (*gone)(void *ctx, struct weir_actor *a); /* the last reference is dropped */
+    void *ctx;
+    size_t bytes; /* of marks and pages */
+    bool failed;  /* out of memory: races may go unseen */
+};
+
+void weir_shadow_init(struct weir_shadow *s, struct weir_order *order);
+void weir_shadow_finish(struct weir_shadow *s);
+
+/* Takes over the stamp. NULL: no memory (s->failed). The caller's reference is to be dropped. */
+struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp);
+void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a);
+bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
+
+/* a touches [begin, end). `race` is called for every conflicting access without an order, once for
+ * each page, actor and kind that it meets there. */
+void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                        uintptr_t begin, uintptr_t end);
+/* height rows of width bytes. */
+void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                             uintptr_t begin, size_t width, size_t height, size_t pitch);
+/* The memory is no longer what it was: freed and not yet allocated again. */
+void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end);
+/* Who touched some byte of [begin, end) and is not known by the host to be finished: `visit` for
+ * each, until it returns false. */
+void weir_shadow_unfinished(struct weir_shadow *s, uintptr_t begin, uintptr_t end,
+                            bool (*visit)(void *ctx, struct weir_actor *a, enum weir_access kind,
+                                          uintptr_t begin, uintptr_t end),
+                            void *ctx);
+/* Forgets all marks of actors that the host knew to be finished when it was last asked for
+ * (`known`: a clock taken with weir_order_host_clock), nothing older being under way. */
+void weir_shadow_settle(struct weir_shadow *s, const struct weir_clock *known);
+
+#endif

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+weir_test(unit_check_shadow SOURCES ${CMAKE_CURRENT_LIST_DIR}/check_shadow.c LIBS weir_check weir_model weir_base PkgConfig::CMOCKA)

@@ -1,0 +1,304 @@
+/* Tests of check/shadow: random operations with random accesses, in a random order of time that
+ * respects their order, against every pair of accesses compared byte by byte.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alloc.h"
+#include "check/shadow.h"
+
+enum { LANES = 4, OPS = 24, ACCESSES = 64, BYTES = 3 * 4096, BASE = 7 * 4096 };
+
+struct access {
+    int op;
+    enum weir_access kind;
+    unsigned begin, width, height, pitch;
+};
+
+static struct {
+    struct weir_order order;
+    struct weir_shadow shadow;
+    struct weir_actor *actor[OPS];
+    struct access access[ACCESSES];
+    int count;
+    bool told[ACCESSES]; /* the shadow reported a race at this access */
+    int at;
+    uint64_t rng;
+    int actors;
+} t;
+
+static uint32_t rnd(uint32_t below)
+{
+    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((t.rng >> 33) % below);
+}
+
+static bool touches(const struct access *a, unsigned byte)
+{
+    if (byte < a->begin || byte >= a->begin + (a->height - 1) * a->pitch + a->width)
+        return false;
+    return (byte - a->begin) % a->pitch < a->width;
+}
+
+static bool conflict(const struct access *a, const struct access *b)
+{
+    static const bool table[3][3] = {{false, true, true}, {true, false, true}, {true, true, true}};
+
+    return table[a->kind][b->kind] && a->op != b->op &&
+           !weir_actor_before(t.actor[a->op], t.actor[b->op]) &&
+           !weir_actor_before(t.actor[b->op], t.actor[a->op]);
+}
+
+/* Is a race reported between these two, at these bytes, one? */
+static void raced(void *ctx, const struct weir_race *r)
+{
+    const struct access *now = &t.access[t.at];
+    bool found = false;
+
+    (void)ctx;
+    assert_ptr_equal(r->now, t.actor[now->op]);
+    assert_int_equal(r->now_kind, now->kind);
+    for (int i = 0; i < t.at; i++) {
+        const struct access *old = &t.access[i];
+        bool same = t.actor[old->op] == r->before && old->kind == r->before_kind;
+
+        if (same && touches(old, (unsigned)(r->begin - BASE)) && conflict(old, now))
+            found = true;
+    }
+    assert_true(found);
+    for (uintptr_t x = r->begin; x < r->end; x++)
+        assert_true(touches(now, (unsigned)(x - BASE)));
+    t.told[t.at] = true;
+}
+
+static void gone(void *ctx, struct weir_actor *a)
+{
+    (void)ctx;
+    (void)a;
+    t.actors--;
+}
+
+static void begin(bool graph)
+{
+    static const struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
+    uint64_t rng = t.rng;
+
+    memset(&t, 0, sizeof t);
+    t.rng = rng;
+    weir_order_init(&t.order, &memory);
+    weir_shadow_init(&t.shadow, &t.order);
+    t.shadow.race = raced;
+    t.shadow.gone = gone;
+    for (uint32_t l = 1; l <= LANES; l++)
+        weir_order_lane_begin(&t.order, l, 0, WEIR_STREAM_NONBLOCKING);
+    for (int i = 0; i < OPS; i++) {
+        struct weir_order_stamp stamp, after = {0};
+
+        if (i && rnd(3) == 0)
+            weir_order_stamp_copy(&after, &t.actor[rnd((uint32_t)i)]->stamp);
+        weir_order_submit_after(&t.order, 1 + rnd(LANES), &after, 1, &stamp);
+        weir_order_stamp_drop(&t.order, &after);
+        t.actor[i] = weir_actor_create(&t.shadow, &stamp);
+        assert_non_null(t.actor[i]);
+        t.actors++;
+    }
+    if (!graph)
+        return;
+    /* The first 8 become nodes of one launch: a chain of the even ones, the odd ones free. */
+    for (int i = 0; i < 8; i++) {
+        struct weir_actor *a = t.actor[i];
+        struct weir_reach *r = i ? t.actor[0]->reach : weir_calloc(1, sizeof *r + 8 * 8);
+
+        weir_order_stamp_drop(&t.order, &a->stamp);
+        if (!i) {
+            *r = (struct weir_reach){.nodes = 8, .words = 1};
+            for (int k = 0; k < 8; k += 2) {
+                for (int m = k + 2; m < 8; m += 2)
+                    r->bits[k] |= 1ull << m;
+            }
+            weir_order_submit(&t.order, 1, &a->stamp);
+        } else {
+            weir_order_stamp_copy(&a->stamp, &t.actor[0]->stamp);
+        }
+        r->refs++;
+        a->reach = r;
+        a->node = (uint32_t)i;
+    }
+}
+
+static void choose_accesses(void)
+{
+    int times[OPS], done = 0;
+
+    /* An order of time: repeatedly one of the operations whose predecessors are gone. */
+    bool gone_by[OPS] = {0};
+
+    while (done < OPS) {
+        int pick = (int)rnd(OPS);
+        bool free = !gone_by[pick];
+
+        for (int i = 0; i < OPS && free; i++)
+            free = gone_by[i] || i == pick || !weir_actor_before(t.actor[i], t.actor[pick]);
+        if (!free)
+            continue;
+        gone_by[pick] = true;
+        times[done++] = pick;
+    }
+    for (int i = 0; i < OPS && t.count < ACCESSES; i++) {
+        for (uint32_t n = rnd(4); n > 0 && t.count < ACCESSES; n--) {
+            struct access *a = &t.access[t.count++];
+
+            *a = (struct access){.op = times[i], .kind = (enum weir_access)rnd(3), .height = 1};
+            if (rnd(3)) { /* small numbers, so that things meet */
+                a->begin = rnd(4) * 1000 + rnd(64);
+                a->width = 1 + rnd(rnd(2) ? 64 : 3000);
+                a->pitch = a->width;
+            } else {
+                a->begin = rnd(2000);
+                a->width = 1 + rnd(40);
+                a->pitch = a->width + rnd(100);
+                a->height = 1 + rnd(40);
+            }
+        }
+    }
+}
+
+static bool races(int now)
+{
+    for (int i = 0; i < now; i++) {
+        if (!conflict(&t.access[i], &t.access[now]))
+            continue;
+        for (unsigned x = 0; x < BYTES; x++) {
+            if (touches(&t.access[i], x) && touches(&t.access[now], x))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void end(void)
+{
+    for (int i = 0; i < OPS; i++)
+        weir_actor_drop(&t.shadow, t.actor[i]);
+    weir_shadow_finish(&t.shadow);
+    assert_int_equal(t.actors, 0);
+    assert_int_equal(t.shadow.bytes, 0);
+    weir_order_finish(&t.order);
+}
+
+static void every_race_is_told_and_nothing_else(void **state)
+{
+    int found = 0, all = 0;
+
+    (void)state;
+    t.rng = 1;
+    for (int round = 0; round < 400; round++) {
+        begin(round % 3 == 0);
+        choose_accesses();
+        for (t.at = 0; t.at < t.count; t.at++) {
+            const struct access *a = &t.access[t.at];
+
+            weir_shadow_access_rows(&t.shadow, t.actor[a->op], a->kind, BASE + a->begin, a->width,
+                                    a->height, a->pitch);
+            assert_int_equal(t.told[t.at], races(t.at));
+            found += t.told[t.at];
+            all++;
+        }
+        assert_false(t.shadow.failed);
+        end();
+    }
+    assert_in_range(found, all / 20,
+                    all * 9 / 10); /* the programs are neither all right nor none */
+}
+
+static bool count_one(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                      uintptr_t end)
+{
+    (void)a;
+    (void)kind;
+    assert_in_range(begin, BASE, BASE + BYTES);
+    assert_in_range(end, begin + 1, BASE + BYTES);
+    ++*(int *)ctx;
+    return true;
+}
+
+static void what_the_host_knows_is_not_unfinished_and_can_be_forgotten(void **state)
+{
+    struct weir_clock *known;
+    int n = 0;
+
+    (void)state;
+    begin(false);
+    t.shadow.race = NULL;
+    for (int i = 0; i < OPS; i++)
+        weir_shadow_access(&t.shadow, t.actor[i], WEIR_ACCESS_READ, BASE + 100, BASE + 200);
+    weir_shadow_unfinished(&t.shadow, BASE, BASE + 100, count_one, &n);
+    assert_int_equal(n, 0);
+    weir_shadow_unfinished(&t.shadow, BASE + 150, BASE + 151, count_one, &n);
+    assert_true(n >= 1);
+    for (uint32_t l = 1; l <= LANES; l++)
+        weir_order_host_saw_lane(&t.order, l);
+    n = 0;
+    weir_shadow_unfinished(&t.shadow, BASE, BASE + BYTES, count_one, &n);
+    assert_int_equal(n, 0);
+    known = weir_order_host_clock(&t.order);
+    weir_shadow_settle(&t.shadow, known);
+    weir_order_clock_drop(&t.order, known);
+    end();
+}
+
+static void freed_memory_is_forgotten(void **state)
+{
+    int n = 0;
+
+    (void)state;
+    begin(false);
+    t.shadow.race = NULL;
+    weir_shadow_access(&t.shadow, t.actor[0], WEIR_ACCESS_WRITE, BASE, BASE + BYTES);
+    weir_shadow_forget(&t.shadow, BASE + 10, BASE + 5000);
+    weir_shadow_unfinished(&t.shadow, BASE + 10, BASE + 5000, count_one, &n);
+    assert_int_equal(n, 0);
+    weir_shadow_unfinished(&t.shadow, BASE, BASE + BYTES, count_one, &n);
+    assert_int_equal(n, 3); /* 10 bytes of the first page, the rest of the second, the third */
+    weir_shadow_forget(&t.shadow, BASE, BASE + BYTES);
+    assert_int_equal(t.shadow.pages.count, 0);
+    end();
+}
+
+static void without_memory_nothing_breaks(void **state)
+{
+    (void)state;
+    for (long n = 1; n < 60; n += 3) {
+        begin(false);
+        t.shadow.race = NULL;
+        choose_accesses();
+        weir_alloc_fail_after(n);
+        for (t.at = 0; t.at < t.count; t.at++) {
+            const struct access *a = &t.access[t.at];
+
+            weir_shadow_access_rows(&t.shadow, t.actor[a->op], a->kind, BASE + a->begin, a->width,
+                                    a->height, a->pitch);
+        }
+        weir_alloc_fail_after(0);
+        if (n < 6)
+            assert_true(t.shadow.failed);
+        end();
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_race_is_told_and_nothing_else),
+        cmocka_unit_test(what_the_host_knows_is_not_unfinished_and_can_be_forgotten),
+        cmocka_unit_test(freed_memory_is_forgotten),
+        cmocka_unit_test(without_memory_nothing_breaks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
