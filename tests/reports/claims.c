@@ -1,5 +1,6 @@
 /* What tutorials say about asynchronous CUDA, and what holds: docs/guide/claims.md has the list, a
- * program for each claim by name. SPDX-License-Identifier: Apache-2.0 */
+ * program for each claim by name.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
 static unsigned *device, *pinned;
