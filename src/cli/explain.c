@@ -10,14 +10,16 @@
 #include "cli/explain_data.h"
 
 static const char help[] =
-    "usage: weir explain NAME|NUMBER|RULE|TEXT...\n"
+    "usage: weir explain NAME|NUMBER|RULE|FUNCTION|TEXT...\n"
     "       weir explain --list\n"
     "\n"
     "What an error of CUDA means, its usual causes in asynchronous programs, and what to run next. "
     "NAME is\n"
     "cudaErrorIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS or illegaladdress; NUMBER is 700; RULE is "
     "one of\n"
-    "docs/rules, such as ORD-021; TEXT is a message as a program printed it (the words need no "
+    "docs/rules, such as ORD-021; FUNCTION is one of the API, such as cudaFree: what it does to "
+    "the thread that\n"
+    "calls it; TEXT is a message as a program printed it (the words need no "
     "quotes).\n"
     "Messages that look like CUDA's and are not are told apart. --list prints all errors.\n"
     "\n"
@@ -52,23 +54,17 @@ static const struct result {
 
 /* ---- printing ---- */
 
-static void print_rule_line(const char *ids, size_t size)
+void weir_explain_print_rules(const char *ids)
 {
-    char id[16];
-
-    for (size_t i = 0; i < size;) {
+    while (*ids && *ids != '\n') {
         struct weir_explain_text title, text;
-        size_t n = 0;
+        size_t n = strcspn(ids, " \n");
+        char id[16];
 
-        while (i < size && ids[i] == ' ')
-            i++;
-        while (i < size && ids[i] != ' ' && n + 1 < sizeof id)
-            id[n++] = ids[i++];
-        id[n] = '\0';
+        snprintf(id, sizeof id, "%.*s", (int)n, ids);
         if (n && weir_explain_rule(id, &title, &text))
             printf("  %s  %.*s\n", id, (int)title.size, title.at);
-        else
-            i += n == 0 || n + 1 == sizeof id;
+        ids += n + (ids[n] == ' ');
     }
 }
 
@@ -85,7 +81,7 @@ static void print_body(struct weir_explain_text body)
             part = c;
         }
         if (c == ':')
-            print_rule_line(line.at + 1, line.size - 1);
+            weir_explain_print_rules(line.at + 2);
         else if (c == '>')
             printf("  %.*s\n", (int)line.size - 2, line.at + 2);
         else
@@ -393,6 +389,8 @@ static int explain(const char *given)
         return explain_rule(upper);
     if (n && strspn(text, "0123456789") == n)
         return explain_code(n < 6 ? atoi(text) : 99999);
+    if (weir_explain_function(given))
+        return 0;
     code = code_of_name(given);
     if (code < 0)
         code = code_of_named(text);

@@ -23,6 +23,12 @@ struct weir_explain_text weir_explain_other(const char *text);
 bool weir_explain_rule(const char *id, struct weir_explain_text *title,
                        struct weir_explain_text *text);
 
+/* Prints what the function cuda... or cu... does to its caller; false when there is no such. */
+bool weir_explain_function(const char *name);
+
+/* "ORD-001 ORD-021": prints a line for each, with its title. */
+void weir_explain_print_rules(const char *ids);
+
 /* Takes the next line off a text, without its end; false at the end of the text. */
 bool weir_explain_line(struct weir_explain_text *rest, struct weir_explain_text *line);
 

@@ -67,5 +67,11 @@ explain 3 'PyTorch found' 'Torch not compiled with CUDA enabled'
 explain 1 'nothing is known' cudaErrorIlegalAddres
 grep -q 'cudaErrorIllegalAddress (700)' "$tmp/out" || fail "near names"
 explain 1 'nothing is known' quite something else
+explain 0 '^cudaFree: waits for the device$' cudaFree
+grep -q '^  ORD-080  ' "$tmp/out" || fail "the rule of cudaFree"
+explain 0 '^cuMemFree_v2: waits for the device$' cuMemFree
+explain 0 '^cudaStreamQuery: queries$' cudaStreamQuery
+explain 0 '^cudaGetDevice: waits for nothing$' cudaGetDevice
+explain 0 '^cudaGLSetGLDevice: not supported' cudaGLSetGLDevice
 explain 2 'what?'
 exit $failed
