@@ -1,4 +1,5 @@
-/* Reports about several devices: WEIR_DEVICES=2. SPDX-License-Identifier: Apache-2.0 */
+/* Reports about several devices: WEIR_DEVICES=2.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
 static cudaStream_t stream_of(int device)

@@ -1,4 +1,5 @@
-/* Reports about events and times. SPDX-License-Identifier: Apache-2.0 */
+/* Reports about events and times.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
 typedef int (*driver_elapsed_fn)(float *ms, cudaEvent_t start, cudaEvent_t end);

@@ -1,4 +1,5 @@
-/* Reports about stream-ordered memory. SPDX-License-Identifier: Apache-2.0 */
+/* Reports about stream-ordered memory.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
 static cudaMemPool_t make_pool(void)
