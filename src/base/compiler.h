@@ -12,6 +12,7 @@
 #define WEIR_UNUSED          __attribute__((unused))
 #define WEIR_ALIGNED(n)      __attribute__((aligned(n)))
 #define WEIR_NOINLINE        __attribute__((noinline))
+#define WEIR_ALWAYS_INLINE   inline __attribute__((always_inline))
 #define WEIR_CONSTRUCTOR     __attribute__((constructor))     /* runs when the library is loaded */
 #define WEIR_DESTRUCTOR      __attribute__((destructor))      /* at exit, or at dlclose */
 #define WEIR_DESTRUCTOR_LAST __attribute__((destructor(200))) /* after those above */

@@ -64,6 +64,19 @@ static inline void weir_lock_acquire(struct weir_lock *l)
         weir_lock_wait(l);
 }
 
+/* Does not wait. For whoever looks on from outside (core/where.c) and must not hang with the rest.
+ */
+static inline bool weir_lock_try(struct weir_lock *l)
+{
+    uint32_t expected = 0;
+
+    if (!atomic_compare_exchange_strong_explicit(&l->word, &expected, 1, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return false;
+    weir_lock_check_acquire(l);
+    return true;
+}
+
 static inline void weir_lock_release(struct weir_lock *l)
 {
     weir_lock_check_release(l);

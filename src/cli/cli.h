@@ -30,6 +30,7 @@ int weir_cli_diff(int argc, char **argv);
 int weir_cli_advise(int argc, char **argv);
 int weir_cli_explain(int argc, char **argv);
 int weir_cli_plan(int argc, char **argv);
+int weir_cli_where(int argc, char **argv);
 
 /* A trace, or NULL after a message. The caller frees it (weir/trace.h). */
 struct weir_trace_file *weir_cli_read_trace(const char *command, const char *path);

@@ -30,7 +30,7 @@ static const struct command {
     {"advise", weir_cli_advise, "why things do not overlap"},
     {"plan", weir_cli_plan, "what other settings or another GPU would give"},
     {"explain", weir_cli_explain, "an error, a message or a rule in words"},
-    {"where", NULL, "what a running program waits for"},
+    {"where", weir_cli_where, "what a running program waits for"},
 };
 
 static void print_help(FILE *to)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/watch.h"
 #include "takeover/object.h"
 
 static const char help[] =
@@ -31,12 +32,18 @@ static const char help[] =
     "refused\n"
     "  --trace FILE      writes down what happens; `weir view`, `summary`, `advise` and `export` "
     "read it\n"
+    "  --hang SECONDS    when nothing advances for so long: prints what every stream and thread "
+    "waits for and\n"
+    "                    where the cycle is, and ends the program with status 124; more than the "
+    "longest kernel\n"
+    "                    block takes (`weir where PID` prints the same of a running program)\n"
     "  --help            this text\n"
     "\n"
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
-    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE; an option wins. "
-    "WEIR_LOG=error|warn|info|debug\n"
+    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_HANG=SECONDS; "
+    "an option "
+    "wins. WEIR_LOG=error|warn|info|debug\n"
     "says how much Weir tells (default: warn).\n"
     "\n"
     "A program may hold the CUDA runtime inside (nvcc's default) or use the shared one (nvcc "
@@ -45,7 +52,8 @@ static const char help[] =
     "must be there\n"
     "as PTX: nvcc -arch=sm_XX and -gencode arch=compute_XX,code=compute_XX put it in.\n"
     "\n"
-    "Exit status: the program's; 125 if Weir cannot take it over, 126 if it cannot be started, 127 "
+    "Exit status: the program's; 124 after --hang's report, 125 if Weir cannot take it over, 126 "
+    "if it cannot be started, 127 "
     "if there is no\n"
     "such program, 2 for a wrong command line.\n";
 
@@ -66,7 +74,7 @@ static const struct option {
     {"late-dma", NULL, false},
     {"inject", NULL, true},
     {"strict", NULL, true},
-    {"hang", NULL, true},
+    {"hang", "WEIR_HANG", true},
 };
 
 static const struct option *find_option(const char *name, size_t n)
@@ -76,6 +84,14 @@ static const struct option *find_option(const char *name, size_t n)
             return &options[i];
     }
     return NULL;
+}
+
+static bool is_seconds(const char *value)
+{
+    char *end;
+    double n = strtod(value, &end);
+
+    return end != value && *end == '\0' && n >= WEIR_HANG_MIN && n <= WEIR_HANG_MAX;
 }
 
 /* 0, or the exit status after a message. */
@@ -92,6 +108,9 @@ static int check_value(const struct option *o, const char *value)
             return weir_cli_usage_error("run", "--devices takes a number from 0 to 64, not \"%s\"",
                                         value);
     }
+    if (strcmp(o->name, "hang") == 0 && !is_seconds(value))
+        return weir_cli_usage_error("run", "--hang takes seconds, such as 10 or 0.5, not \"%s\"",
+                                    value);
     if (strcmp(o->name, "memory") == 0 && !weir_cli_parse_size(value, &bytes))
         return weir_cli_usage_error("run", "--memory takes a size such as 512M or 8G, not \"%s\"",
                                     value);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/race.h"
 #include "core/core.h"
+#include "core/watch.h"
 
 #define DEFAULT_SPIN_NS 20000 /* no busy waiting beyond some tens of microseconds (DESIGN 4) */
 
@@ -74,6 +75,24 @@ static int visible_devices(int devices)
     return count < devices ? count : devices;
 }
 
+/* Seconds, such as 10 or 0.5, as nanoseconds. */
+static uint64_t read_seconds(const char *name)
+{
+    const char *text = getenv(name);
+    char *end;
+    double n;
+
+    if (!text || !*text)
+        return 0;
+    n = strtod(text, &end);
+    if (*end || !(n >= WEIR_HANG_MIN && n <= WEIR_HANG_MAX)) {
+        weir_log(WEIR_LOG_WARN, "%s=%s is not a number of seconds from %g to %g, ignored", name,
+                 text, WEIR_HANG_MIN, WEIR_HANG_MAX);
+        return 0;
+    }
+    return (uint64_t)(n * 1e9);
+}
+
 enum weir_err weir_config_read(struct weir_config *config)
 {
     const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
@@ -88,6 +107,7 @@ enum weir_err weir_config_read(struct weir_config *config)
     config->spin_ns = (int)read_number("WEIR_SPIN_NS", 0, 1000000, DEFAULT_SPIN_NS);
     config->stats = stats && *stats && strcmp(stats, "0") != 0;
     config->stats_file = getenv("WEIR_STATS_FILE");
+    config->hang_ns = read_seconds("WEIR_HANG");
     device = device && *device ? device : "cpu";
     if (weir_profile_load(device, &config->profile) == WEIR_OK)
         return WEIR_OK;

@@ -10,6 +10,7 @@
 #include "core/pool.h"
 #include "core/stream.h"
 #include "core/trace.h"
+#include "core/watch.h"
 #include "memory/memory.h"
 
 /* Defaults of cudaDeviceGetLimit (oracle device_api.limit_*). */
@@ -62,6 +63,7 @@ static enum weir_err activate_locked(struct weir_context *ctx)
             return err;
     }
     atomic_store_explicit(&ctx->active, WEIR_ACTIVE, memory_order_release);
+    weir_watch_start();
     return WEIR_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "core/services.h"
 #include "core/stats.h"
 #include "core/stream.h"
+#include "core/watch.h"
 #include "memory/memory.h"
 
 #define STREAM_SLOT 512u
@@ -62,6 +63,8 @@ static void fork_child(void)
     if (state == WEIR_CORE_READY)
         atomic_store(&weir_core.state, WEIR_CORE_FORKED);
     weir_lock_init(&weir_core.lock, WEIR_RANK_RUNTIME);
+    weir_thread_forked();
+    weir_watch_forked();
 }
 
 static void note_exit(void)

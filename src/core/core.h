@@ -23,6 +23,7 @@ struct weir_config {
     bool help;                   /* WEIR_HELP=0 turns helping waiters off (tests) */
     int spin_ns;                 /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
     const char *stats_file;      /* WEIR_STATS_FILE: instead of stderr (tests) */
+    uint64_t hang_ns; /* WEIR_HANG: seconds without progress until the report; 0: never */
 };
 
 struct op_chunk;

@@ -160,6 +160,16 @@ static void drop(struct weir_poll *p)
     weir_free(p->object);
 }
 
+const struct weir_memop *weir_memop_peek(const struct weir_poll *poll, unsigned *count)
+{
+    const struct batch *b = poll->object;
+
+    if (poll->ready != is_done)
+        return NULL;
+    *count = b->count;
+    return b->ops;
+}
+
 enum weir_err weir_memop_submit(struct weir_stream *s, const struct weir_memop *ops, unsigned count,
                                 const char *call)
 {

@@ -45,6 +45,10 @@ bool weir_memop_is_like(const struct weir_memop_batch *a, const struct weir_memo
 /* Does what can be done from *next on. True: all is done. Thread: any. */
 bool weir_memop_advance(const struct weir_memop *ops, unsigned count, unsigned *next);
 
+struct weir_poll;
+/* The batch that an operation of a stream (poll.h) does, or NULL when it is something else. */
+const struct weir_memop *weir_memop_peek(const struct weir_poll *poll, unsigned *count);
+
 /* Appends them to s, or to its capture. `call`: for messages. Errors: as weir_memop_check,
  * MEMORY_ALLOCATION, those of captures. */
 enum weir_err weir_memop_submit(struct weir_stream *s, const struct weir_memop *ops, unsigned count,

@@ -17,11 +17,13 @@ static struct {
     _Atomic uint32_t news;      /* futex word: changes with `first` */
 } poller = {.lock = WEIR_LOCK_INIT(LEAF)};
 
-static void end(struct weir_poll_op *op)
+static void end(struct weir_poll_op *op, enum weir_err status)
 {
-    if (op->poll.drop)
-        op->poll.drop(&op->poll);
-    weir_op_done(&op->work, WEIR_OK);
+    struct weir_poll poll = op->poll; /* who looks at the operation finds the object, too */
+
+    weir_op_done(&op->work, status);
+    if (poll.drop)
+        poll.drop(&poll);
 }
 
 /* In a failed context nothing is waited for. */
@@ -52,7 +54,7 @@ static bool ask_all(struct weir_poll_op **waiting)
             continue;
         }
         *link = op->next;
-        end(op); /* its memory is the stream's again */
+        end(op, WEIR_OK); /* its memory is the stream's again */
         any = true;
     }
     return any;
@@ -110,14 +112,12 @@ static bool add(struct weir_poll_op *op)
 void weir_poll_start(struct weir_poll_op *op)
 {
     if (is_over(op)) {
-        end(op);
+        end(op, WEIR_OK);
         return;
     }
     if (add(op))
         return;
-    if (op->poll.drop)
-        op->poll.drop(&op->poll);
-    weir_op_done(&op->work, WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM, "no thread to wait for a value"));
+    end(op, WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM, "no thread to wait for a value"));
 }
 
 enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *poll)

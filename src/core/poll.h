@@ -11,7 +11,8 @@ struct weir_poll {
     /* True when the operation is done; may write memory. Thread: the submitting or completing one
      * at first, then the poller's. No lock held. Never called again after true. */
     bool (*ready)(struct weir_poll *poll);
-    /* Called once at the end, also when the context failed before. May be NULL. */
+    /* Called once at the end, also when the context failed before, with a copy: `object` stands as
+     * long as the operation does. May be NULL. */
     void (*drop)(struct weir_poll *poll);
     void *object;
     uint64_t value;

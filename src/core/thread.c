@@ -4,12 +4,96 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "base/lock.h"
+#include "base/thread.h"
 #include "core/stream.h"
 
 WEIR_TLS struct weir_thread weir_thread;
 
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+/* Threads with a `more`. A forked child forgets them: its list may have been taken in the middle of
+ * a change. */
+static struct {
+    struct weir_lock lock;
+    struct weir_list list;
+    bool ready;
+} threads = {.lock = WEIR_LOCK_INIT(LEAF)};
+
+static void enlist(struct weir_thread_more *more)
+{
+    weir_lock_acquire(&threads.lock);
+    if (!threads.ready)
+        weir_list_init(&threads.list);
+    threads.ready = true;
+    weir_list_append(&threads.list, &more->link);
+    weir_lock_release(&threads.lock);
+}
+
+static void delist(struct weir_thread_more *more)
+{
+    weir_lock_acquire(&threads.lock);
+    if (threads.ready)
+        weir_list_remove(&more->link);
+    weir_lock_release(&threads.lock);
+}
+
+void weir_thread_forked(void)
+{
+    weir_lock_init(&threads.lock, WEIR_RANK_LEAF);
+    threads.ready = false;
+    if (weir_thread.more)
+        weir_list_init(&weir_thread.more->link);
+}
+
+#define PATIENCE   2000 /* looks at the list's lock */
+#define BETWEEN_NS 100000u
+
+bool weir_thread_each(void (*visit)(void *arg, const struct weir_thread_more *more), void *arg)
+{
+    _Atomic uint32_t never = 0;
+
+    for (int i = 0; !weir_lock_try(&threads.lock); i++) {
+        if (i == PATIENCE)
+            return false;
+        weir_futex_wait(&never, 0, BETWEEN_NS);
+    }
+    if (threads.ready) {
+        WEIR_LIST_FOR_EACH(node, &threads.list)
+        visit(arg, WEIR_LIST_ENTRY(node, struct weir_thread_more, link));
+    }
+    weir_lock_release(&threads.lock);
+    return true;
+}
+
+void weir_thread_wait_begin(struct weir_model_stream *stream, uint64_t seq)
+{
+    struct weir_thread_more *more = weir_thread_get_more();
+
+    if (WEIR_UNLIKELY(!more))
+        return;
+    atomic_store_explicit(&more->wait.since_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&more->wait.seq, seq, memory_order_relaxed);
+    atomic_store_explicit(&more->wait.stream, stream, memory_order_release);
+}
+
+void weir_thread_wait_since(uint64_t now_ns)
+{
+    struct weir_thread_wait *wait;
+
+    if (WEIR_UNLIKELY(!weir_thread.more))
+        return;
+    wait = &weir_thread.more->wait;
+    if (!atomic_load_explicit(&wait->since_ns, memory_order_relaxed))
+        atomic_store_explicit(&wait->since_ns, now_ns, memory_order_relaxed);
+}
+
+void weir_thread_wait_end(void)
+{
+    if (WEIR_LIKELY(weir_thread.more != NULL))
+        atomic_store_explicit(&weir_thread.more->wait.stream, NULL, memory_order_release);
+}
 
 /* A thread's default streams end with it; work left in them runs on, and still orders the legacy
  * stream (ORD-010). The destructor may run again when a later one of the program's calls CUDA. */
@@ -18,6 +102,7 @@ static void thread_exit(void *arg)
     struct weir_thread_more *more = arg;
 
     weir_thread.more = NULL;
+    delist(more);
     for (int i = 0; more->default_streams && i < WEIR_MAX_CONTEXTS; i++) {
         const struct weir_default_stream *d = &more->default_streams[i];
 
@@ -45,6 +130,9 @@ struct weir_thread_more *weir_thread_make_more(void)
         weir_free(more);
         return NULL;
     }
+    more->own = &weir_thread;
+    more->id = weir_thread_id();
+    enlist(more);
     weir_thread.more = more;
     return more;
 }

@@ -4,11 +4,13 @@
 #ifndef WEIR_CORE_THREAD_H
 #define WEIR_CORE_THREAD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/list.h"
 
 struct weir_stream;
 struct weir_function;
@@ -30,7 +32,17 @@ struct weir_function_cache_entry {
     struct weir_function *function;
 };
 
-/* What needs room: made at the first use, freed when the thread ends. Owner thread only. */
+struct weir_model_stream;
+
+/* What a thread waits for inside a call. Written by the thread alone; others may look (where.c).
+ * atomic: relaxed, but `stream`: release, acquire. */
+struct weir_thread_wait {
+    _Atomic uint64_t since_ns, seq;
+    _Atomic(struct weir_model_stream *) stream; /* NULL: waits for no stream */
+};
+
+/* What needs room: made at the first use, freed when the thread ends. Owner thread only, but for
+ * `wait`, and what the list's lock guards. */
 struct weir_thread_more {
     struct weir_default_stream {
         struct weir_stream *stream;
@@ -42,7 +54,13 @@ struct weir_thread_more {
     int16_t stack[WEIR_CONTEXT_STACK];
     struct weir_call_config configs[WEIR_CALL_CONFIG_MAX];
     struct weir_function_cache_entry function_cache[WEIR_FUNCTION_CACHE];
+    struct weir_list link;         /* of all threads; the list's lock */
+    const struct weir_thread *own; /* the thread's struct below */
+    uint32_t id;                   /* the kernel's */
+    struct weir_thread_wait wait;
 };
+
+#define WEIR_CALL_NONE (UINT64_C(1) << 63) /* no address of a program's has this bit */
 
 /* Small, because a library that the loader brings in late gets little of the static thread-local
  * memory that the quick access needs. Owner thread only. */
@@ -57,6 +75,10 @@ struct weir_thread {
     int16_t device;  /* the runtime's choice (cudaSetDevice) */
     enum weir_err last_error;
     struct weir_thread_more *more; /* weir_thread_get_more */
+    /* atomic, relaxed: others may look (where.c) */
+    /* In a call: the API function's name, of static life. Else WEIR_CALL_NONE and how many have
+     * ended, but for those that said "not ready". One word, so that a call costs two stores. */
+    _Atomic uint64_t call;
 };
 
 /* Under an auditor the loader keeps 1664 bytes of static TLS for all libraries of a program. */
@@ -69,6 +91,33 @@ static inline struct weir_thread_more *weir_thread_get_more(void)
 {
     return WEIR_LIKELY(weir_thread.more != NULL) ? weir_thread.more : weir_thread_make_more();
 }
+
+/* Around the body of every API function: `before` is what begin gave. */
+static inline uint64_t weir_thread_call_begin(const char *name)
+{
+    uint64_t before = atomic_load_explicit(&weir_thread.call, memory_order_relaxed);
+
+    atomic_store_explicit(&weir_thread.call, (uint64_t)(uintptr_t)name, memory_order_relaxed);
+    return before;
+}
+static inline void weir_thread_call_end(uint64_t before, enum weir_err err)
+{
+    atomic_store_explicit(&weir_thread.call,
+                          (before + (err != WEIR_ERR_NOT_READY)) | WEIR_CALL_NONE,
+                          memory_order_relaxed);
+}
+
+/* Around a wait of the calling thread for a stream. */
+void weir_thread_wait_begin(struct weir_model_stream *stream, uint64_t seq);
+void weir_thread_wait_end(void);
+/* The clock during it; the first of a wait counts. */
+void weir_thread_wait_since(uint64_t now_ns);
+
+/* Calls visit for every thread that has a `more`, under the list's lock. Thread: any, holding no
+ * LEAF lock. False: the list was locked for so long that something must be wrong. */
+bool weir_thread_each(void (*visit)(void *arg, const struct weir_thread_more *more), void *arg);
+/* In a child after fork: the other threads are not here. */
+void weir_thread_forked(void);
 
 /* Makes a context (by its place) the thread's current one: in place of the current one, or above
  * it. Push fails when the stack is full (MEMORY_ALLOCATION). */

@@ -12,9 +12,8 @@
 #include "core/module.h"
 #include "memory/memory.h"
 
-#define EDGES_MAX    8
-#define POINTERS_MAX 16
-#define LOAD_NS      20000 /* code that is ready sooner was there already */
+#define EDGES_MAX 8
+#define LOAD_NS   20000 /* code that is ready sooner was there already */
 
 static struct weir_trace_id id_of(const struct weir_op *op, struct weir_trace_edge *edges)
 {
@@ -33,19 +32,19 @@ static struct weir_trace_id id_of(const struct weir_op *op, struct weir_trace_ed
     return id;
 }
 
-/* Arguments of eight bytes that are addresses of memory that Weir knows. */
-static size_t pointers_of(const struct weir_kernel_op *op, uint64_t out[POINTERS_MAX])
+size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
+                                 uint64_t out[WEIR_KERNEL_POINTERS])
 {
     const struct weir_function_image *image = op->image;
     const unsigned char *params = op->heap_params ? op->heap_params : op->params;
     size_t n = 0;
 
-    for (uint32_t i = 0; i < image->info.param_count && n < POINTERS_MAX; i++) {
+    for (uint32_t i = 0; i < image->info.param_count && n < WEIR_KERNEL_POINTERS; i++) {
         struct weir_mem_info info;
         uint64_t value;
 
         /* Structures hold pointers, too. */
-        for (size_t at = 0; at + 8 <= image->param_bytes[i] && n < POINTERS_MAX; at += 8) {
+        for (size_t at = 0; at + 8 <= image->param_bytes[i] && n < WEIR_KERNEL_POINTERS; at += 8) {
             memcpy(&value, params + image->param_offsets[i] + at, sizeof value);
             if (value - weir_mem_window_base < weir_mem_window_bytes ||
                 (value >> 32 && image->param_bytes[i] == 8 &&
@@ -58,7 +57,7 @@ static size_t pointers_of(const struct weir_kernel_op *op, uint64_t out[POINTERS
 
 static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trace_id *id)
 {
-    uint64_t pointers[POINTERS_MAX];
+    uint64_t pointers[WEIR_KERNEL_POINTERS];
     struct weir_trace_kernel k = {
         .name = op->function->name,
         .name_id = &op->function->trace_name,
@@ -66,7 +65,7 @@ static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trac
         .block = op->work.launch.block,
         .shared_bytes = op->work.launch.dynamic_shared_bytes,
         .pointers = pointers,
-        .pointer_count = pointers_of(op, pointers),
+        .pointer_count = weir_core_kernel_pointers(op, pointers),
     };
 
     weir_trace_op_kernel(id, &k);
@@ -159,8 +158,8 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
     weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, work->start_ns, work->end_ns,
                     work->engine, (int)status);
     if (op->m.kind == WEIR_OP_KERNEL) {
-        uint64_t pointers[POINTERS_MAX];
-        size_t count = pointers_of((const struct weir_kernel_op *)op, pointers);
+        uint64_t pointers[WEIR_KERNEL_POINTERS];
+        size_t count = weir_core_kernel_pointers((const struct weir_kernel_op *)op, pointers);
 
         for (size_t i = 0; i < count; i++)
             weir_core_trace_managed_end((const void *)(uintptr_t)pointers[i]);

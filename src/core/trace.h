@@ -6,6 +6,12 @@
 #include "core/stream.h"
 #include "trace/record.h"
 
+#define WEIR_KERNEL_POINTERS 16
+
+/* Arguments of eight bytes that are addresses of memory that Weir knows. */
+size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
+                                 uint64_t out[WEIR_KERNEL_POINTERS]);
+
 /* op was submitted; its stream is locked, it has not completed. */
 void weir_core_trace_op(const struct weir_op *op);
 /* The engine has run it, and its memory is still its own. */

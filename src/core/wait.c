@@ -98,6 +98,9 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
 {
     uint64_t spin_until = 0;
 
+    if (weir_model_point_holds(p))
+        return true;
+    weir_thread_wait_begin(p->stream, p->seq);
     while (!weir_model_point_holds(p)) {
         uint64_t now;
 
@@ -106,10 +109,14 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
             continue;
         }
         now = weir_clock_ns();
-        if (now >= deadline_ns)
+        if (now >= deadline_ns) {
+            weir_thread_wait_end();
             return false;
-        if (!spin_until)
+        }
+        if (!spin_until) {
             spin_until = now + (uint64_t)weir_core.config.spin_ns;
+            weir_thread_wait_since(now);
+        }
         if (now < spin_until) {
             for (int i = 0; i < SPIN_STEP && !weir_model_point_holds(p); i++)
                 weir_cpu_relax();
@@ -117,6 +124,7 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
         }
         sleep_on(p, deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
     }
+    weir_thread_wait_end();
     return true;
 }
 

@@ -148,6 +148,24 @@ bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext);
  * does. */
 WEIR_NORETURN void weir_device_block_fail(struct weir_block *block, uint32_t err, uint32_t line);
 
+/* ---- what runs now, for who asks from outside ---- */
+
+struct weir_kernel_view {
+    uint64_t blocks, begun, done;
+    uint64_t since_ns; /* 0: no block has begun */
+    bool compiles;     /* its code is being made or loaded */
+    bool polls;        /* blocks look at memory again and again, or wait for the grid's others */
+};
+
+/* `work`, a kernel, was submitted and its `done` has not returned. False: the engine is locked for
+ * so long that something must be wrong. */
+bool weir_device_view_kernel(struct weir_device *dev, struct weir_kernel_work *work,
+                             struct weir_kernel_view *out);
+/* The host function that runs now, or NULL, and since when; *thread: who runs it (the kernel's id,
+ * 0: not started yet). The result may be compared, not followed. */
+const struct weir_work *weir_device_view_host(const struct weir_device *dev, uint32_t *thread,
+                                              uint64_t *since_ns);
+
 struct weir_engine_stats {
     uint64_t busy_ns; /* union of the intervals in which the engine had work running */
     uint64_t count, bytes;

@@ -144,6 +144,11 @@ struct serial {
     _Atomic uint32_t started;                     /* 0 no, 1 starting, 2 runs */
     _Atomic bool stopping;
     _Atomic bool left; /* a helper took works from the inbox that are the thread's to run */
+    /* What the engine's thread runs, since when; who it is. Written by it alone. atomic: release
+     * and acquire of `running`; the others are relaxed. */
+    _Atomic(const struct weir_work *) running;
+    _Atomic uint64_t since_ns;
+    _Atomic uint32_t thread_id;
     /* Guarded by lock. */
     _Alignas(CACHE_LINE) struct weir_lock lock;
     struct weir_list queue;

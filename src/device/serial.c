@@ -91,6 +91,7 @@ static void *serial_run(void *arg)
     uint64_t over = 0;
 
     weir_thread_mark_own();
+    atomic_store_explicit(&s->thread_id, weir_thread_id(), memory_order_relaxed);
     weir_fault_prepare_thread();
     weir_runner_enter(&s->runner);
     for (;;) {
@@ -107,7 +108,13 @@ static void *serial_run(void *arg)
         }
         weir_lock_release(&s->lock);
         if (work) {
+            if (s->engine == WEIR_ENGINE_HOST) {
+                atomic_store_explicit(&s->since_ns, weir_clock_ns(), memory_order_relaxed);
+                atomic_store_explicit(&s->running, work, memory_order_release);
+            }
             work_run(&s->runner, work);
+            if (s->engine == WEIR_ENGINE_HOST)
+                atomic_store_explicit(&s->running, NULL, memory_order_release);
             over = 1;
         } else if (atomic_load(&s->stopping)) {
             break;

@@ -125,8 +125,11 @@ static CUresult not_supported(const char *name)
             weir_trace_enter(__builtin_return_address(0));                                         \
         err = GUARD_##guard(text);                                                                 \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
+            const uint64_t before = weir_thread_call_begin(text);                                  \
+                                                                                                   \
             weir_thread.ptds = (per_thread);                                                       \
             err = body args;                                                                       \
+            weir_thread_call_end(before, err);                                                     \
         }                                                                                          \
         if (traced)                                                                                \
             weir_trace_leave(text, &trace_name, (int)err);                                         \

@@ -13,10 +13,10 @@
 #define ID_PTSZ(name) WEIR_API_ID_##name, WEIR_API_ID_##name##_ptsz,
 #define ID_PTDS(name) WEIR_API_ID_##name, WEIR_API_ID_##name##_ptds,
 enum weir_api_id {
-#define WEIR_API(chapter, status, guard, variant, host, name, params, args) ID_##variant(cuda##name)
-#define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args)   ID_##variant(cuda##name)
-#define WEIR_API_INTERNAL(status, guard, variant, name, params, args)       ID_##variant(__cuda##name)
-#define WEIR_API_REGISTER(status, ret, name, params, args)                  ID_NONE(__cuda##name)
+#define WEIR_API(chapter, status, guard, variant, host, name, ...)        ID_##variant(cuda##name)
+#define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args) ID_##variant(cuda##name)
+#define WEIR_API_INTERNAL(status, guard, variant, name, params, args)     ID_##variant(__cuda##name)
+#define WEIR_API_REGISTER(status, ret, name, params, args)                ID_NONE(__cuda##name)
 #include "runtime.def"
 #undef WEIR_API
 #undef WEIR_API_VALUE

@@ -15,7 +15,7 @@
 
 /* ---- guards ---- */
 
-static enum weir_err refuse_host_func(void)
+static WEIR_NOINLINE enum weir_err refuse_host_func(void)
 {
     return WEIR_FAIL(WEIR_ERR_NOT_PERMITTED, "a CUDA call inside a host function or callback");
 }
@@ -25,17 +25,28 @@ static inline enum weir_err guard_free(void)
     return WEIR_OK;
 }
 
-static inline enum weir_err guard_light(void)
+static WEIR_ALWAYS_INLINE enum weir_err guard_light(void)
 {
     if (WEIR_UNLIKELY(weir_thread.host_func))
         return refuse_host_func();
     return weir_core_enter();
 }
 
-/* The fast path is four loads: thread, process, device active, device's error. */
-static inline enum weir_err guard_call(void)
+static WEIR_NOINLINE enum weir_err guard_call_slow(void)
 {
     struct weir_context *ctx;
+    enum weir_err err = weir_context_current(&ctx);
+
+    if (err == WEIR_OK)
+        atomic_fetch_or(&ctx->active, WEIR_ACTIVE_RUNTIME);
+    return err;
+}
+
+/* The fast path is four loads: thread, process, device active, device's error. In every wrapper: a
+ * call of it would cost more than it does. */
+static WEIR_ALWAYS_INLINE enum weir_err guard_call(void)
+{
+    const struct weir_context *ctx;
     enum weir_err err = guard_light();
 
     if (WEIR_UNLIKELY(err != WEIR_OK))
@@ -46,10 +57,7 @@ static inline enum weir_err guard_call(void)
             (atomic_load_explicit(&ctx->active, memory_order_acquire) & WEIR_ACTIVE_RUNTIME) &&
             weir_context_error(ctx) == WEIR_OK))
         return WEIR_OK;
-    err = weir_context_current(&ctx);
-    if (err == WEIR_OK)
-        atomic_fetch_or(&ctx->active, WEIR_ACTIVE_RUNTIME);
-    return err;
+    return guard_call_slow();
 }
 
 /* A call that a capture may forbid (CAP-010). */
@@ -73,7 +81,8 @@ const struct weir_api_hook *weir_api_set_hook(const struct weir_api_hook *new_ho
     return atomic_exchange(&hook, new_hook); /* pairs with the loads below */
 }
 
-static inline const struct weir_api_hook *hook_enter(enum weir_api_id id, const void *site)
+static WEIR_ALWAYS_INLINE const struct weir_api_hook *hook_enter(enum weir_api_id id,
+                                                                 const void *site)
 {
     const struct weir_api_hook *h = atomic_load_explicit(&hook, memory_order_acquire);
 
@@ -82,7 +91,8 @@ static inline const struct weir_api_hook *hook_enter(enum weir_api_id id, const 
     return h;
 }
 
-static inline void hook_leave(const struct weir_api_hook *h, enum weir_api_id id, enum weir_err err)
+static WEIR_ALWAYS_INLINE void hook_leave(const struct weir_api_hook *h, enum weir_api_id id,
+                                          enum weir_err err)
 {
     if (WEIR_UNLIKELY(h))
         h->leave(id, (int)err);
@@ -121,18 +131,21 @@ static cudaError_t not_supported(const char *name)
                    "cuda" #name " differs from its prototype");
 #define CHECK_TODO(name, ret, params)
 
-#define BODY(symbol, id, guard, per_thread, name, params, args)                                    \
+#define BODY(symbol, text, id, guard, per_thread, name, params, args)                              \
     WEIR_EXPORT cudaError_t symbol params;                                                         \
     cudaError_t symbol params                                                                      \
     {                                                                                              \
         const struct weir_api_hook *h = hook_enter(id, __builtin_return_address(0));               \
-        enum weir_err err = GUARD_##guard("cuda" #name);                                           \
+        enum weir_err err = GUARD_##guard(text);                                                   \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
+            const uint64_t before = weir_thread_call_begin(text);                                  \
+                                                                                                   \
             weir_thread.ptds = (per_thread);                                                       \
             err = weir_rt_##name args;                                                             \
+            weir_thread_call_end(before, err);                                                     \
         }                                                                                          \
         hook_leave(h, id, err);                                                                    \
-        return finish(err, "cuda" #name, __builtin_return_address(0));                             \
+        return finish(err, text, __builtin_return_address(0));                                     \
     }
 #define BODY_VALUE(symbol, ret, name, params, args)                                                \
     WEIR_EXPORT ret symbol params;                                                                 \
@@ -154,20 +167,20 @@ static cudaError_t not_supported(const char *name)
         return not_supported(text);                                                                \
     }
 
-#define DONE_NONE(symbol, id, guard, name, params, args)                                           \
-    BODY(symbol, id, guard, false, name, params, args)
-#define DONE_PTSZ(symbol, id, guard, name, params, args)                                           \
-    BODY(symbol, id, guard, false, name, params, args)                                             \
-    BODY(symbol##_ptsz, id##_ptsz, guard, true, name, params, args)
-#define DONE_PTDS(symbol, id, guard, name, params, args)                                           \
-    BODY(symbol, id, guard, false, name, params, args)                                             \
-    BODY(symbol##_ptds, id##_ptds, guard, true, name, params, args)
+#define DONE_NONE(symbol, text, id, guard, name, params, args)                                     \
+    BODY(symbol, text, id, guard, false, name, params, args)
+#define DONE_PTSZ(symbol, text, id, guard, name, params, args)                                     \
+    BODY(symbol, text, id, guard, false, name, params, args)                                       \
+    BODY(symbol##_ptsz, text, id##_ptsz, guard, true, name, params, args)
+#define DONE_PTDS(symbol, text, id, guard, name, params, args)                                     \
+    BODY(symbol, text, id, guard, false, name, params, args)                                       \
+    BODY(symbol##_ptds, text, id##_ptds, guard, true, name, params, args)
 #define TODO_NONE(symbol, text) BODY_TODO(symbol, text)
 #define TODO_PTSZ(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptsz, text "_ptsz")
 #define TODO_PTDS(symbol, text) BODY_TODO(symbol, text) BODY_TODO(symbol##_ptds, text "_ptds")
 
 #define ROW_DONE(symbol, text, id, guard, variant, name, params, args)                             \
-    DONE_##variant(symbol, id, guard, name, params, args)
+    DONE_##variant(symbol, text, id, guard, name, params, args)
 #define ROW_TODO(symbol, text, id, guard, variant, name, params, args) TODO_##variant(symbol, text)
 
 #define WEIR_API(chapter, status, guard, variant, host, name, params, args)                        \

@@ -1,0 +1,92 @@
+/* See kernel_name.h. Of the C++ ABI's mangling only what names are made of: lengths with names, and
+ * the N and E around scopes. No library of C++ is asked: this also runs while the program hangs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/kernel_name.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Behind template arguments, which begin at the I at `p`; NULL when they do not end. Names in them
+ * are skipped by their lengths, everything else that opens ends with an E, too. */
+static const char *skip_arguments(const char *p)
+{
+    int depth = 0;
+
+    do {
+        if (is_digit(*p)) {
+            size_t n = 0;
+
+            while (is_digit(*p))
+                n = n * 10 + (size_t)(*p++ - '0');
+            if (n > strlen(p))
+                return NULL;
+            p += n;
+            continue;
+        }
+        if (*p == 'L' && p[1] && !is_digit(p[1]) && p[1] != '_') {
+            p = strchr(p, 'E'); /* a literal */
+            if (!p)
+                return NULL;
+            p++;
+            continue;
+        }
+        if (*p == 'I' || *p == 'N' || *p == 'J' || *p == 'X')
+            depth++;
+        else if (*p == 'E')
+            depth--;
+        else if (!*p)
+            return NULL;
+        p++;
+    } while (depth > 0);
+    return p;
+}
+
+char *weir_kernel_plain_name(const char *mangled, char *out, size_t room)
+{
+    const char *p = mangled, *last = NULL;
+    size_t length = 0;
+
+    if (strncmp(p, "_Z", 2) != 0)
+        goto as_it_is;
+    p += 2;
+    p += *p == 'L'; /* static */
+    if (*p == 'N') {
+        p++;
+        while (*p == 'K' || *p == 'V')
+            p++;
+    }
+    for (;;) {
+        size_t n = 0;
+
+        p += *p == 'L';
+        if (!is_digit(*p))
+            break;
+        while (is_digit(*p))
+            n = n * 10 + (size_t)(*p++ - '0');
+        if (n == 0 || n > strlen(p))
+            goto as_it_is;
+        last = p;
+        length = n;
+        p += n;
+        if (*p == 'I' && mangled[2] == 'N' && (p = skip_arguments(p)) == NULL)
+            break;
+        if (mangled[2] != 'N')
+            break;
+    }
+    if (!last)
+        goto as_it_is;
+    snprintf(out, room, "%.*s", (int)WEIR_MIN(length, room - 1), last);
+    return out;
+
+as_it_is:
+    snprintf(out, room, "%s", mangled);
+    return out;
+}

@@ -1,0 +1,12 @@
+/* Kernels' names for people.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_KERNEL_NAME_H
+#define WEIR_CORE_KERNEL_NAME_H
+
+#include <stddef.h>
+
+/* The name without scopes, template arguments and parameters: "scale" of _ZN2ns5scaleIfEEvPT_, and
+ * any name that is not mangled as it is. Result: out. */
+char *weir_kernel_plain_name(const char *mangled, char *out, size_t room);
+
+#endif

@@ -1,0 +1,42 @@
+/* Kernels' names as people write them, from mangled ones.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/kernel_name.h"
+
+static void names(void **state)
+{
+    static const char *const cases[][2] = {
+        {"spin", "spin"},
+        {"_Z4spinPj", "spin"},
+        {"_ZL5scalePKfPf", "scale"},
+        {"_Z5scaleIfEvPT_", "scale"},
+        {"_ZN2ns5scaleIfEEvPT_", "scale"},
+        {"_ZN2ns5innerIiLi4EE3runEPi", "run"},
+        {"_ZN12_GLOBAL__N_16kernelEi", "kernel"},
+        {"_ZN2ns1AIN2ns1BIiEEE4stepILb1EEEvv", "step"},
+        {"_Z", "_Z"},
+        {"_Z99short", "_Z99short"},
+        {"_ZN", "_ZN"},
+        {"", ""},
+    };
+    char out[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(weir_kernel_plain_name(cases[i][0], out, sizeof out), cases[i][1]);
+    assert_string_equal(weir_kernel_plain_name("_Z4spinPj", out, 3), "sp");
+    assert_string_equal(weir_kernel_plain_name("spinning", out, 5), "spin");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
