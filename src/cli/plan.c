@@ -1,17 +1,19 @@
 /* weir plan: what other settings, another GPU or another design would give.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "core/profile.h"
 #include "plan/table.h"
+#include "plan/text.h"
 #include "plan/units.h"
 
 static const char help[] =
     "usage: weir plan --stages h2d=TIME,kernel=TIME,d2h=TIME [OPTIONS]\n"
+    "       weir plan [--expect WHAT]... FILE\n"
     "\n"
     "Runs programs that are yet to be written on a modelled GPU: the rules of order are those of\n"
     "every weir command, the engines' limits and costs are the device profile's.\n"
@@ -26,18 +28,30 @@ static const char help[] =
     "  --copy-engines N   1: both directions share one; 2: one each\n"
     "  --device PROFILE   default h200; `weir info` lists them\n"
     "\n"
-    "  --json             as JSON\n"
+    "FILE: a design as a text: streams, operations with durations, events, waits, host work, "
+    "items\n"
+    "through slots. Prints the timeline, makespan, critical path, and latency against depth.\n"
+    "  --expect WHAT      judges: makespan, serial, speedup, p50, p99 or memory, then <=, >= or "
+    "=,\n"
+    "                     as in \"speedup>=1.6\"; ends with 1 when one does not hold\n"
+    "\n"
+    "  --json             stages as JSON\n"
     "  -o OUT             to a file\n"
     "\n"
     "docs/plan.md explains it, and how well it agrees with hardware.\n";
 
+#define EXPECTS  16
+#define TEXT_MAX (1u << 20) /* bytes of a design */
+
 struct options {
-    const char *stages, *device, *out;
+    const char *stages, *device, *out, *file;
+    struct weir_plan_expect expects[EXPECTS];
+    size_t expect_count;
     uint32_t chunks_from, chunks_to, streams_from, streams_to, copy_engines;
     bool breadth, pageable, json;
 };
 
-static bool load_machine(const char *name, struct weir_plan_machine *m)
+static bool load_machine(const struct options *o, const char *name, struct weir_plan_machine *m)
 {
     struct weir_profile profile;
     const char *problem = weir_cli_profile_problem(name);
@@ -46,14 +60,18 @@ static bool load_machine(const char *name, struct weir_plan_machine *m)
         fprintf(stderr, "weir plan: %s\n", problem ? problem : "no such device profile");
         return false;
     }
-    if (weir_plan_machine_init(m, &profile))
+    if (weir_plan_machine_init(m, &profile)) {
+        if (o->copy_engines)
+            m->device.copy_engines = o->copy_engines;
         return true;
+    }
     fprintf(stderr, "weir plan: the profile %s says no costs (cost h2d-gbps ...)\n", name);
     return false;
 }
 
-static int plan_stages(const struct options *o, const struct weir_plan_machine *m)
+static int plan_stages(const struct options *o)
 {
+    struct weir_plan_machine machine, *m = &machine;
     struct weir_plan_table t = {.shape = {.breadth = o->breadth, .pageable = o->pageable},
                                 .chunks_from = o->chunks_from,
                                 .chunks_to = o->chunks_to,
@@ -63,6 +81,8 @@ static int plan_stages(const struct options *o, const struct weir_plan_machine *
     FILE *to;
     bool ok;
 
+    if (!load_machine(o, o->device ? o->device : "h200", m))
+        return WEIR_EXIT_USAGE;
     if (!weir_plan_read_stages(o->stages, m, &t.shape, message))
         return weir_cli_usage_error("plan", "--stages: %s", message);
     to = weir_cli_open_output("plan", o->out);
@@ -75,6 +95,76 @@ static int plan_stages(const struct options *o, const struct weir_plan_machine *
         weir_plan_table_print(&t, m, to);
     weir_free(t.ns);
     return weir_cli_close_output("plan", to, ok);
+}
+
+/* ---- designs ---- */
+
+static char *read_text(const char *path, size_t *bytes)
+{
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    char *text = f ? weir_alloc(TEXT_MAX) : NULL;
+
+    if (!f) {
+        fprintf(stderr, "weir plan: %s: %s\n", path, strerror(errno));
+        return NULL;
+    }
+    *bytes = text ? fread(text, 1, TEXT_MAX, f) : 0;
+    if (f != stdin)
+        fclose(f);
+    return text;
+}
+
+static int run_design(const struct options *o, const struct weir_plan_text *t,
+                      const struct weir_plan_machine *m)
+{
+    FILE *to = weir_cli_open_output("plan", o->out);
+    struct weir_plan_design d;
+    char message[200];
+    bool ok, right;
+    int status;
+
+    if (!to)
+        return 1;
+    ok = weir_plan_design_run(t, m, 0, &d, message);
+    if (!ok)
+        fprintf(stderr, "weir plan: %s: %s\n", o->file, message);
+    right = ok && weir_plan_design_print(&d, m, to);
+    if (ok && (t->expects.count || o->expect_count))
+        fputc('\n', to);
+    right = right && weir_plan_design_judge(&d, t->expects.items, t->expects.count, to);
+    right = ok && weir_plan_design_judge(&d, o->expects, o->expect_count, to) && right;
+    weir_plan_design_finish(&d);
+    status = weir_cli_close_output("plan", to, true);
+    return status ? status : !right;
+}
+
+static int plan_design(const struct options *o, const char *text, size_t bytes)
+{
+    struct weir_plan_machine machine;
+    struct weir_plan_text t;
+    char message[200];
+    const char *device;
+    int status = 1;
+
+    if (!weir_plan_text_parse(text, bytes, &t, message)) {
+        fprintf(stderr, "weir plan: %s: %s\n", o->file, message);
+    } else {
+        device = o->device ? o->device : *t.device ? t.device : NULL;
+        if (!device || load_machine(o, device, &machine))
+            status = run_design(o, &t, device ? &machine : NULL);
+    }
+    weir_plan_text_finish(&t);
+    return status;
+}
+
+static int plan_file(const struct options *o)
+{
+    size_t bytes;
+    char *text = read_text(o->file, &bytes);
+    int status = text ? plan_design(o, text, bytes) : 1;
+
+    weir_free(text);
+    return status;
 }
 
 /* ---- the command line ---- */
@@ -94,6 +184,9 @@ static bool take_value(struct options *o, const char *name, const char *value, c
         good = weir_plan_read_range(value, WEIR_PLAN_CHUNKS_MAX, &o->chunks_from, &o->chunks_to);
     else if (strcmp(name, "--streams") == 0)
         good = weir_plan_read_range(value, WEIR_PLAN_STREAMS_MAX, &o->streams_from, &o->streams_to);
+    else if (strcmp(name, "--expect") == 0)
+        good = o->expect_count < EXPECTS &&
+               weir_plan_expect_parse(value, strlen(value), &o->expects[o->expect_count++]);
     else if (strcmp(name, "--copy-engines") == 0)
         good = (strcmp(value, "1") == 0 || strcmp(value, "2") == 0) &&
                (o->copy_engines = (uint32_t)(value[0] - '0')) != 0;
@@ -119,8 +212,8 @@ static bool take_flag(struct options *o, const char *name)
 
 static bool wants_value(const char *name)
 {
-    static const char *const names[] = {"--stages", "--device",  "-o",
-                                        "--chunks", "--streams", "--copy-engines"};
+    static const char *const names[] = {"--stages",  "--device",       "-o",      "--chunks",
+                                        "--streams", "--copy-engines", "--expect"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0)
@@ -131,9 +224,7 @@ static bool wants_value(const char *name)
 
 int weir_cli_plan(int argc, char **argv)
 {
-    struct options o = {
-        .device = "h200", .chunks_from = 1, .chunks_to = 64, .streams_from = 1, .streams_to = 8};
-    struct weir_plan_machine machine;
+    struct options o = {.chunks_from = 1, .chunks_to = 64, .streams_from = 1, .streams_to = 8};
 
     for (int i = 1; i < argc; i++) {
         const char *problem = NULL;
@@ -144,6 +235,10 @@ int weir_cli_plan(int argc, char **argv)
         }
         if (take_flag(&o, argv[i]))
             continue;
+        if (!wants_value(argv[i]) && (argv[i][0] != '-' || !argv[i][1]) && !o.file) {
+            o.file = argv[i];
+            continue;
+        }
         if (!wants_value(argv[i]))
             return weir_cli_usage_error("plan", "unknown argument %s", argv[i]);
         if (i + 1 == argc)
@@ -153,11 +248,7 @@ int weir_cli_plan(int argc, char **argv)
             return weir_cli_usage_error("plan", "%s: not \"%s\"", argv[i], problem);
         i++;
     }
-    if (!o.stages)
-        return weir_cli_usage_error("plan", "nothing to plan: --stages");
-    if (!load_machine(o.device, &machine))
-        return WEIR_EXIT_USAGE;
-    if (o.copy_engines)
-        machine.device.copy_engines = o.copy_engines;
-    return plan_stages(&o, &machine);
+    if (!o.stages == !o.file)
+        return weir_cli_usage_error("plan", "either --stages or a file");
+    return o.stages ? plan_stages(&o) : plan_file(&o);
 }

@@ -291,6 +291,12 @@ static void run_thread(struct weir_plan_sim *sim, size_t thread)
                     return;
             }
             break;
+        case WEIR_PLAN_UNTIL:
+            if (step->ns > sim->now) {
+                t->time = step->ns;
+                return;
+            }
+            break;
         case WEIR_PLAN_SUBMIT:
             submit(sim, t, step->a);
             break;

@@ -67,6 +67,7 @@ struct weir_plan_op {
 
 enum weir_plan_step_kind {
     WEIR_PLAN_WORK,        /* the host is busy for ns */
+    WEIR_PLAN_UNTIL,       /* the host does nothing before the time ns */
     WEIR_PLAN_SUBMIT,      /* a: operation */
     WEIR_PLAN_RECORD,      /* a: event, b: stream; timing: the event takes the time */
     WEIR_PLAN_WAIT,        /* a: event, b: stream that waits */

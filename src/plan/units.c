@@ -27,14 +27,17 @@ struct unit {
     double factor;
 };
 
+/* *out is changed when all of it is such a value alone. */
 static bool read_with_unit(const char *s, size_t n, const struct unit *units, size_t count,
-                           double *out)
+                           double most, double *out)
 {
-    size_t used = read_number(s, n, out);
+    double value;
+    size_t used = read_number(s, n, &value);
 
     for (size_t i = 0; used && i < count; i++) {
-        if (strlen(units[i].name) == n - used && memcmp(units[i].name, s + used, n - used) == 0) {
-            *out *= units[i].factor;
+        if (strlen(units[i].name) == n - used && memcmp(units[i].name, s + used, n - used) == 0 &&
+            value * units[i].factor <= most) {
+            *out = value * units[i].factor;
             return true;
         }
     }
@@ -45,7 +48,7 @@ bool weir_plan_read_time(const char *s, size_t n, double *ns)
 {
     static const struct unit units[] = {{"", 1e6}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"s", 1e9}};
 
-    return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), ns) && *ns < 1e15;
+    return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), 1e15, ns);
 }
 
 bool weir_plan_read_bytes(const char *s, size_t n, double *bytes)
@@ -55,14 +58,14 @@ bool weir_plan_read_bytes(const char *s, size_t n, double *bytes)
         {"MiB", 1048576}, {"KB", 1e3}, {"MB", 1e6},    {"GB", 1e9},       {"GiB", 1073741824},
     };
 
-    return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), bytes) && *bytes < 1e15;
+    return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), 1e15, bytes);
 }
 
 bool weir_plan_read_share(const char *s, size_t n, double *share)
 {
     static const struct unit units[] = {{"", 1}, {"%", 0.01}};
 
-    return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), share) && *share <= 1;
+    return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), 1, share);
 }
 
 static size_t read_count(const char *s, uint32_t max, uint32_t *out)
