@@ -14,6 +14,12 @@ struct weir_advise_context {
     struct weir_advise_report *report;
 };
 
+/* Runs on an engine, as an operation of its own (no node of a graph), and did so. */
+static inline bool weir_advise_is_work(const struct weir_trace_op *op)
+{
+    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
+}
+
 /* Simulates; *gain is what it saves, 0 when nothing. False: no memory. */
 bool weir_advise_price(const struct weir_advise_context *c, const struct weir_plan_scenario *s,
                        uint64_t *gain);

@@ -3,18 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise/find.h"
+#include "advise/groups.h"
 #include "base/alloc.h"
 #include "base/map.h"
 
 static bool is_async(const char *name)
 {
     return strstr(name, "Async") != NULL;
-}
-
-static bool is_work(const struct weir_trace_op *op)
-{
-    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
 }
 
 /* ---- 4: pageable memory ---- */
@@ -64,86 +59,6 @@ bool weir_advise_find_pageable(struct weir_advise_context *c)
     return weir_advise_add(c, &d);
 }
 
-/* ---- groups of calls by place ---- */
-
-struct group {
-    uint32_t place, count, first, last; /* calls */
-};
-
-struct groups {
-    struct group *items;
-    size_t count;
-    uint32_t *place_of; /* by site */
-};
-
-/* Sites of one line, or where lines are not known of one function, are one place: compilers unroll
- * loops. */
-static bool find_places(const struct weir_trace_file *f, uint32_t *place_of)
-{
-    struct weir_strmap first = {0};
-    bool ok = true;
-
-    for (uint32_t i = 0; i < f->sites_count && ok; i++) {
-        const char *text = f->sites[i].text, *plus = strstr(text, "+0x");
-        size_t n = plus ? (size_t)(plus - text) : strlen(text);
-        uintptr_t known = n > 1 ? (uintptr_t)weir_strmap_get(&first, text, n) : 0;
-
-        place_of[i] = known ? (uint32_t)known - 1 : i;
-        if (!known && n > 1)
-            ok = weir_strmap_put(&first, text, n, (void *)((uintptr_t)i + 1));
-    }
-    weir_strmap_finish(&first);
-    return ok;
-}
-
-static bool is_at(const struct weir_advise_context *c, const struct groups *g, uint32_t call,
-                  const struct group *at)
-{
-    const struct weir_trace_call *k = &c->f->calls[call];
-
-    return k->site != WEIR_TRACE_NONE && g->place_of[k->site] == at->place &&
-           k->name == c->f->calls[at->first].name;
-}
-
-/* Calls that `want` says yes to, by place; places with fewer than `least` are left out. (Of several
- * functions called at one place the first one counts.) */
-static bool group_calls(const struct weir_advise_context *c,
-                        bool (*want)(const struct weir_advise_context *c, uint32_t call),
-                        uint32_t least, struct groups *out)
-{
-    const struct weir_trace_file *f = c->f;
-    struct group *all = weir_calloc(f->sites_count + 1, sizeof *all);
-
-    *out = (struct groups){.items = all,
-                           .place_of = weir_calloc(f->sites_count + 1, sizeof *out->place_of)};
-    if (!all || !out->place_of || !find_places(f, out->place_of))
-        return false;
-    for (uint32_t i = 0; i < f->calls_count; i++) {
-        uint32_t site = f->calls[i].site, place;
-
-        if (site == WEIR_TRACE_NONE || !want(c, i))
-            continue;
-        place = out->place_of[site];
-        if (!all[place].count)
-            all[place] = (struct group){.place = place, .first = i};
-        if (!is_at(c, out, i, &all[place]))
-            continue;
-        all[place].count++;
-        all[place].last = i;
-    }
-    for (size_t i = 0; i < f->sites_count; i++) {
-        if (all[i].count >= least)
-            all[out->count++] = all[i];
-    }
-    return true;
-}
-
-static void finish_groups(struct groups *g)
-{
-    weir_free(g->items);
-    weir_free(g->place_of);
-}
-
 /* ---- 5: synchronising in the loop ---- */
 
 /* Is the next call of the thread one that asks for a time between events? */
@@ -178,7 +93,7 @@ static bool brings_results(const struct weir_advise_context *c, uint32_t call)
 
             if (op->engine == WEIR_TRACE_ENGINE_D2H || op->kind == WEIR_TRACE_OP_GRAPH)
                 return true;
-            submitted = submitted || is_work(op);
+            submitted = submitted || weir_advise_is_work(op);
         }
     }
     return times_follow(c, call);
@@ -234,9 +149,9 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
 {
     const struct weir_trace_file *f = c->f;
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok;
-    struct groups g = {0};
+    struct weir_advise_groups g = {0};
 
-    ok = calls && group_calls(c, is_needless_sync, 3, &g);
+    ok = calls && weir_advise_group_calls(c, is_needless_sync, 3, &g);
     for (size_t i = 0; ok && i < g.count; i++) {
         struct weir_advise_finding d = {.kind = "sync-in-loop", .stream = WEIR_TRACE_NONE};
         struct weir_plan_scenario s = {.no_wait = calls};
@@ -246,8 +161,8 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
 
         for (uint32_t k = 0; k < f->calls_count; k++) {
             /* The last one may end the loop. */
-            calls[k] =
-                is_at(c, &g, k, &g.items[i]) && k != g.items[i].last && is_needless_sync(c, k);
+            calls[k] = weir_advise_is_at(c, &g, k, &g.items[i]) && k != g.items[i].last &&
+                       is_needless_sync(c, k);
             waited += calls[k] ? f->calls[k].waited_ns : 0;
         }
         ok = weir_advise_price(c, &s, &d.gain_ns);
@@ -266,7 +181,7 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
                        "loop, or by an event before memory is used again");
         ok = weir_advise_add(c, &d);
     }
-    finish_groups(&g);
+    weir_advise_groups_finish(&g);
     weir_free(calls);
     return ok;
 }
@@ -289,15 +204,15 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok;
     struct weir_advise_finding d = {.kind = "alloc-in-loop", .stream = WEIR_TRACE_NONE};
     struct weir_plan_scenario s = {.free_call = calls};
-    struct groups g = {0};
+    struct weir_advise_groups g = {0};
     uint32_t count = 0;
     uint64_t spent = 0;
 
-    ok = calls && group_calls(c, is_late_memory_call, 3, &g);
+    ok = calls && weir_advise_group_calls(c, is_late_memory_call, 3, &g);
     for (size_t i = 0; ok && i < g.count; i++) {
         weir_advise_add_site(c, &d, g.items[i].first);
         for (uint32_t k = 0; k < f->calls_count; k++) {
-            if (!is_at(c, &g, k, &g.items[i]) || !is_late_memory_call(c, k))
+            if (!weir_advise_is_at(c, &g, k, &g.items[i]) || !is_late_memory_call(c, k))
                 continue;
             calls[k] = true;
             count++;
@@ -315,7 +230,7 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
                  "allocate once before the loop, or use cudaMallocAsync and cudaFreeAsync");
         ok = weir_advise_add(c, &d);
     }
-    finish_groups(&g);
+    weir_advise_groups_finish(&g);
     weir_free(calls);
     return ok;
 }
@@ -343,7 +258,7 @@ bool weir_advise_find_launches(struct weir_advise_context *c)
     if (!lengths)
         return false;
     for (size_t i = 0; i < f->ops_count; i++) {
-        if (f->ops[i].kind != WEIR_TRACE_OP_KERNEL || !is_work(&f->ops[i]))
+        if (f->ops[i].kind != WEIR_TRACE_OP_KERNEL || !weir_advise_is_work(&f->ops[i]))
             continue;
         lengths[n++] = c->model.alone_ns[i];
         if (f->ops[i].why == WEIR_TRACE_WHY_HOST) {
@@ -380,7 +295,7 @@ static bool joins(const struct weir_trace_file *f, const struct weir_trace_op *o
 {
     return op->kind == WEIR_TRACE_OP_COPY && prev->kind == WEIR_TRACE_OP_COPY &&
            op->engine == prev->engine && op->bytes <= SMALL_BYTES && prev->bytes <= SMALL_BYTES &&
-           is_work(op) && op->call != WEIR_TRACE_NONE && f->ops_count > RUN_LEAST;
+           weir_advise_is_work(op) && op->call != WEIR_TRACE_NONE && f->ops_count > RUN_LEAST;
 }
 
 bool weir_advise_find_small(struct weir_advise_context *c)
@@ -395,7 +310,7 @@ bool weir_advise_find_small(struct weir_advise_context *c)
     memset(fixed, 0xff, sizeof fixed);
     for (size_t i = 0; ok && i < f->ops_count; i++) {
         lengths[i] = c->model.alone_ns[i];
-        if (f->ops[i].kind == WEIR_TRACE_OP_COPY && is_work(&f->ops[i]))
+        if (f->ops[i].kind == WEIR_TRACE_OP_COPY && weir_advise_is_work(&f->ops[i]))
             fixed[f->ops[i].engine] = WEIR_MIN(fixed[f->ops[i].engine], lengths[i]);
     }
     for (size_t i = 0; ok && i < f->stream_ops_count; i++) {

@@ -3,15 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advise/find.h"
+#include "advise/clocks.h"
 #include "base/alloc.h"
-#include "base/map.h"
 #include "model/rules.h"
-
-static bool is_work(const struct weir_trace_op *op)
-{
-    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
-}
 
 /* ---- 1, 2: one stream ---- */
 
@@ -29,7 +23,7 @@ static bool shared_time(const struct weir_trace_file *f, double *share)
         return false;
     }
     for (size_t i = 0; i < f->ops_count; i++) {
-        if (!is_work(&f->ops[i]))
+        if (!weir_advise_is_work(&f->ops[i]))
             continue;
         edges[n++] = (struct weir_plan_edge){f->ops[i].submit_ns, f->ops[i].stream, true};
         edges[n++] = (struct weir_plan_edge){WEIR_MAX(f->ops[i].end_ns, f->ops[i].submit_ns + 1),
@@ -89,7 +83,7 @@ static uint32_t busiest(const struct weir_advise_context *c, double *share, uint
     uint32_t best = 0;
 
     for (size_t i = 0; busy && i < f->ops_count; i++) {
-        if (!is_work(&f->ops[i]))
+        if (!weir_advise_is_work(&f->ops[i]))
             continue;
         busy[f->ops[i].stream] += c->model.alone_ns[i];
         all += c->model.alone_ns[i];
@@ -97,7 +91,8 @@ static uint32_t busiest(const struct weir_advise_context *c, double *share, uint
             best = f->ops[i].stream;
     }
     for (size_t i = 0; i < f->ops_count; i++) {
-        if (f->ops[i].stream == best && is_work(&f->ops[i]) && c->model.alone_ns[i] >= longest) {
+        if (f->ops[i].stream == best && weir_advise_is_work(&f->ops[i]) &&
+            c->model.alone_ns[i] >= longest) {
             longest = c->model.alone_ns[i];
             *call = f->ops[i].call;
         }
@@ -201,142 +196,7 @@ bool weir_advise_find_legacy(struct weir_advise_context *c)
 
 /* ---- 10: waits that order nothing that matters ---- */
 
-#define STREAMS_MAX 256
-#define SITES_MAX   24
-
-/* Happens-before by vector clocks: of streams, of events, and one of all host threads. */
-struct clocks {
-    const struct weir_advise_context *c;
-    size_t n;         /* streams */
-    uint64_t *stream; /* n clocks of n */
-    uint64_t *host;
-    struct weir_map events; /* id -> clock */
-};
-
-static void join(uint64_t *to, const uint64_t *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = WEIR_MAX(to[i], from[i]);
-}
-
-static uint64_t *clock_of(const struct clocks *k, uint32_t stream)
-{
-    return k->stream + (size_t)stream * k->n;
-}
-
-static bool is_blocking(const struct weir_trace_stream *s)
-{
-    return s->cls == WEIR_TRACE_STREAM_BLOCKING || s->cls == WEIR_TRACE_STREAM_PER_THREAD;
-}
-
-/* What a submission into a stream follows by itself. */
-static void enter(struct clocks *k, uint32_t stream)
-{
-    const struct weir_trace_file *f = k->c->f;
-    const struct weir_trace_stream *s = &f->streams[stream];
-    uint64_t *own = clock_of(k, stream);
-
-    join(own, k->host, k->n);
-    for (uint32_t i = 0; i < k->n; i++) {
-        const struct weir_trace_stream *t = &f->streams[i];
-
-        if (i != stream && t->context == s->context &&
-            ((s->cls == WEIR_TRACE_STREAM_LEGACY && is_blocking(t)) ||
-             (is_blocking(s) && t->cls == WEIR_TRACE_STREAM_LEGACY)))
-            join(own, clock_of(k, i), k->n);
-    }
-}
-
-static void do_sync(struct clocks *k, const struct weir_trace_sync_point *y)
-{
-    const struct weir_trace_file *f = k->c->f;
-
-    for (uint32_t i = 0; i < k->n; i++) {
-        bool covers = y->what == WEIR_TRACE_WAITS_DEVICE ? f->streams[i].context == y->context
-                                                         : i == y->stream;
-
-        if (y->what == WEIR_TRACE_WAITS_STREAM && y->stream < k->n &&
-            f->streams[y->stream].cls == WEIR_TRACE_STREAM_LEGACY)
-            covers = covers || is_blocking(&f->streams[i]);
-        if (covers)
-            join(k->host, clock_of(k, i), k->n);
-    }
-}
-
-static bool do_record(struct clocks *k, const struct weir_trace_event_record *r)
-{
-    uint64_t *e = weir_map_get(&k->events, r->event + 1);
-
-    if (r->stream >= k->n)
-        return true;
-    if (!e) {
-        e = weir_calloc(k->n + 1, sizeof *e);
-        if (!e || !weir_map_put(&k->events, r->event + 1, e)) {
-            weir_free(e);
-            return false;
-        }
-    }
-    enter(k, r->stream);
-    memcpy(e, clock_of(k, r->stream), k->n * sizeof *e);
-    return true;
-}
-
-/* One call; how many data orders of its operations are not promised. */
-static bool do_call(struct clocks *k, uint32_t call, const bool *skip, uint64_t *broken)
-{
-    const struct weir_trace_file *f = k->c->f;
-    const struct weir_plan_recorded *m = &k->c->model;
-    const struct weir_trace_call *c = &f->calls[call];
-
-    for (uint32_t i = 0; i < c->op_count; i++) {
-        uint32_t at = f->call_ops[c->op_first + i];
-        const struct weir_trace_op *op = &f->ops[at];
-
-        enter(k, op->stream);
-        for (uint32_t d = 0; d < k->c->data.count[at]; d++) {
-            const struct weir_trace_op *on = &f->ops[k->c->data.deps[k->c->data.first[at] + d]];
-
-            *broken += clock_of(k, op->stream)[on->stream] < on->seq;
-        }
-        clock_of(k, op->stream)[op->stream] = op->seq;
-    }
-    for (uint32_t i = 0; i < m->record_count[call]; i++) {
-        if (!do_record(k, &f->records[m->record_at[m->record_first[call] + i]]))
-            return false;
-    }
-    for (uint32_t i = 0; i < m->wait_count[call]; i++) {
-        uint32_t at = m->wait_at[m->wait_first[call] + i];
-        const struct weir_trace_event_wait *w = &f->event_waits[at];
-        const uint64_t *e = weir_map_get(&k->events, w->event + 1);
-
-        if (e && w->in_stream < k->n && !(skip && skip[at]))
-            join(clock_of(k, w->in_stream), e, k->n);
-    }
-    for (uint32_t i = 0; i < c->sync_count; i++)
-        do_sync(k, &f->syncs[c->sync_first + i]);
-    return true;
-}
-
-static bool count_broken(const struct weir_advise_context *c, const bool *skip, uint64_t *broken)
-{
-    struct clocks k = {.c = c, .n = c->f->streams_count};
-    uint64_t key;
-    void *value;
-    bool ok;
-
-    k.stream = weir_calloc(k.n * k.n + 1, sizeof *k.stream);
-    k.host = weir_calloc(k.n + 1, sizeof *k.host);
-    ok = k.stream && k.host;
-    *broken = 0;
-    for (uint32_t i = 0; ok && i < c->f->calls_count; i++)
-        ok = do_call(&k, i, skip, broken);
-    for (size_t pos = 0; weir_map_next(&k.events, &pos, &key, &value);)
-        weir_free(value);
-    weir_map_finish(&k.events);
-    weir_free(k.stream);
-    weir_free(k.host);
-    return ok;
-}
+#define SITES_MAX 24
 
 static bool try_site(struct weir_advise_context *c, uint32_t site, bool *skip, uint64_t broken)
 {
@@ -356,7 +216,7 @@ static bool try_site(struct weir_advise_context *c, uint32_t site, bool *skip, u
             weir_advise_add_site(c, &d, w->call);
         }
     }
-    if (!count_broken(c, skip, &now))
+    if (!weir_advise_count_broken(c, &(struct weir_advise_orders){.skip = skip}, &now))
         return false;
     if (now > broken)
         return true; /* it keeps data in order */
@@ -373,15 +233,16 @@ static bool try_site(struct weir_advise_context *c, uint32_t site, bool *skip, u
 bool weir_advise_find_unneeded(struct weir_advise_context *c)
 {
     const struct weir_trace_file *f = c->f;
+    const struct weir_advise_orders none = {0};
     bool *skip, *tried, ok;
     uint64_t broken;
     int sites = 0;
 
-    if (!c->data.known || !f->event_waits_count || f->streams_count > STREAMS_MAX)
+    if (!c->data.known || !f->event_waits_count || f->streams_count > WEIR_ADVISE_STREAMS_MAX)
         return true;
     skip = weir_calloc(f->event_waits_count + 1, sizeof *skip);
     tried = weir_calloc(f->sites_count + 1, sizeof *tried);
-    ok = skip && tried && count_broken(c, NULL, &broken);
+    ok = skip && tried && weir_advise_count_broken(c, &none, &broken);
     for (size_t i = 0; ok && i < f->event_waits_count && sites < SITES_MAX; i++) {
         uint32_t call = f->event_waits[i].call;
         uint32_t site = call == WEIR_TRACE_NONE ? WEIR_TRACE_NONE : f->calls[call].site;

@@ -7,11 +7,6 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 
-static bool is_work(const struct weir_trace_op *op)
-{
-    return op->done && op->engine != WEIR_TRACE_ENGINE_NONE && op->graph == WEIR_TRACE_NONE;
-}
-
 /* ---- 7, 8: bounds (notes: nothing to change by order alone) ---- */
 
 #define BOUND_PERCENT 85
@@ -51,7 +46,7 @@ static bool note_kernels(struct weir_advise_context *c)
     for (uint32_t i = 0; i < f->ops_count; i++) {
         const struct weir_trace_op *op = &f->ops[i];
 
-        if (op->kind != WEIR_TRACE_OP_KERNEL || !is_work(op))
+        if (op->kind != WEIR_TRACE_OP_KERNEL || !weir_advise_is_work(op))
             continue;
         several = several || (first != WEIR_TRACE_NONE && f->ops[first].stream != op->stream);
         first = first == WEIR_TRACE_NONE ? i : first;
@@ -117,8 +112,9 @@ static bool find_fixed(const struct weir_trace_file *f, uint64_t *out)
     for (size_t i = 0; i < f->ops_count && ok; i++) {
         const struct weir_trace_op *op = &f->ops[i];
 
-        if (is_work(op) && op->why != WEIR_TRACE_WHY_HOST && op->why_op != WEIR_TRACE_NONE &&
-            is_work(&f->ops[op->why_op]) && op->start_ns >= f->ops[op->why_op].end_ns)
+        if (weir_advise_is_work(op) && op->why != WEIR_TRACE_WHY_HOST &&
+            op->why_op != WEIR_TRACE_NONE && weir_advise_is_work(&f->ops[op->why_op]) &&
+            op->start_ns >= f->ops[op->why_op].end_ns)
             ok = weir_vec_push(&gaps, op->start_ns - f->ops[op->why_op].end_ns);
     }
     if (gaps.count)
@@ -190,7 +186,7 @@ static bool find_shape(const struct weir_advise_context *c, struct shape *best)
     for (size_t i = 0; ok && i < f->ops_count; i++) {
         const struct weir_trace_op *op = &f->ops[i];
 
-        if (!is_work(op) || op->engine > WEIR_TRACE_ENGINE_D2H)
+        if (!weir_advise_is_work(op) || op->engine > WEIR_TRACE_ENGINE_D2H)
             continue;
         if (op->submit_ns > end) {
             end_pass(best, &now, used, f->streams_count);

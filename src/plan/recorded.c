@@ -130,6 +130,7 @@ static bool by_call(struct weir_plan_recorded *m)
 
     GROUP(f, records, m->record_first, m->record_count, m->record_at);
     GROUP(f, event_waits, m->wait_first, m->wait_count, m->wait_at);
+    GROUP(f, waits, m->blocked_first, m->blocked_count, m->blocked_at);
     return true;
 }
 
@@ -178,6 +179,9 @@ void weir_plan_recorded_finish(struct weir_plan_recorded *m)
     weir_free(m->wait_first);
     weir_free(m->wait_count);
     weir_free(m->wait_at);
+    weir_free(m->blocked_first);
+    weir_free(m->blocked_count);
+    weir_free(m->blocked_at);
     weir_free(m->thread_first);
     weir_free(m->thread_count);
     weir_free(m->thread_calls);

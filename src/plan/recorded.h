@@ -19,12 +19,25 @@ struct weir_plan_scenario {
     uint32_t extra_streams;
     bool nonblocking; /* no default-stream order; data orders as well */
     bool data_orders;
-    const bool *no_wait;   /* the call does not wait */
-    const bool *free_call; /* the call takes no time and does not wait */
-    const bool *skip_edge; /* the event wait is not made */
-    const uint64_t *op_ns; /* another length of each operation */
-    bool fast_submission;  /* launches and copies cost the host nothing (a graph) */
-    bool no_copy_limit[2]; /* H2D, D2H: any number at a time */
+    const bool *no_wait;       /* the call does not wait */
+    const bool *free_call;     /* the call takes no time and does not wait */
+    const bool *skip_edge;     /* the event wait is not made */
+    const uint64_t *op_ns;     /* another length of each operation */
+    bool fast_submission;      /* launches and copies cost the host nothing (a graph) */
+    bool no_copy_limit[2];     /* H2D, D2H: any number at a time */
+    const uint64_t *call_less; /* so much of each call's time is saved */
+    const uint32_t *wait_for;  /* by call: a device synchronisation waits for this operation only
+                                  (NONE: as it is) */
+    bool blocking;             /* every call that submits waits for it (CUDA_LAUNCH_BLOCKING) */
+    bool no_queue_limit;       /* calls do not wait for room in a stream's queue */
+    bool no_graph_order;       /* launches of one instance in several streams do not wait for one
+                                  another */
+    uint32_t hw_queues;        /* streams share so many; 0: each its own */
+    /* Items (frames, requests) go round `depth` of the extra streams, and a call that waits for
+     * item n waits only for the one whose place comes next. Data orders hold within an item. */
+    const uint32_t *item_of;  /* by operation; NONE: none, it stays in its stream */
+    const uint32_t *item_end; /* by call: waits for this item; NONE */
+    uint32_t depth;
 };
 
 struct weir_plan_outcome {
@@ -42,6 +55,7 @@ struct weir_plan_recorded {
     /* by call: what it did besides operations */
     uint32_t *record_first, *record_count, *record_at;
     uint32_t *wait_first, *wait_count, *wait_at;
+    uint32_t *blocked_first, *blocked_count, *blocked_at; /* in the file's waits */
     uint32_t *thread_first, *thread_count, *thread_calls;
 };
 

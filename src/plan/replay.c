@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/rules.h"
 #include "plan/recorded.h"
 #include "plan/sim.h"
 
@@ -22,7 +23,8 @@ struct replay {
     struct weir_plan_step *steps;
     struct weir_plan_thread *threads;
     struct weir_plan_step nowhere; /* what there was no memory for */
-    size_t step_count, step_cap;
+    uint32_t *deps;
+    size_t step_count, step_cap, dep_count, dep_cap;
     struct weir_map event_numbers;
     uint32_t event_count;
     bool no_memory;
@@ -83,11 +85,19 @@ static void add_event_sync(struct replay *r, const struct weir_trace_sync_point 
     }
 }
 
-static void add_sync(struct replay *r, const struct weir_trace_sync_point *y,
-                     const struct weir_trace_call *c)
+static void add_sync(struct replay *r, const struct weir_trace_sync_point *y, uint32_t call)
 {
+    const struct weir_trace_call *c = &r->f->calls[call];
+
     if (y->what == WEIR_TRACE_WAITS_OP && c->op_count)
         add(r, WEIR_PLAN_SYNC_OP, r->f->call_ops[c->op_first + c->op_count - 1]);
+    else if (r->s->wait_for && r->s->wait_for[call] != WEIR_TRACE_NONE)
+        add(r, WEIR_PLAN_SYNC_OP, r->s->wait_for[call]);
+    else if (r->s->item_end && r->s->item_end[call] != WEIR_TRACE_NONE)
+        add(r, WEIR_PLAN_SYNC_GROUP,
+            (uint32_t)r->f->streams_count + (r->s->item_end[call] + 1) % r->s->depth);
+    else if (r->s->item_of)
+        add(r, WEIR_PLAN_SYNC_ALL, 0);
     else if (r->s->stream_of)
         add(r, y->stream == WEIR_TRACE_NONE ? WEIR_PLAN_SYNC_ALL : WEIR_PLAN_SYNC_GROUP, y->stream);
     else if (y->what == WEIR_TRACE_WAITS_DEVICE && y->context < WEIR_MODEL_MAX_DEVICES)
@@ -108,11 +118,12 @@ static bool is_set(const bool *array, uint32_t i)
 static double cost_of(const struct replay *r, uint32_t call)
 {
     const struct weir_trace_call *c = &r->f->calls[call];
-    uint64_t whole = c->end_ns - c->begin_ns;
+    uint64_t whole = c->end_ns - c->begin_ns, less = r->s->call_less ? r->s->call_less[call] : 0;
 
+    less = c->waited_ns > whole || less > whole - c->waited_ns ? whole : c->waited_ns + less;
     if (is_set(r->s->free_call, call) || (r->s->fast_submission && c->op_count))
         return 0;
-    return (double)(whole - WEIR_MIN(c->waited_ns, whole));
+    return (double)(whole - less);
 }
 
 /* From the end of the call before to the work of this one. */
@@ -138,7 +149,7 @@ static void add_events(struct replay *r, uint32_t call)
             &r->f->records[m->record_at[m->record_first[call] + i]];
         struct weir_plan_step *step;
 
-        if (e->stream == WEIR_TRACE_NONE || r->s->stream_of)
+        if (e->stream == WEIR_TRACE_NONE || r->s->stream_of || r->s->item_of)
             continue;
         step = add(r, WEIR_PLAN_RECORD, event_of(r, e->event));
         step->b = e->stream;
@@ -148,9 +159,26 @@ static void add_events(struct replay *r, uint32_t call)
         uint32_t index = m->wait_at[m->wait_first[call] + i];
         const struct weir_trace_event_wait *w = &r->f->event_waits[index];
 
-        if (w->in_stream == WEIR_TRACE_NONE || r->s->stream_of || is_set(r->s->skip_edge, index))
+        if (w->in_stream == WEIR_TRACE_NONE || r->s->stream_of || r->s->item_of ||
+            is_set(r->s->skip_edge, index))
             continue;
         add(r, WEIR_PLAN_WAIT, event_of(r, w->event))->b = w->in_stream;
+    }
+}
+
+/* A call that only submits waited: its stream had no room. */
+static void add_queue_waits(struct replay *r, uint32_t call)
+{
+    const struct weir_plan_recorded *m = r->m;
+
+    if (!r->f->calls[call].op_count || r->s->no_queue_limit || r->s->stream_of || r->s->item_of)
+        return;
+    for (uint32_t i = 0; i < m->blocked_count[call]; i++) {
+        uint32_t op = r->f->waits[m->blocked_at[m->blocked_first[call] + i]].op;
+
+        if (op != WEIR_TRACE_NONE && r->f->ops[op].kind != WEIR_TRACE_OP_RECORD &&
+            r->f->ops[op].kind != WEIR_TRACE_OP_WAIT)
+            add(r, WEIR_PLAN_SYNC_OP, op);
     }
 }
 
@@ -165,8 +193,10 @@ static void add_call(struct replay *r, const struct weir_trace_call *before, uin
     for (; waits && sync < c->sync_count; sync++) {
         if (r->f->syncs[c->sync_first + sync].what == WEIR_TRACE_WAITS_OP)
             break;
-        add_sync(r, &r->f->syncs[c->sync_first + sync], c);
+        add_sync(r, &r->f->syncs[c->sync_first + sync], call);
     }
+    if (waits && !c->sync_count)
+        add_queue_waits(r, call);
     for (uint32_t i = 0; i < c->op_count; i++) {
         uint32_t op = r->f->call_ops[c->op_first + i];
         unsigned kind = r->f->ops[op].kind;
@@ -176,7 +206,9 @@ static void add_call(struct replay *r, const struct weir_trace_call *before, uin
     }
     add_events(r, call);
     for (; waits && sync < c->sync_count; sync++)
-        add_sync(r, &r->f->syncs[c->sync_first + sync], c);
+        add_sync(r, &r->f->syncs[c->sync_first + sync], call);
+    if (r->s->blocking && c->op_count)
+        add(r, WEIR_PLAN_SYNC_OP, r->f->call_ops[c->op_first + c->op_count - 1]);
 }
 
 /* ---- the whole ---- */
@@ -190,25 +222,60 @@ static enum weir_op_kind model_kind(unsigned kind)
     return (enum weir_op_kind)kinds[kind];
 }
 
-static void make_ops(struct replay *r)
+static void add_dep(struct replay *r, uint32_t on)
+{
+    if (!weir_vec_reserve_bytes((void **)&r->deps, &r->dep_cap, r->dep_count + 1, sizeof *r->deps))
+        r->no_memory = true;
+    else
+        r->deps[r->dep_count++] = on;
+}
+
+/* What an operation follows besides streams and events: data, and its graph's last launch. */
+static void make_deps(struct replay *r, uint32_t at)
 {
     const struct weir_plan_data *data = r->m->data;
-    bool by_data = r->s->stream_of || r->s->nonblocking || r->s->data_orders;
+    const struct weir_trace_op *op = &r->f->ops[at];
+    const uint32_t *item = r->s->item_of;
 
-    for (size_t i = 0; i < r->f->ops_count; i++) {
+    r->ops[at].dep_first = (uint32_t)r->dep_count;
+    if (r->s->stream_of || r->s->nonblocking || r->s->data_orders || item) {
+        for (uint32_t i = 0; i < data->count[at]; i++) {
+            uint32_t on = data->deps[data->first[at] + i];
+
+            if (!item || item[on] == item[at])
+                add_dep(r, on);
+        }
+    }
+    for (uint32_t i = 0; op->kind == WEIR_TRACE_OP_GRAPH && i < op->dep_count; i++) {
+        const struct weir_trace_dep *d = &r->f->deps[op->dep_first + i];
+
+        if (d->rule == WEIR_RULE_GRAPH_ITSELF && d->op < at &&
+            r->f->ops[d->op].kind == WEIR_TRACE_OP_GRAPH && !r->s->no_graph_order)
+            add_dep(r, d->op);
+    }
+    r->ops[at].dep_count = (uint32_t)r->dep_count - r->ops[at].dep_first;
+}
+
+static void make_ops(struct replay *r)
+{
+    uint32_t extra = (uint32_t)r->f->streams_count;
+
+    for (uint32_t i = 0; i < r->f->ops_count; i++) {
         const struct weir_trace_op *op = &r->f->ops[i];
 
         r->ops[i] = (struct weir_plan_op){
-            .stream =
-                r->s->stream_of ? (uint32_t)r->f->streams_count + r->s->stream_of[i] : op->stream,
+            .stream = op->stream,
             .group = op->stream,
-            .dep_first = data->first[i],
-            .dep_count = by_data ? data->count[i] : 0,
             .kind = (uint8_t)model_kind(op->kind),
             .engine = op->engine,
             .blocks = 1,
             .units = op->engine == WEIR_TRACE_ENGINE_KERNEL ? r->m->demand[i] : 0,
             .ns = (double)(r->s->op_ns ? r->s->op_ns[i] : r->m->alone_ns[i])};
+        if (r->s->stream_of)
+            r->ops[i].stream = extra + r->s->stream_of[i];
+        if (r->s->item_of && r->s->item_of[i] != WEIR_TRACE_NONE)
+            r->ops[i].stream = r->ops[i].group = extra + r->s->item_of[i] % r->s->depth;
+        make_deps(r, i);
     }
 }
 
@@ -265,23 +332,24 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
         .units = r->m->slots,
         .share = true,
         .copy_engines = 2,
+        .hw_queues = r->s->hw_queues,
         .free_copies = {r->s->no_copy_limit[0], r->s->no_copy_limit[1]}};
-    struct weir_plan_program p = {.streams = r->streams,
-                                  .ops = r->ops,
-                                  .deps = r->m->data->deps,
-                                  .threads = r->threads,
-                                  .stream_count =
-                                      (uint32_t)r->f->streams_count + r->s->extra_streams,
-                                  .op_count = (uint32_t)r->f->ops_count,
-                                  .dep_count = (uint32_t)r->m->data->deps_count,
-                                  .thread_count = (uint32_t)r->f->threads_count,
-                                  .group_count = (uint32_t)r->f->streams_count};
+    struct weir_plan_program p = {
+        .streams = r->streams,
+        .ops = r->ops,
+        .threads = r->threads,
+        .stream_count = (uint32_t)r->f->streams_count + r->s->extra_streams,
+        .op_count = (uint32_t)r->f->ops_count,
+        .thread_count = (uint32_t)r->f->threads_count,
+        .group_count = (uint32_t)r->f->streams_count + r->s->extra_streams};
     struct weir_plan_result result;
 
     p.device_count = make_streams(r);
     make_ops(r);
     if (!make_steps(r))
         return false;
+    p.deps = r->deps;
+    p.dep_count = (uint32_t)r->dep_count;
     p.steps = r->steps;
     p.step_count = (uint32_t)r->step_count;
     p.event_count = r->event_count;
@@ -308,6 +376,7 @@ bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct wei
     weir_free(r.streams);
     weir_free(r.ops);
     weir_free(r.threads);
+    weir_free(r.deps);
     weir_free(r.steps);
     weir_map_finish(&r.event_numbers);
     return ok;
