@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/clocks.h"
 #include "advise/groups.h"
 #include "base/alloc.h"
 #include "base/map.h"
@@ -62,7 +63,7 @@ bool weir_advise_find_pageable(struct weir_advise_context *c)
 /* ---- 5: synchronising in the loop ---- */
 
 /* Is the next call of the thread one that asks for a time between events? */
-static bool times_follow(const struct weir_advise_context *c, uint32_t call)
+bool weir_advise_times_follow(const struct weir_advise_context *c, uint32_t call)
 {
     const struct weir_trace_file *f = c->f;
 
@@ -76,7 +77,7 @@ static bool times_follow(const struct weir_advise_context *c, uint32_t call)
 /* Does the call hand results to the host? Then something has to wait: in the call itself, or in
  * what it and the waits directly before it wait for, something was copied back (by a graph,
  * perhaps). */
-static bool brings_results(const struct weir_advise_context *c, uint32_t call)
+bool weir_advise_brings_results(const struct weir_advise_context *c, uint32_t call)
 {
     const struct weir_trace_file *f = c->f;
     bool submitted = false;
@@ -96,7 +97,7 @@ static bool brings_results(const struct weir_advise_context *c, uint32_t call)
             submitted = submitted || weir_advise_is_work(op);
         }
     }
-    return times_follow(c, call);
+    return weir_advise_times_follow(c, call);
 }
 
 static const char *const memory_calls[] = {
@@ -128,10 +129,21 @@ static const char *const memory_calls[] = {
     "cudaStreamCreateWithPriority",
 };
 
-static bool is_memory_call(const char *name)
+bool weir_advise_is_memory_call(const char *name)
 {
     for (size_t i = 0; i < WEIR_ARRAY_SIZE(memory_calls); i++) {
         if (strcmp(name, memory_calls[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool weir_advise_work_follows(const struct weir_advise_context *c, uint32_t call)
+{
+    const struct weir_trace_file *f = c->f;
+
+    for (size_t i = (size_t)call + 1; i < f->calls_count; i++) {
+        if (f->calls[i].thread == f->calls[call].thread && f->calls[i].op_count)
             return true;
     }
     return false;
@@ -141,8 +153,24 @@ static bool is_needless_sync(const struct weir_advise_context *c, uint32_t call)
 {
     const struct weir_trace_call *k = &c->f->calls[call];
 
-    return k->sync_count && !is_async(k->name) && !is_memory_call(k->name) &&
-           !brings_results(c, call);
+    return k->sync_count && !is_async(k->name) && !weir_advise_is_memory_call(k->name) &&
+           !weir_advise_brings_results(c, call);
+}
+
+/* Would data be out of order without them? Then streams have to wait instead (24). */
+static bool keeps_order(struct weir_advise_context *c, const bool *calls, bool *keeps)
+{
+    const struct weir_advise_orders none = {0}, without = {.no_wait = calls};
+    uint64_t broken, now;
+
+    *keeps = false;
+    if (!c->data.known || c->f->streams_count > WEIR_ADVISE_STREAMS_MAX)
+        return true;
+    if (!weir_advise_count_broken(c, &none, &broken) ||
+        !weir_advise_count_broken(c, &without, &now))
+        return false;
+    *keeps = now > broken;
+    return true;
 }
 
 bool weir_advise_find_syncs(struct weir_advise_context *c)
@@ -158,6 +186,7 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
         const char *name = f->calls[g.items[i].first].name;
         bool copies = f->calls[g.items[i].first].op_count != 0;
         uint64_t waited = 0;
+        bool keeps;
 
         for (uint32_t k = 0; k < f->calls_count; k++) {
             /* The last one may end the loop. */
@@ -165,8 +194,8 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
                        is_needless_sync(c, k);
             waited += calls[k] ? f->calls[k].waited_ns : 0;
         }
-        ok = weir_advise_price(c, &s, &d.gain_ns);
-        if (!ok || !d.gain_ns)
+        ok = keeps_order(c, calls, &keeps) && weir_advise_price(c, &s, &d.gain_ns);
+        if (!ok || !d.gain_ns || (keeps && !copies))
             continue;
         weir_advise_add_site(c, &d, g.items[i].first);
         snprintf(
@@ -194,8 +223,8 @@ static bool is_late_memory_call(const struct weir_advise_context *c, uint32_t ca
     const struct weir_trace_file *f = c->f;
     const struct weir_trace_call *k = &f->calls[call];
 
-    return is_memory_call(k->name) && f->ops_count && k->begin_ns > f->ops[0].submit_ns &&
-           k->begin_ns < f->ops[f->ops_count - 1].submit_ns;
+    return weir_advise_is_memory_call(k->name) && f->ops_count &&
+           k->begin_ns > f->ops[0].submit_ns && k->begin_ns < f->ops[f->ops_count - 1].submit_ns;
 }
 
 bool weir_advise_find_allocs(struct weir_advise_context *c)
@@ -344,40 +373,4 @@ bool weir_advise_find_small(struct weir_advise_context *c)
     weir_free(lengths);
     weir_free(calls);
     return ok;
-}
-
-/* ---- 19: times that nobody asks for ---- */
-
-bool weir_advise_find_timing(struct weir_advise_context *c)
-{
-    struct weir_advise_finding d = {.kind = "timing-events", .stream = WEIR_TRACE_NONE};
-    const struct weir_trace_file *f = c->f;
-    struct weir_map asked = {0};
-    bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls), ok = calls != NULL;
-    struct weir_plan_scenario s = {.free_call = calls};
-    uint32_t count = 0;
-
-    for (size_t i = 0; ok && i < f->elapsed_count; i++)
-        ok = weir_map_put(&asked, f->elapsed[i].from + 1, &d) &&
-             weir_map_put(&asked, f->elapsed[i].to + 1, &d);
-    for (size_t i = 0; ok && i < f->records_count; i++) {
-        const struct weir_trace_event_record *r = &f->records[i];
-
-        if (r->flags & 2 || r->call == WEIR_TRACE_NONE || weir_map_get(&asked, r->event + 1))
-            continue;
-        calls[r->call] = true;
-        count++;
-        weir_advise_add_site(c, &d, r->call);
-    }
-    ok = ok && (!count || weir_advise_price(c, &s, &d.gain_ns));
-    weir_map_finish(&asked);
-    weir_free(calls);
-    if (!ok || count < 3)
-        return ok;
-    snprintf(d.message, sizeof d.message,
-             "%u records of events with timing, whose time nobody asks for: only their order is "
-             "needed",
-             count);
-    snprintf(d.change, sizeof d.change, "create them with cudaEventDisableTiming");
-    return weir_advise_add(c, &d);
 }

@@ -80,13 +80,13 @@ static uint32_t busiest(const struct weir_advise_context *c, double *share, uint
 {
     const struct weir_trace_file *f = c->f;
     uint64_t *busy = weir_calloc(f->streams_count + 1, sizeof *busy), all = 0, longest = 0;
-    uint32_t best = 0;
+    uint32_t best = 0; /* the one with most operations */
 
     for (size_t i = 0; busy && i < f->ops_count; i++) {
         if (!weir_advise_is_work(&f->ops[i]))
             continue;
-        busy[f->ops[i].stream] += c->model.alone_ns[i];
-        all += c->model.alone_ns[i];
+        busy[f->ops[i].stream]++;
+        all++;
         if (busy[f->ops[i].stream] > busy[best])
             best = f->ops[i].stream;
     }

@@ -82,6 +82,7 @@ bool weir_advise_find_full(struct weir_advise_context *c)
 
 #define CHUNKS_MAX  64
 #define STREAMS_MAX 8
+#define SHAPES_MAX  16
 
 /* One pass over the data: copies in, kernels and copies out of all its chunks. */
 struct pass {
@@ -155,22 +156,53 @@ static void count_op(const struct weir_trace_op *op, unsigned char *state, struc
     *state = (unsigned char)(stage == 0 ? 1 : stage == 1 && *state ? 2 : stage == 2 ? 0 : *state);
 }
 
-static void end_pass(struct shape *best, struct shape *now, const unsigned char *used, size_t n)
+/* Shapes that were seen, by chunks and streams. */
+struct shapes {
+    struct shape items[SHAPES_MAX];
+    size_t count;
+};
+
+static void end_pass(struct shapes *all, struct shape *now, const unsigned char *used, size_t n)
 {
+    struct shape *at = NULL;
+
     for (size_t i = 0; i < n; i++)
         now->pass.streams += used[i];
-    if (now->pass.chunks >= 2 && now->pass.streams >= 2 && now->pass.stage[0] &&
-        now->pass.stage[1] && now->pass.stage[2]) {
-        if (best->passes && (best->pass.chunks / best->passes != now->pass.chunks ||
-                             best->pass.streams != now->pass.streams))
-            return; /* another shape: the first one counts */
-        for (int k = 0; k < 3; k++)
-            best->pass.stage[k] += now->pass.stage[k];
-        best->pass.chunks += now->pass.chunks;
-        best->pass.streams = now->pass.streams;
-        best->call = now->call;
-        best->passes++;
+    if (!now->pass.chunks || !now->pass.stage[0] || !now->pass.stage[1] || !now->pass.stage[2])
+        return;
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->items[i].pass.chunks / all->items[i].passes == now->pass.chunks &&
+            all->items[i].pass.streams == now->pass.streams)
+            at = &all->items[i];
     }
+    if (!at && all->count == SHAPES_MAX)
+        return;
+    if (!at) {
+        at = &all->items[all->count++];
+        *at = (struct shape){.pass.streams = now->pass.streams, .call = now->call};
+    }
+    for (int k = 0; k < 3; k++)
+        at->pass.stage[k] += now->pass.stage[k];
+    at->pass.chunks += now->pass.chunks;
+    at->passes++;
+}
+
+/* The one that the program has come to: most streams, then most chunks. */
+static struct shape best_of(const struct shapes *all)
+{
+    struct shape best = {0};
+
+    for (size_t i = 0; i < all->count; i++) {
+        const struct shape *s = &all->items[i];
+
+        if (s->pass.chunks == 1)
+            continue; /* once: to warm up */
+        if (s->pass.streams > best.pass.streams ||
+            (s->pass.streams == best.pass.streams &&
+             s->pass.chunks * (uint64_t)best.passes > best.pass.chunks * (uint64_t)s->passes))
+            best = *s;
+    }
+    return best;
 }
 
 /* Passes end where all that was submitted is done before more comes. */
@@ -179,6 +211,7 @@ static bool find_shape(const struct weir_advise_context *c, struct shape *best)
     const struct weir_trace_file *f = c->f;
     unsigned char *state = weir_calloc(f->streams_count + 1, 1);
     unsigned char *used = weir_calloc(f->streams_count + 1, 1);
+    struct shapes all = {0};
     struct shape now = {0};
     uint64_t end = 0;
     bool ok = state && used;
@@ -189,7 +222,7 @@ static bool find_shape(const struct weir_advise_context *c, struct shape *best)
         if (!weir_advise_is_work(op) || op->engine > WEIR_TRACE_ENGINE_D2H)
             continue;
         if (op->submit_ns > end) {
-            end_pass(best, &now, used, f->streams_count);
+            end_pass(&all, &now, used, f->streams_count);
             now = (struct shape){.call = op->call};
             memset(state, 0, f->streams_count);
             memset(used, 0, f->streams_count);
@@ -199,13 +232,14 @@ static bool find_shape(const struct weir_advise_context *c, struct shape *best)
         end = WEIR_MAX(end, op->end_ns);
     }
     if (ok)
-        end_pass(best, &now, used, f->streams_count);
+        end_pass(&all, &now, used, f->streams_count);
+    *best = best_of(&all);
     weir_free(state);
     weir_free(used);
     return ok;
 }
 
-bool weir_advise_find_depth(struct weir_advise_context *c)
+static bool find_chunks(struct weir_advise_context *c)
 {
     struct weir_advise_finding d = {.kind = "pipeline-depth", .stream = WEIR_TRACE_NONE};
     uint32_t chunks, streams, best_chunks = 0, best_streams = 0;
@@ -214,7 +248,8 @@ bool weir_advise_find_depth(struct weir_advise_context *c)
 
     if (!find_shape(c, &shape) || !find_fixed(c->f, &shape.fixed))
         return false;
-    if (!shape.passes)
+    /* (Several chunks in one stream: that is question 1.) */
+    if (!shape.passes || (shape.pass.streams == 1 && shape.pass.chunks > shape.passes))
         return true;
     for (int k = 0; k < 3; k++)
         shape.pass.stage[k] /= shape.passes;
@@ -239,10 +274,22 @@ bool weir_advise_find_depth(struct weir_advise_context *c)
     d.gain_ns = weir_plan_ns((now - best) * shape.passes);
     weir_advise_add_site(c, &d, shape.call);
     snprintf(d.message, sizeof d.message,
-             "the pipeline of %u chunks in %u streams takes %.3f ms a pass; filling and draining "
-             "it, or the fixed cost of each operation (%.1f us), is a good part of that",
-             chunks, streams, now * 1e-6, fixed * 1e-3);
+             "the pipeline of %u chunk%s in %u stream%s takes %.3f ms a pass; %s is a good part of "
+             "that",
+             chunks, chunks == 1 ? "" : "s", streams, streams == 1 ? "" : "s", now * 1e-6,
+             best_chunks >= chunks ? "filling and draining it"
+                                   : "the fixed cost of each operation");
     snprintf(d.change, sizeof d.change, "%u chunks in %u streams: %.3f ms a pass", best_chunks,
              best_streams, best * 1e-6);
     return weir_advise_add(c, &d);
+}
+
+bool weir_advise_find_depth(struct weir_advise_context *c)
+{
+    const size_t before = c->report->count;
+
+    if (!weir_advise_find_items(c))
+        return false;
+    /* Items one at a time: how each is cut is the smaller question. */
+    return c->report->count > before || find_chunks(c);
 }

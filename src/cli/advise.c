@@ -4,23 +4,28 @@
 #include <string.h>
 
 #include "advise/advise.h"
+#include "base/compiler.h"
 #include "cli/cli.h"
 
-static const char help[] = "usage: weir advise [--json] [--all] [--exit-code] [-o OUT] FILE\n"
-                           "\n"
-                           "Reads a trace (weir trace) and says what to change, the most expensive "
-                           "first: what, where, why\n"
-                           "by CUDA's rules, and what it costs. The price is computed: the "
-                           "recorded operations run again on\n"
-                           "the model with that one obstacle removed, under the engines' limits.\n"
-                           "\n"
-                           "  --json       findings and notes as JSON\n"
-                           "  --all        answers every question with yes or no\n"
-                           "  --exit-code  ends with 1 when there is a finding\n"
-                           "\n"
-                           "docs/advise.md explains each kind of finding.\n";
+static const char help[] =
+    "usage: weir advise [--json] [--all] [--exit-code[=note]] [-o OUT] FILE\n"
+    "\n"
+    "Reads a trace (weir trace) and says what to change, the most expensive "
+    "first: what, where, why\n"
+    "by CUDA's rules, and what it costs. The price is computed: the "
+    "recorded operations run again on\n"
+    "the model with that one obstacle removed, under the engines' limits.\n"
+    "\n"
+    "  --json       findings and notes as JSON\n"
+    "  --all        answers every question with yes or no\n"
+    "  --exit-code  ends with 1 when there is a finding; --exit-code=note: "
+    "or a note\n"
+    "\n"
+    "docs/advise.md explains each kind of finding.\n";
 
-static int report(const char *path, const char *out, bool json, bool all, bool exit_code)
+enum { NEVER, ON_FINDINGS, ON_NOTES };
+
+static int report(const char *path, const char *out, bool json, bool all, unsigned exit_on)
 {
     struct weir_trace_file *f = weir_cli_read_trace("advise", path);
     FILE *to = f ? weir_cli_open_output("advise", out) : NULL;
@@ -36,7 +41,7 @@ static int report(const char *path, const char *out, bool json, bool all, bool e
         else if (ok)
             weir_advise_print(f, &r, all, to);
         status = weir_cli_close_output("advise", to, ok);
-        if (status == 0 && exit_code && r.count && !r.findings[0].note)
+        if (status == 0 && r.count && exit_on > (r.findings[0].note ? ON_FINDINGS : NEVER))
             status = 1;
         weir_advise_finish(&r);
     }
@@ -47,7 +52,8 @@ static int report(const char *path, const char *out, bool json, bool all, bool e
 int weir_cli_advise(int argc, char **argv)
 {
     const char *path = NULL, *out = NULL;
-    bool json = false, all = false, exit_code = false;
+    bool json = false, all = false;
+    unsigned exit_on = NEVER;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -59,7 +65,9 @@ int weir_cli_advise(int argc, char **argv)
         else if (strcmp(argv[i], "--all") == 0)
             all = true;
         else if (strcmp(argv[i], "--exit-code") == 0)
-            exit_code = true;
+            exit_on = WEIR_MAX(exit_on, (unsigned)ON_FINDINGS);
+        else if (strcmp(argv[i], "--exit-code=note") == 0)
+            exit_on = ON_NOTES;
         else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
             out = argv[++i];
         else if (argv[i][0] == '-' || path)
@@ -69,5 +77,5 @@ int weir_cli_advise(int argc, char **argv)
     }
     if (!path)
         return weir_cli_usage_error("advise", "no trace given");
-    return report(path, out, json, all, exit_code);
+    return report(path, out, json, all, exit_on);
 }

@@ -131,7 +131,29 @@ static bool by_call(struct weir_plan_recorded *m)
     GROUP(f, records, m->record_first, m->record_count, m->record_at);
     GROUP(f, event_waits, m->wait_first, m->wait_count, m->wait_at);
     GROUP(f, waits, m->blocked_first, m->blocked_count, m->blocked_at);
+    GROUP(f, queries, m->query_first, m->query_count, m->query_at);
     return true;
+}
+
+/* A graph takes what its widest kernel takes; without nodes in the file, everything. */
+static void find_graph_demands(struct weir_plan_recorded *m)
+{
+    const struct weir_trace_file *f = m->file;
+
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (f->ops[i].kind == WEIR_TRACE_OP_GRAPH)
+            m->demand[i] = 0;
+    }
+    for (size_t i = 0; i < f->ops_count; i++) {
+        uint32_t launch = f->ops[i].graph;
+
+        if (launch < f->ops_count && f->ops[launch].kind == WEIR_TRACE_OP_GRAPH)
+            m->demand[launch] = WEIR_MAX(m->demand[launch], m->demand[i]);
+    }
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (!m->demand[i])
+            m->demand[i] = m->slots;
+    }
 }
 
 static bool is_understood(const struct weir_trace_file *f)
@@ -162,10 +184,9 @@ bool weir_plan_recorded_init(struct weir_plan_recorded *m, const struct weir_tra
                 ? (uint64_t)op->u.kernel.grid[0] * op->u.kernel.grid[1] * op->u.kernel.grid[2]
                 : 1;
 
-        if (op->kind == WEIR_TRACE_OP_GRAPH)
-            blocks = m->slots;
         m->demand[i] = (uint32_t)WEIR_MAX(WEIR_MIN(blocks, (uint64_t)m->slots), 1u);
     }
+    find_graph_demands(m);
     return find_alone(m) && by_thread(m) && by_call(m);
 }
 
@@ -182,6 +203,9 @@ void weir_plan_recorded_finish(struct weir_plan_recorded *m)
     weir_free(m->blocked_first);
     weir_free(m->blocked_count);
     weir_free(m->blocked_at);
+    weir_free(m->query_first);
+    weir_free(m->query_count);
+    weir_free(m->query_at);
     weir_free(m->thread_first);
     weir_free(m->thread_count);
     weir_free(m->thread_calls);

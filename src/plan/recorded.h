@@ -56,6 +56,7 @@ struct weir_plan_recorded {
     uint32_t *record_first, *record_count, *record_at;
     uint32_t *wait_first, *wait_count, *wait_at;
     uint32_t *blocked_first, *blocked_count, *blocked_at; /* in the file's waits */
+    uint32_t *query_first, *query_count, *query_at;       /* in the file's queries */
     uint32_t *thread_first, *thread_count, *thread_calls;
 };
 

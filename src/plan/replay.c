@@ -115,13 +115,28 @@ static bool is_set(const bool *array, uint32_t i)
     return array && array[i];
 }
 
+/* The call's query, or NULL. */
+static const struct weir_trace_query *query_of(const struct replay *r, uint32_t call)
+{
+    return r->m->query_count[call] ? &r->f->queries[r->m->query_at[r->m->query_first[call]]] : NULL;
+}
+
+/* Asked in vain, and asked again: the host waits. How long depends on the work, and is not what was
+ * recorded. */
+static bool is_poll(const struct replay *r, uint32_t call)
+{
+    const struct weir_trace_query *q = query_of(r, call);
+
+    return q && !q->ready;
+}
+
 static double cost_of(const struct replay *r, uint32_t call)
 {
     const struct weir_trace_call *c = &r->f->calls[call];
     uint64_t whole = c->end_ns - c->begin_ns, less = r->s->call_less ? r->s->call_less[call] : 0;
 
     less = c->waited_ns > whole || less > whole - c->waited_ns ? whole : c->waited_ns + less;
-    if (is_set(r->s->free_call, call) || (r->s->fast_submission && c->op_count))
+    if (is_poll(r, call) || is_set(r->s->free_call, call) || (r->s->fast_submission && c->op_count))
         return 0;
     return (double)(whole - less);
 }
@@ -131,6 +146,10 @@ static double host_time(const struct replay *r, const struct weir_trace_call *be
 {
     const struct weir_trace_call *c = &r->f->calls[call];
     double gap;
+
+    if (before && query_of(r, call) && is_poll(r, (uint32_t)(before - r->f->calls)) &&
+        before->site == c->site)
+        return cost_of(r, call);
 
     if (!before)
         return (double)(c->begin_ns - r->f->begin_ns) + cost_of(r, call);
@@ -182,6 +201,35 @@ static void add_queue_waits(struct replay *r, uint32_t call)
     }
 }
 
+/* What polling has waited for, when the answer is that it is complete. */
+static void add_poll_wait(struct replay *r, const struct weir_trace_call *before, uint32_t call)
+{
+    const struct weir_trace_query *q = query_of(r, call);
+
+    if (!q || !q->ready || !before || !is_poll(r, (uint32_t)(before - r->f->calls)))
+        return;
+    for (size_t i = 0; q->what == WEIR_TRACE_QUERIES_STREAM && i < r->f->streams_count; i++) {
+        if (r->f->streams[i].id == q->id && !r->f->streams[i].graph_lane) {
+            add_sync(r,
+                     &(struct weir_trace_sync_point){.what = WEIR_TRACE_WAITS_STREAM,
+                                                     .stream = (uint32_t)i},
+                     call);
+            return;
+        }
+    }
+    for (size_t i = r->f->records_count; q->what == WEIR_TRACE_QUERIES_EVENT && i-- > 0;) {
+        const struct weir_trace_event_record *e = &r->f->records[i];
+
+        if (e->event == q->id && e->call < call && e->stream != WEIR_TRACE_NONE) {
+            add_sync(r,
+                     &(struct weir_trace_sync_point){
+                         .what = WEIR_TRACE_WAITS_EVENT, .stream = e->stream, .seq = e->seq},
+                     call);
+            return;
+        }
+    }
+}
+
 static void add_call(struct replay *r, const struct weir_trace_call *before, uint32_t call)
 {
     const struct weir_trace_call *c = &r->f->calls[call];
@@ -195,8 +243,10 @@ static void add_call(struct replay *r, const struct weir_trace_call *before, uin
             break;
         add_sync(r, &r->f->syncs[c->sync_first + sync], call);
     }
-    if (waits && !c->sync_count)
+    if (waits && !c->sync_count) {
         add_queue_waits(r, call);
+        add_poll_wait(r, before, call);
+    }
     for (uint32_t i = 0; i < c->op_count; i++) {
         uint32_t op = r->f->call_ops[c->op_first + i];
         unsigned kind = r->f->ops[op].kind;

@@ -1,0 +1,258 @@
+/* What weir advise must find, and what it must not, where it takes a program to tell: for each kind a
+ * bad form and a good one.
+ *   questions KIND bad|good
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void check(cudaError_t err, int line)
+{
+    if (err != cudaSuccess) {
+        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(err));
+        exit(1);
+    }
+}
+#define CHECK(x) check((x), __LINE__)
+
+enum { ROWS = 64, THREADS = 32, SLOW = 400000, SHORT = 4000 };
+
+/* Every thread works on one number for so many steps: one block, so that others fit beside it. */
+__global__ void work(const unsigned *in, unsigned *out, int steps)
+{
+    unsigned x = in[threadIdx.x];
+    for (int s = 0; s < steps; s++)
+        x = 1664525u * x + 1013904223u;
+    out[threadIdx.x] = x;
+}
+__global__ void other(const unsigned *in, unsigned *out, int steps)
+{
+    unsigned x = in[threadIdx.x];
+    for (int s = 0; s < steps; s++)
+        x = 22695477u * x + 1;
+    out[threadIdx.x] = x;
+}
+
+static unsigned *in, *out, *host;
+static cudaStream_t s[3];
+static cudaEvent_t order, timed[2];
+
+static void launch(int row, cudaStream_t at, int steps)
+{
+    work<<<1, THREADS, 0, at>>>(in + row * THREADS, out + row * THREADS, steps);
+    CHECK(cudaGetLastError());
+}
+/* Reads what the launch of that row wrote. */
+static void use(int row, cudaStream_t at, int steps)
+{
+    other<<<1, THREADS, 0, at>>>(out + row * THREADS, in + (row + ROWS) * THREADS, steps);
+    CHECK(cudaGetLastError());
+}
+static void copy_out(int row, cudaStream_t at)
+{
+    CHECK(cudaMemcpyAsync(host + row * THREADS, out + row * THREADS, 4 * THREADS, cudaMemcpyDeviceToHost, at));
+}
+static void finish(void) { CHECK(cudaDeviceSynchronize()); }
+
+static void late_record(bool good)
+{
+    for (int i = 0; i < 4; i++) {
+        launch(2 * i, s[0], SHORT);
+        if (good)
+            CHECK(cudaEventRecord(order, s[0]));
+        launch(2 * i + 1, s[0], SLOW);
+        if (!good)
+            CHECK(cudaEventRecord(order, s[0]));
+        CHECK(cudaStreamWaitEvent(s[1], order, 0));
+        use(2 * i, s[1], SLOW);
+    }
+    finish();
+}
+static void wrong_record(bool good)
+{
+    for (int i = 0; i < 4; i++) {
+        launch(2 * i, s[0], SHORT);
+        CHECK(cudaEventRecord(order, s[0]));
+        if (good)
+            CHECK(cudaStreamWaitEvent(s[1], order, 0));
+        launch(2 * i + 1, s[0], SLOW);
+        CHECK(cudaEventRecord(order, s[0]));
+        if (!good)
+            CHECK(cudaStreamWaitEvent(s[1], order, 0));
+        use(2 * i, s[1], SLOW);
+    }
+    finish();
+}
+static void host_wait(bool good)
+{
+    for (int i = 0; i < 6; i++) {
+        launch(2 * i, s[0], SLOW);
+        if (good) {
+            CHECK(cudaEventRecord(order, s[0]));
+            CHECK(cudaStreamWaitEvent(s[1], order, 0));
+        } else {
+            CHECK(cudaStreamSynchronize(s[0]));
+        }
+        use(2 * i, s[1], SHORT);
+        launch(2 * i + 1, s[2], SLOW);
+    }
+    finish();
+}
+static void too_many(bool good)
+{
+    cudaStream_t many[16];
+    for (cudaStream_t &one : many)
+        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    for (int i = 0; i < 32; i++)
+        launch(good ? 2 * (i % 2) : 0, many[good ? i % 2 : i % 16], SHORT);
+    finish();
+}
+static void graph_in_turn(bool good)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec[2];
+    CHECK(cudaStreamBeginCapture(s[0], cudaStreamCaptureModeGlobal));
+    launch(0, s[0], SLOW);
+    CHECK(cudaStreamEndCapture(s[0], &graph));
+    for (cudaGraphExec_t &one : exec)
+        CHECK(cudaGraphInstantiate(&one, graph, 0));
+    for (int i = 0; i < 6; i++)
+        CHECK(cudaGraphLaunch(exec[good ? i % 2 : 0], s[i % 2]));
+    finish();
+}
+static void queue_full(bool good)
+{
+    for (int i = 0; i < (good ? 500 : 1500); i++)
+        launch(0, s[0], SHORT);
+    launch(1, s[1], SLOW);
+    finish();
+}
+static void unused_event(bool good)
+{
+    for (int i = 0; i < 4; i++) {
+        launch(i, s[0], SHORT);
+        CHECK(cudaEventRecord(order, s[0]));
+    }
+    if (good)
+        CHECK(cudaEventSynchronize(order));
+    finish();
+}
+static void busy_polling(bool good)
+{
+    launch(0, s[0], 20 * SLOW);
+    CHECK(cudaEventRecord(order, s[0]));
+    if (good)
+        CHECK(cudaEventSynchronize(order));
+    else
+        while (cudaEventQuery(order) == cudaErrorNotReady) {
+        }
+    finish();
+}
+static void timing_mistake(bool good)
+{
+    float ms;
+    launch(0, s[0], SHORT);
+    launch(1, s[1], SHORT);
+    finish();
+    CHECK(cudaEventRecord(timed[0], s[0]));
+    launch(0, s[0], SLOW);
+    CHECK(cudaEventRecord(timed[1], s[good ? 0 : 1]));
+    finish();
+    CHECK(cudaEventElapsedTime(&ms, timed[0], timed[1]));
+}
+static void managed_thrashing(bool good)
+{
+    enum { BYTES = 64 << 20 };
+    unsigned *m;
+    CHECK(cudaMallocManaged(&m, BYTES));
+    memset(m, 0, BYTES);
+    for (int i = 0; i < 6; i++) {
+        if (!good || !i)
+            memset(m, i, BYTES);
+        work<<<1, THREADS, 0, s[0]>>>(m, m, SHORT);
+        CHECK(cudaGetLastError());
+        CHECK(cudaStreamSynchronize(s[0]));
+    }
+    CHECK(cudaFree(m));
+}
+static void peer_access(bool good)
+{
+    char *a, *b;
+    CHECK(cudaMalloc(&a, 32 << 20));
+    if (good)
+        CHECK(cudaDeviceEnablePeerAccess(1, 0));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc(&b, 32 << 20));
+    CHECK(cudaSetDevice(0));
+    for (int i = 0; i < 4; i++)
+        CHECK(cudaMemcpyPeerAsync(b, 1, a, 0, 32 << 20, s[0]));
+    finish();
+}
+static void setting(bool)
+{
+    for (int i = 0; i < 8; i++)
+        launch(i, s[i % 2], SLOW);
+    finish();
+}
+/* A library of the test's own: its launches are in the default stream, or in the one it is given. */
+static void library(bool good)
+{
+    void *lib = dlopen(getenv("TEST_LIBRARY"), RTLD_NOW);
+    void (*run)(cudaStream_t) = lib ? (void (*)(cudaStream_t))dlsym(lib, "library_run") : NULL;
+    cudaStream_t blocking;
+    if (!run) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    CHECK(cudaStreamCreate(&blocking));
+    for (int i = 0; i < 6; i++) {
+        launch(i, blocking, SLOW);
+        run(good ? s[0] : 0);
+    }
+    finish();
+}
+
+static const struct {
+    const char *name;
+    void (*run)(bool good);
+} kinds[] = {
+    {"late-record", late_record},           {"wrong-record", wrong_record},
+    {"host-wait", host_wait},               {"too-many-streams", too_many},
+    {"graph-in-turn", graph_in_turn},       {"queue-full", queue_full},
+    {"unused-event", unused_event},         {"busy-polling", busy_polling},
+    {"timing-mistake", timing_mistake},     {"managed-thrashing", managed_thrashing},
+    {"peer-access", peer_access},           {"serialising-setting", setting},
+    {"library-default-stream", library},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    CHECK(cudaMalloc(&in, 8 * ROWS * THREADS));
+    CHECK(cudaMalloc(&out, 4 * ROWS * THREADS));
+    CHECK(cudaMallocHost(&host, 4 * ROWS * THREADS));
+    CHECK(cudaMemset(in, 1, 8 * ROWS * THREADS));
+    CHECK(cudaMemset(out, 1, 4 * ROWS * THREADS));
+    for (cudaStream_t &one : s)
+        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    CHECK(cudaEventCreateWithFlags(&order, cudaEventDisableTiming));
+    for (cudaEvent_t &one : timed)
+        CHECK(cudaEventCreate(&one));
+    /* Loads the code, and shows where each row begins. */
+    for (int i = 0; i <= ROWS / 4; i++) {
+        launch(i, s[0], 1);
+        use(i, s[0], 1);
+    }
+    finish();
+    for (const auto &k : kinds) {
+        if (!strcmp(k.name, argv[1])) {
+            k.run(!strcmp(argv[2], "good"));
+            return 0;
+        }
+    }
+    return 2;
+}

@@ -1,0 +1,51 @@
+# For each kind of finding that needs more of a trace than order and lengths a program that has it and one that has not.
+# No figure is asserted: the kind is named (as a finding, or as a note where the machine made it cheap), and the good form
+# has no such finding.
+# SPDX-License-Identifier: Apache-2.0
+[ -z "${SANITIZE:-}" ] || { echo 'skipped: covered by the plain builds; a sanitizer changes what costs time'; exit 77; }
+. "$SOURCE/tests/programs/trace/build.sh"
+"$WEIR" cc -O2 -g "$here/questions.cu" -o "$tmp/questions" || fail 'compile'
+"$WEIR" cc -O2 -shared -fPIC "$here/library.cu" -o "$tmp/libtest_own.so" || fail 'compile the library'
+export TEST_LIBRARY=$tmp/libtest_own.so
+kinds() { # kinds FILE findings|all
+    awk -v want="$2" '/"notes": \[/ { notes = 1 }
+        match($0, /"kind": "[a-z-]*"/) && (want == "all" || !notes) { print substr($0, RSTART + 9, RLENGTH - 10) }' "$1"
+}
+judge() { # judge KIND FORM [OPTION OF WEIR RUN ...]
+    kind=$1 form=$2
+    shift 2
+    rm -f "$tmp/t.weir"
+    "$WEIR" run "$@" --trace "$tmp/t.weir" "$tmp/questions" $kind $form >"$tmp/run" 2>&1 ||
+        { cat "$tmp/run"; fail "$kind $form does not run"; }
+    "$WEIR" advise --json "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $kind $form"
+    echo "$kind $form: $(kinds "$tmp/out.json" all | tr '\n' ' ')"
+    case $form in
+        bad) kinds "$tmp/out.json" all | grep -qx "$kind" ;;
+        good) ! kinds "$tmp/out.json" findings | grep -qx "$kind" ;;
+    esac
+}
+both() { # both KIND [OPTION ...]; what else the machine does shows in times: a form gets five attempts
+    k=$1
+    shift
+    for f in bad good; do
+        for attempt in 1 2 3 4 5; do
+            judge $k $f "$@" && break
+            [ $attempt = 5 ] && { cat "$tmp/out.json"; fail "$k $f: five times the wrong answer"; }
+        done
+    done
+}
+for k in late-record wrong-record host-wait too-many-streams graph-in-turn queue-full unused-event busy-polling \
+         timing-mistake managed-thrashing library-default-stream; do
+    both $k
+done
+both peer-access --devices 2
+(CUDA_LAUNCH_BLOCKING=1; export CUDA_LAUNCH_BLOCKING; judge serialising-setting bad) || fail 'serialising-setting bad'
+judge serialising-setting good || fail 'serialising-setting good'
+grep -q '"kind": "serialising-setting"' "$tmp/out.json" && fail 'a setting that is not there'
+
+# Exit status by severity.
+judge busy-polling bad >/dev/null
+"$WEIR" advise --exit-code=note "$tmp/t.weir" >/dev/null && fail '--exit-code=note with a note'
+judge serialising-setting good >/dev/null
+[ "$("$WEIR" advise --all "$tmp/t.weir" | grep -cE '^  (yes|no|\(yes\)) ')" = 30 ] || fail '--all answers 30 questions'
+echo ok
