@@ -147,17 +147,24 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
     needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
     recorded = e->m.recorded ? e->m.point : (struct weir_model_point){0};
     weir_lock_release(&e->lock);
-    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pool_pending, memory_order_relaxed)))
-        weir_pool_follow(s, &recorded);
     atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
     if (weir_trace_enabled())
         weir_core_trace_event_wait(e, s, needed ? &dep : NULL);
-    if (!needed && !weir_model_wait_needs_op(&s->m))
-        return WEIR_OK;
-    op = weir_submit_begin(s, WEIR_OP_WAIT, WEIR_OP_SMALL);
-    if (!op)
-        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an event wait");
-    return weir_submit_end(s, op, &dep, needed, NULL, NULL);
+    if (needed || weir_model_wait_needs_op(&s->m)) {
+        enum weir_err err;
+
+        op = weir_submit_begin(s, WEIR_OP_WAIT, WEIR_OP_SMALL);
+        if (!op)
+            return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an event wait");
+        err = weir_submit_end(s, op, &dep, needed, NULL, NULL);
+        if (err != WEIR_OK)
+            return err;
+    }
+    /* Not before: another thread that allocates in s would get memory whose last use s does not
+     * follow yet. */
+    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pool_pending, memory_order_relaxed)))
+        weir_pool_follow(s, &recorded);
+    return WEIR_OK;
 }
 
 enum weir_err weir_event_query(struct weir_event *e)

@@ -26,8 +26,11 @@ static enum weir_err make(const struct weir_pool_config *config, bool is_default
 
     if (!p)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many pools");
-    if (p->lock.rank != WEIR_RANK_POOL) /* a late synchronisation may still take it */
+    /* Once in the slot's life: a synchronisation of a former pool may still take it. */
+    if (!atomic_load_explicit(&p->has_lock, memory_order_relaxed)) {
         weir_lock_init(&p->lock, WEIR_RANK_POOL);
+        atomic_store_explicit(&p->has_lock, true, memory_order_release);
+    }
     weir_lock_acquire(&p->lock);
     p->device = config->device;
     p->is_default = is_default;
@@ -542,32 +545,23 @@ static bool covers(const struct synced *w, const struct weir_model_point *freed)
            t->m.cls != WEIR_STREAM_NONBLOCKING;
 }
 
-/* The block that comes after one that was settled: unless joining took it in. */
-static struct weir_piece *still_next(struct weir_pool *p, struct weir_piece *next, int bin)
-{
-    if (!next || (next->arena && next->arena->pool == p && next->state == WEIR_PIECE_FREE &&
-                  next->bin == bin))
-        return next;
-    return p->bins[bin];
-}
-
 static void settle_pool(struct weir_pool *p, const struct synced *w)
 {
-    bool any = false, gone;
+    struct weir_piece *covered = NULL;
+    bool gone;
 
     weir_lock_acquire(&p->lock);
     for (int i = 0; i < WEIR_POOL_BINS; i++) {
         for (struct weir_piece *b = p->bins[i], *next; b; b = next) {
             next = b->bin_next;
-            if (b->point.stream && covers(w, &b->point)) {
-                weir_arena_settle_locked(p, b);
-                any = true;
-                next = still_next(p, next, i);
-            }
+            if (b->point.stream && covers(w, &b->point))
+                weir_arena_take_out_locked(p, b, &covered);
         }
     }
-    if (any)
+    if (covered) {
+        weir_arena_put_back_locked(p, covered);
         weir_arena_release_locked(p, p->destroyed ? 0 : p->threshold, false);
+    }
     gone = may_go_locked(p);
     weir_lock_release(&p->lock);
     if (gone)
@@ -583,7 +577,7 @@ void weir_pool_synced_slow(struct weir_stream *s, const struct weir_model_point 
     for (uint32_t i = 0, used = weir_slots_used(slots); i < used; i++) {
         struct weir_pool *p = weir_slots_at(slots, i);
 
-        if (p->lock.rank == WEIR_RANK_POOL)
+        if (atomic_load_explicit(&p->has_lock, memory_order_acquire))
             settle_pool(p, &w);
     }
 }
@@ -597,7 +591,7 @@ void weir_pool_reset_device(int device)
         struct weir_pool *p = weir_slots_at(slots, i);
         bool gone = false;
 
-        if (p->lock.rank != WEIR_RANK_POOL)
+        if (!atomic_load_explicit(&p->has_lock, memory_order_acquire))
             continue;
         weir_lock_acquire(&p->lock);
         if (p->device == device && atomic_load(&p->slot.live) == WEIR_SLOT_LIVE) {

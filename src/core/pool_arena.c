@@ -378,11 +378,22 @@ void weir_arena_free_locked(struct weir_pool *p, struct weir_piece *b,
     settle_in(p, b);
 }
 
-void weir_arena_settle_locked(struct weir_pool *p, struct weir_piece *b)
+void weir_arena_take_out_locked(struct weir_pool *p, struct weir_piece *b, struct weir_piece **list)
 {
     bin_remove(p, b);
     b->point = (struct weir_model_point){0};
-    settle_in(p, b);
+    b->state = WEIR_PIECE_LEAVING; /* joins with nothing */
+    b->bin_next = *list;
+    *list = b;
+}
+
+void weir_arena_put_back_locked(struct weir_pool *p, struct weir_piece *list)
+{
+    for (struct weir_piece *b = list, *next; b; b = next) {
+        next = b->bin_next;
+        b->state = WEIR_PIECE_FREE;
+        settle_in(p, b);
+    }
 }
 
 /* ---- giving back ---- */

@@ -39,6 +39,7 @@ struct weir_arena {
 struct weir_pool {
     struct weir_slot slot; /* first: handle */
     struct weir_lock lock; /* rank POOL; guards all below but what is said to be immutable */
+    _Atomic bool has_lock; /* lock is initialised: once, for all lives of the slot */
     /* immutable while live */
     int device;
     bool is_default, imported;
@@ -69,8 +70,12 @@ void weir_arena_free_locked(struct weir_pool *p, struct weir_piece *b,
                             const struct weir_model_point *point);
 /* A block of an imported pool: its memory is the exporter's. */
 void weir_arena_leave_locked(struct weir_pool *p, struct weir_piece *b);
-/* The point of a free block is of no more interest: anyone may use it. */
-void weir_arena_settle_locked(struct weir_pool *p, struct weir_piece *b);
+/* The points of free blocks are of no more interest, anyone may use them: each is taken out (into
+ * the list), then all are put back, which joins them with their neighbours. In two steps, for
+ * whoever walks a bin cannot know which blocks joining takes away. */
+void weir_arena_take_out_locked(struct weir_pool *p, struct weir_piece *b,
+                                struct weir_piece **list);
+void weir_arena_put_back_locked(struct weir_pool *p, struct weir_piece *list);
 /* Gives free steps back while more than `keep` bytes are left; `reached`: also those whose point
  * was reached without a synchronisation. */
 void weir_arena_release_locked(struct weir_pool *p, size_t keep, bool reached);

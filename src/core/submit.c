@@ -501,7 +501,6 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
     result = weir_model_record(&e->m, &s->m, op ? &op->m : NULL, &out);
     if (result == WEIR_MODEL_OK) {
         e->generation++;
-        e->ctx = s->ctx;
         if (op) {
             ((struct weir_record_op *)op)->event = e->flags & WEIR_EVENT_DISABLE_TIMING ? NULL : e;
             ((struct weir_record_op *)op)->generation = e->generation;
