@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
+#include "core/pages.h"
 #include "core/poll.h"
 #include "core/services.h"
 #include "core/trace.h"
@@ -517,6 +518,8 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
 
     if (weir_trace_enabled())
         weir_core_trace_node(item, work->start_ns, work->end_ns);
+    if (item->kind == WEIR_ITEM_KERNEL)
+        weir_pages_node_end(item->ctx->ordinal, item->kernel.function->name);
     begin(&b, item->run);
     if (atomic_load_explicit(&item->run->plan->submitted, memory_order_relaxed) == item)
         atomic_store_explicit(&item->run->plan->submitted, NULL, memory_order_relaxed);
@@ -592,6 +595,7 @@ static void end_run(struct weir_run *run)
         run->plan->op = NULL;
         if (weir_trace_enabled())
             trace_end(op);
+        weir_pages_kernel_end(weir_stream_of(op->op.m.stream)->ctx->ordinal, NULL);
         weir_op_end(&op->op, WEIR_OK);
         return;
     }
@@ -620,6 +624,7 @@ static void launch_start(struct weir_graph_op *op)
         &plan->grid_id,
         atomic_fetch_add_explicit(&weir_core.next_grid_id, plan->node_count, memory_order_relaxed),
         memory_order_relaxed);
+    weir_pages_kernel_begin(weir_stream_of(op->op.m.stream)->ctx->ordinal);
     start_run(&plan->main);
 }
 

@@ -12,6 +12,7 @@
 #include "core/capture.h"
 #include "core/dependent.h"
 #include "core/module_code.h"
+#include "core/pages.h"
 #include "core/services.h"
 #include "core/submit.h"
 #include "core/trace.h"
@@ -122,6 +123,7 @@ static enum weir_err prepare(struct weir_kernel_work *work)
         return err;
     }
     work->launch.module_data = work->code->module_data;
+    weir_pages_kernel_begin(weir_stream_of(op->op.m.stream)->ctx->ordinal);
     return WEIR_OK;
 }
 

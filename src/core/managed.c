@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "core/pages.h"
 #include "memory/memory.h"
 
 #define CPU_DEVICE     (-1) /* cudaCpuDeviceId */
@@ -152,7 +153,11 @@ enum weir_err weir_managed_advise(const void *ptr, size_t bytes, enum weir_advic
 
 enum weir_err weir_managed_prefetch(const void *ptr, size_t bytes, struct weir_location location)
 {
-    return say(ptr, bytes, 0, location);
+    enum weir_err err = say(ptr, bytes, 0, location);
+
+    if (err == WEIR_OK)
+        weir_pages_prefetch(ptr, bytes, location);
+    return err;
 }
 
 /* ---- asking ---- */
@@ -260,10 +265,25 @@ enum weir_err weir_managed_attribute(void *data, size_t data_bytes, int attribut
     return WEIR_OK;
 }
 
+void weir_managed_said(uint64_t id, uintptr_t base, size_t bytes, struct weir_managed_said *out)
+{
+    struct weir_mem_info info = {.id = id, .base = base, .bytes = bytes};
+    struct said said;
+
+    weir_lock_acquire(&store.lock);
+    said = common_locked(&info, 0, bytes);
+    weir_lock_release(&store.lock);
+    out->read_mostly = said.read_mostly;
+    out->prefers_host =
+        said.preferred.type != WEIR_LOCATION_NONE && said.preferred.type != WEIR_LOCATION_DEVICE;
+    out->accessed_by = said.accessed_by;
+}
+
 void weir_managed_forget(uint64_t id)
 {
     struct ranges *r;
 
+    weir_pages_forget(id);
     weir_lock_acquire(&store.lock);
     r = weir_map_remove(&store.by_id, id);
     weir_lock_release(&store.lock);

@@ -4,6 +4,7 @@
 #ifndef WEIR_CORE_MANAGED_H
 #define WEIR_CORE_MANAGED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,12 @@ enum weir_err weir_managed_prefetch(const void *ptr, size_t bytes,
  * is not the same everywhere is cudaInvalidDeviceId. Errors: INVALID_VALUE. */
 enum weir_err weir_managed_attribute(void *data, size_t data_bytes, int attribute, const void *ptr,
                                      size_t bytes) WEIR_MUST_CHECK;
+/* What was said about the whole of an allocation, as far as it decides where pages go. */
+struct weir_managed_said {
+    bool read_mostly, prefers_host;
+    uint64_t accessed_by; /* a bit a device */
+};
+void weir_managed_said(uint64_t id, uintptr_t base, size_t bytes, struct weir_managed_said *out);
 /* The allocation of this id (weir_mem_info) is freed. */
 void weir_managed_forget(uint64_t id);
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/linked.h"
+#include "core/pages.h"
 #include "core/stream.h"
 #include "core/trace.h"
 #include "memory/memory.h"
@@ -166,6 +167,8 @@ static enum weir_err place_variable(void *arg, const struct weir_cg_variable *v,
     err = weir_mem_alloc(kind, p->device, WEIR_MAX(v->bytes, 1), 1, p->module, address);
     if (err != WEIR_OK)
         return err;
+    if (v->managed)
+        weir_pages_watch(*address);
     if (v->managed ? !weir_map_put(&p->module->managed, key, *address)
                    : !weir_vec_push(&p->image->allocations, *address)) {
         (void)!weir_mem_free(kind, *address); /* just allocated: cannot fail */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/core.h"
+#include "core/pages.h"
 #include "memory/memory.h"
 
 static const char *const engine_names[WEIR_ENGINE_COUNT] = {
@@ -139,5 +140,6 @@ void weir_stats_print(void)
         if (weir_core.contexts[i].engines)
             print_device(f, &weir_core.contexts[i]);
     }
+    weir_pages_print(f);
     fclose(f);
 }

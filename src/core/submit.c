@@ -17,6 +17,7 @@
 #include "core/dependent.h"
 #include "core/graph_run.h"
 #include "core/ipc.h"
+#include "core/pages.h"
 #include "core/poll.h"
 #include "core/pool.h"
 #include "core/submit.h"
@@ -367,10 +368,19 @@ static void pump(struct weir_model_out *out)
     }
 }
 
+static void pages_done(const struct weir_op *op)
+{
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_pages_kernel_end(weir_stream_of(op->m.stream)->ctx->ordinal,
+                              ((const struct weir_kernel_op *)op)->function->name);
+}
+
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     if (weir_trace_enabled())
         weir_core_trace_done(work->owner, work, status);
+    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
+        pages_done(work->owner);
     if (WEIR_UNLIKELY(((struct weir_op *)work->owner)->m.kind == WEIR_OP_KERNEL &&
                       ((struct weir_kernel_op *)work->owner)->programmatic) &&
         weir_dependent_ended(work->owner, status))

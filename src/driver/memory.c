@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory.h"
 
+#include "core/managed.h"
+#include "core/pages.h"
 #include "core/pool.h"
 #include "driver/drv.h"
 
@@ -71,7 +73,9 @@ enum weir_err weir_drv_MemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsig
     DRV_REQUIRE(dptr);
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    return alloc_device(WEIR_MEM_KIND_MANAGED, dptr, bytesize, flags);
+    DRV_TRY(alloc_device(WEIR_MEM_KIND_MANAGED, dptr, bytesize, flags));
+    weir_pages_watch(weir_drv_pointer(*dptr));
+    return WEIR_OK;
 }
 
 enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
@@ -88,6 +92,8 @@ enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
     if (info.block) /* a pool's: at once, as in the runtime */
         return weir_pool_free_now(&info);
     DRV_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
+    if (info.kind == WEIR_MEM_KIND_MANAGED)
+        weir_managed_forget(info.id);
     return weir_mem_free(info.kind, p);
 }
 

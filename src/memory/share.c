@@ -177,6 +177,25 @@ void weir_mem_share_drop(uint64_t id)
         close(fd);
 }
 
+bool weir_mem_file_back(const struct weir_mem_info *info)
+{
+    struct mem_record *r =
+        info->kind == WEIR_MEM_KIND_MANAGED ? weir_mem_record_at(info->base) : NULL;
+    size_t bytes = WEIR_ALIGN_UP(info->bytes, (size_t)PAGE_BYTES);
+    bool ok = false;
+    int fd;
+
+    if (!r || r->mapping != MAPPING_GAPPED) /* others are given back with their pages in place */
+        return false;
+    fd = memfd_create("weir-managed", MFD_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ok = ftruncate(fd, (off_t)bytes) == 0 && mmap((void *)info->base, bytes, PROT_READ | PROT_WRITE,
+                                                  MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+    close(fd);
+    return ok;
+}
+
 /* ---- the other side ---- */
 
 enum weir_err weir_mem_attach(int fd, size_t bytes, int device, void **out)

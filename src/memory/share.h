@@ -16,6 +16,11 @@ enum weir_err weir_mem_share(const void *ptr, int *fd, size_t *bytes) WEIR_MUST_
  * the access is to be tried again. Async-signal-safe; may wait for the move. */
 bool weir_mem_share_fault(const void *ptr);
 
+/* Puts an anonymous file behind a managed allocation that was just made and is still all zero: its
+ * pages may then be let go of (MADV_DONTNEED) and keep what is in them. False: it stays as it was
+ * (one of many thousand allocations, or the system refuses). */
+bool weir_mem_file_back(const struct weir_mem_info *info);
+
 /* Maps `bytes` of another process's file as device memory of `device`, and undoes that. Errors:
  * MEMORY_ALLOCATION. */
 enum weir_err weir_mem_attach(int fd, size_t bytes, int device, void **out) WEIR_MUST_CHECK;

@@ -252,3 +252,43 @@ enum weir_err weir_rt_MemcpyFromArrayAsync(void *dst, cudaArray_const_t src, siz
 {
     return linear_copy(src, wOffset, hOffset, dst, count, false, kind, stream, true);
 }
+
+static enum weir_err check_room(const struct weir_array *a, size_t x, size_t y, size_t count)
+{
+    if (x >= a->row_bytes || y >= a->rows || count > (a->rows - y) * a->row_bytes - x)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                         "%zu bytes from %zu, %zu on in an array of %zu x %zu", count, x, y,
+                         a->row_bytes, a->rows);
+    return WEIR_OK;
+}
+
+/* Up to the end of a row of either array at a time. */
+enum weir_err weir_rt_MemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                         cudaArray_const_t src, size_t wOffsetSrc,
+                                         size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind)
+{
+    struct weir_array *to, *from;
+
+    RT_TRY(weir_array_get(dst, &to));
+    RT_TRY(weir_array_get(src, &from));
+    RT_TRY(check_room(to, wOffsetDst, hOffsetDst, count));
+    RT_TRY(check_room(from, wOffsetSrc, hOffsetSrc, count));
+    while (count) {
+        size_t width =
+            WEIR_MIN(count, WEIR_MIN(to->row_bytes - wOffsetDst, from->row_bytes - wOffsetSrc));
+        struct weir_copy c = {.width = width, .height = 1, .src_pitch = width, .dst_pitch = width};
+        char *a, *b;
+
+        RT_TRY(weir_array_place(to, wOffsetDst, hOffsetDst, 0, width, 1, 1, &a));
+        RT_TRY(weir_array_place(from, wOffsetSrc, hOffsetSrc, 0, width, 1, 1, &b));
+        c.dst = a;
+        c.src = b;
+        RT_TRY(copy(&c, kind, NULL, false));
+        count -= width;
+        hOffsetDst += (wOffsetDst + width) / to->row_bytes;
+        wOffsetDst = (wOffsetDst + width) % to->row_bytes;
+        hOffsetSrc += (wOffsetSrc + width) / from->row_bytes;
+        wOffsetSrc = (wOffsetSrc + width) % from->row_bytes;
+    }
+    return WEIR_OK;
+}

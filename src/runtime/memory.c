@@ -5,6 +5,7 @@
 #include "core/managed.h"
 #include "core/module.h"
 #include "core/graph.h"
+#include "core/pages.h"
 #include "core/pool.h"
 #include "runtime/rt.h"
 
@@ -91,7 +92,9 @@ enum weir_err weir_rt_MallocManaged(void **devPtr, size_t size, unsigned int fla
     RT_REQUIRE(devPtr);
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
-    return alloc(WEIR_MEM_KIND_MANAGED, devPtr, size, flags);
+    RT_TRY(alloc(WEIR_MEM_KIND_MANAGED, devPtr, size, flags));
+    weir_pages_watch(*devPtr);
+    return WEIR_OK;
 }
 
 enum weir_err weir_rt_MemGetInfo(size_t *free, size_t *total)

@@ -122,6 +122,7 @@ CALL(copy_from_array, cudaMemcpyFromArray(pageable, array, 0, 0, 32, DOWN))
 CALL(copy_2d_to_array, cudaMemcpy2DToArray(array, 0, 0, pinned, 32, 32, 2, UP))
 CALL(copy_2d_from_array, cudaMemcpy2DFromArray(pageable, 32, array, 0, 0, 32, 2, DOWN))
 CALL(copy_arrays, cudaMemcpy2DArrayToArray(array, 0, 0, array, 0, 2, 16, 2, SIDE))
+CALL(copy_array_to_array, cudaMemcpyArrayToArray(array, 0, 0, array, 0, 2, 16, SIDE))
 CALL(set_device, cudaMemset(device, 1, 64))
 CALL(set_pinned, cudaMemset(pinned, 1, 64))
 CALL(set_managed, cudaMemset(managed, 1, 64))
@@ -292,6 +293,7 @@ static const struct check {
     {"cudaMemcpy2DToArray", copy_2d_to_array, COPY, WAITS | LEGACY, NULL, NULL},
     {"cudaMemcpy2DFromArray", copy_2d_from_array, COPY, WAITS | LEGACY, NULL, NULL},
     {"cudaMemcpy2DArrayToArray", copy_arrays, COPY, LEGACY, NULL, NULL},
+    {"cudaMemcpyArrayToArray", copy_array_to_array, COPY, LEGACY, NULL, NULL},
     {"cudaMemset", set_device, MEMSET, LEGACY, NULL, NULL},
     {"cudaMemset", set_pinned, MEMSET, WAITS | LEGACY, NULL, NULL},
     {"cudaMemset", set_managed, MEMSET, WAITS | LEGACY, NULL, NULL},
