@@ -420,6 +420,13 @@ static void find_roots(struct weir_run *run)
     }
 }
 
+static void mark_only(struct weir_run *run, uint32_t edges)
+{
+    for (uint32_t i = 0; i < edges; i++)
+        if (run->items[run->succ[i] & WEIR_SUCC_INDEX].pred_count == 1)
+            run->succ[i] |= WEIR_SUCC_ONLY;
+}
+
 static enum weir_err build_run(struct build *b, struct weir_graph *g, struct weir_run *run,
                                struct weir_item *parent)
 {
@@ -432,7 +439,8 @@ static enum weir_err build_run(struct build *b, struct weir_graph *g, struct wei
     run->items = weir_alloc_aligned(64, WEIR_ALIGN_UP((size.items + 1) * sizeof *run->items, 64));
     run->succ = weir_alloc((size.edges + 1) * sizeof *run->succ);
     run->roots = weir_alloc((size.items + 1) * sizeof *run->roots);
-    if (!run->items || !run->succ || !run->roots)
+    run->next = weir_alloc((size.items + 1) * sizeof *run->next);
+    if (!run->items || !run->succ || !run->roots || !run->next)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a plan of %u nodes", size.items);
     memset(run->items, 0, (size.items + 1) * sizeof *run->items);
     run->count = size.items;
@@ -443,6 +451,7 @@ static enum weir_err build_run(struct build *b, struct weir_graph *g, struct wei
     for (uint32_t i = 0; i < run->count; i++)
         atomic_store_explicit(&run->items[i].pending, run->items[i].pred_count,
                               memory_order_relaxed);
+    mark_only(run, b->edges);
     find_roots(run);
     b->plan->node_count += run->count;
     return WEIR_OK;
@@ -486,6 +495,7 @@ static void finish_run(struct weir_run *run)
     weir_free(run->items);
     weir_free(run->succ);
     weir_free(run->roots);
+    weir_free(run->next);
 }
 
 static void keep_unref(struct weir_graph_keep *keep)

@@ -15,52 +15,65 @@
 #include "core/services.h"
 #include "core/trace.h"
 
-#define SHORT_NS   5000  /* kernels that are run in place */
-#define SHARE_NS   20000 /* work worth another worker */
-#define LOOK_AT    32    /* kernels between looks at what else waits */
-#define LOOK_NS    100000
-#define HELP_NODES 512 /* graphs that waiting threads run themselves */
+#define SHORT_NS    5000  /* kernels that are run in place */
+#define SHARE_NS    20000 /* work worth another worker */
+#define LOOK_AT     32    /* kernels between looks at what else waits */
+#define LOOK_NS     100000
+#define FETCH_AHEAD 4   /* roots */
+#define HELP_NODES  512 /* graphs that waiting threads run themselves */
 
-/* Nodes that are ready and that one thread deals with: a list, and a range of the run's roots. */
+/* Nodes that are ready and that one thread deals with: a list, and a range of the run's roots. The
+ * list is linked by run->next, apart from the nodes: of 10,000 each is then touched when its turn
+ * comes, and not before. */
 struct burst {
     struct weir_run *run;
-    struct weir_item *first, **last;
+    uint32_t first, last; /* indices + 1, 0: none */
     uint32_t root, root_end;
     uint32_t done;   /* ended, not yet counted in run->remaining */
     uint32_t listed; /* length of the list */
-    int64_t cost_ns; /* of the list, about */
 };
 
 static void begin(struct burst *b, struct weir_run *run)
 {
     *b = (struct burst){.run = run};
-    b->last = &b->first;
 }
 
-static void push(struct burst *b, struct weir_item *item)
+/* Large plans do not fit into a core's nearest cache: what a short kernel needs is on its way while
+ * others run. */
+static inline void fetch(const struct weir_item *item)
 {
-    item->next = NULL;
-    *b->last = item;
-    b->last = &item->next;
+    __builtin_prefetch(item);
+    __builtin_prefetch(&item->kernel.work.code, 1);
+}
+
+static inline void push(struct burst *b, uint32_t index)
+{
+    fetch(&b->run->items[index]);
+    b->run->next[index] = 0;
+    if (b->first)
+        b->run->next[b->last - 1] = index + 1;
+    else
+        b->first = index + 1;
+    b->last = index + 1;
     b->listed++;
-    b->cost_ns += item->cost_ns;
 }
 
 static struct weir_item *pop(struct burst *b)
 {
-    struct weir_item *item = b->first;
+    struct weir_run *run = b->run;
+    uint32_t index;
 
-    if (WEIR_LIKELY(item)) {
-        b->first = item->next;
+    if (WEIR_LIKELY(b->first)) {
+        index = b->first - 1;
+        b->first = run->next[index];
         b->listed--;
-        b->cost_ns -= item->cost_ns;
-        if (!b->first) {
-            b->last = &b->first;
-            b->cost_ns = 0;
-        }
-        return item;
+        return &run->items[index];
     }
-    return b->root < b->root_end ? &b->run->items[b->run->roots[b->root++]] : NULL;
+    if (b->root == b->root_end)
+        return NULL;
+    if (b->root + FETCH_AHEAD < b->root_end)
+        fetch(&run->items[run->roots[b->root + FETCH_AHEAD]]);
+    return &run->items[run->roots[b->root++]];
 }
 
 static void start_run(struct weir_run *run);
@@ -75,15 +88,20 @@ static bool is_short(const struct weir_item *item)
            item->cost_ns < SHORT_NS;
 }
 
-/* One of the nodes before `next` lets it go. */
-static void release(struct burst *b, struct weir_item *next)
+/* One of the nodes before that of this entry of a `succ` lets it go. */
+static inline void release(struct burst *b, uint32_t entry)
 {
-    if (next->pred_count > 1) {
+    uint32_t index = entry & WEIR_SUCC_INDEX;
+
+    if (!(entry & WEIR_SUCC_ONLY)) {
+        struct weir_item *next = &b->run->items[index];
+
+        /* Release: what the node did; acquire by the last, so that next sees all of them. */
         if (atomic_fetch_sub_explicit(&next->pending, 1, memory_order_acq_rel) != 1)
             return;
         atomic_store_explicit(&next->pending, next->pred_count, memory_order_relaxed);
     }
-    push(b, next);
+    push(b, index);
 }
 
 /* A source is settled, or the node itself has ended; when that was the last of them, those behind
@@ -94,7 +112,7 @@ static void settle(struct weir_run *run, struct weir_item *item)
         return;
     for (uint32_t i = 0; i < item->succ_count; i++)
         if (item->succ[i] & WEIR_SUCC_EARLY)
-            settle(run, &run->items[item->succ[i] & ~WEIR_SUCC_EARLY]);
+            settle(run, &run->items[item->succ[i] & WEIR_SUCC_INDEX]);
 }
 
 /* finish() for a node with programmatic edges. */
@@ -106,7 +124,7 @@ static void finish_early(struct burst *b, struct weir_item *item)
     settle(b->run, item);
     for (uint32_t i = 0; i < item->succ_count; i++)
         if (!(item->succ[i] & WEIR_SUCC_EARLY) || !released)
-            release(b, &b->run->items[item->succ[i] & ~WEIR_SUCC_EARLY]);
+            release(b, item->succ[i]);
 }
 
 void weir_item_triggered(struct weir_kernel_work *work)
@@ -118,7 +136,7 @@ void weir_item_triggered(struct weir_kernel_work *work)
     atomic_store_explicit(&item->early->released, true, memory_order_release);
     for (uint32_t i = 0; i < item->succ_count; i++)
         if (item->succ[i] & WEIR_SUCC_EARLY)
-            release(&b, &item->run->items[item->succ[i] & ~WEIR_SUCC_EARLY]);
+            release(&b, item->succ[i]);
     drain(&b, false);
 }
 
@@ -152,24 +170,13 @@ void weir_item_wait_dependencies(struct weir_item *item)
 /* item has ended: what is ready now joins the burst. */
 static void finish(struct burst *b, struct weir_item *item)
 {
-    struct weir_item *items = b->run->items;
-
     if (WEIR_UNLIKELY(item->early)) {
         finish_early(b, item);
         return;
     }
     b->done++;
-    for (uint32_t i = 0; i < item->succ_count; i++) {
-        struct weir_item *next = &items[item->succ[i]];
-
-        if (next->pred_count > 1) {
-            /* Release: what item did; acquire by the last, so that next sees all of them. */
-            if (atomic_fetch_sub_explicit(&next->pending, 1, memory_order_acq_rel) != 1)
-                continue;
-            atomic_store_explicit(&next->pending, next->pred_count, memory_order_relaxed);
-        }
-        push(b, next);
-    }
+    for (uint32_t i = 0; i < item->succ_count; i++)
+        release(b, item->succ[i]);
 }
 
 static void start_kernel(struct weir_item *item)
@@ -351,45 +358,48 @@ static bool start_item(struct weir_item *item)
 /* Gives up to half of the burst, or all of it, to `item`, which some worker will run. */
 static void hand_over(struct burst *b, struct weir_item *item, bool all)
 {
-    uint32_t roots = b->root_end - b->root, keep = all ? 0 : b->listed / 2;
-    struct weir_item **link = &b->first;
+    uint32_t roots = b->root_end - b->root, keep = all ? 0 : b->listed / 2, last = 0;
+    uint32_t *link = &b->first;
 
-    item->rest_begin = all ? b->root : b->root + roots / 2;
-    item->rest_end = b->root_end;
-    b->root_end = item->rest_begin;
-    for (uint32_t i = 0; i < keep; i++)
-        link = &(*link)->next;
-    item->rest = *link;
-    *link = NULL;
-    b->last = link;
+    item->kernel.rest_begin = all ? b->root : b->root + roots / 2;
+    item->kernel.rest_end = b->root_end;
+    b->root_end = item->kernel.rest_begin;
+    for (uint32_t i = 0; i < keep; i++) {
+        last = *link;
+        link = &b->run->next[last - 1];
+    }
+    item->kernel.rest = *link;
+    item->kernel.rest_last = b->last;
+    item->kernel.rest_listed = b->listed - keep;
+    *link = 0;
+    b->last = last;
     b->listed = keep;
-    b->cost_ns /= 2;
     item->carries = true;
     atomic_fetch_add_explicit(&b->run->carriers, 1, memory_order_relaxed);
     start_kernel(item);
 }
 
-/* Enough for two? Then another worker gets half. */
+/* Enough for two, if the others are as long as this one? Then another worker gets half. */
 static void share(struct burst *b, const struct weir_item *item)
 {
-    int64_t cost = b->cost_ns + (int64_t)(b->root_end - b->root) * item->cost_ns;
+    uint32_t ready = b->listed + b->root_end - b->root;
     struct weir_item *other;
 
-    if (WEIR_LIKELY(cost < SHARE_NS) || b->listed + (b->root_end - b->root) < 3 ||
+    if (WEIR_LIKELY((uint64_t)ready * item->cost_ns < SHARE_NS) || ready < 3 ||
         atomic_load_explicit(&b->run->carriers, memory_order_relaxed) >=
             weir_device_worker_count(item->ctx->engines))
         return;
     /* The first of the half that leaves. */
-    other = b->first ? b->first : NULL;
-    if (!other || !is_short(other)) {
-        if (b->root_end - b->root < 2)
+    if (b->first) {
+        other = &b->run->items[b->first - 1];
+        if (!is_short(other))
             return;
+        (void)pop(b);
+    } else {
         other = &b->run->items[b->run->roots[b->root_end - 1]];
         if (!is_short(other))
             return;
         b->root_end--;
-    } else {
-        other = pop(b);
     }
     hand_over(b, other, false);
 }
@@ -500,13 +510,11 @@ static void learn(struct weir_item *item)
 
 static void take_rest(struct burst *b, struct weir_item *item)
 {
-    b->first = item->rest;
-    for (b->last = &b->first; *b->last; b->last = &(*b->last)->next) {
-        b->listed++;
-        b->cost_ns += (*b->last)->cost_ns;
-    }
-    b->root = item->rest_begin;
-    b->root_end = item->rest_end;
+    b->first = item->kernel.rest;
+    b->last = item->kernel.rest_last;
+    b->listed = item->kernel.rest_listed;
+    b->root = item->kernel.rest_begin;
+    b->root_end = item->kernel.rest_end;
     item->carries = false;
     atomic_fetch_sub_explicit(&b->run->carriers, 1, memory_order_relaxed);
 }

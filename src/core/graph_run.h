@@ -21,7 +21,10 @@ enum weir_item_kind {
 
 struct weir_run;
 
-#define WEIR_SUCC_EARLY 0x80000000u
+/* Entries of a node's list of those behind it: an index, and what is known of the edge. */
+#define WEIR_SUCC_EARLY 0x80000000u /* a programmatic one */
+#define WEIR_SUCC_ONLY  0x40000000u /* the node behind it has no other before it */
+#define WEIR_SUCC_INDEX 0x3fffffffu
 
 /* A node with programmatic edges (GRA-004). One behind such an edge starts when the source kernel
  * has triggered, and may end before it; whoever waits in it (griddepcontrol.wait) waits for its
@@ -35,25 +38,25 @@ struct weir_early_item {
     struct weir_item **sources; /* owned */
 };
 
+/* Of a short kernel its first line and that of the work are touched, no other: so thousands stay in
+ * a core's cache. */
 struct weir_item {
     /* the run's */
     _Atomic uint32_t pending; /* nodes before it that have not ended; at rest: pred_count */
     uint32_t pred_count, succ_count;
     uint8_t kind, wanted; /* enum weir_item_kind: now, and when enabled */
     bool may_inline, carries;
-    uint32_t cost_ns; /* of a kernel, when last measured; 0 unknown */
-    uint32_t *succ;   /* indices in run->items, WEIR_SUCC_EARLY set for programmatic edges */
+    uint32_t cost_ns;              /* of a kernel, when last measured; 0 unknown */
+    uint32_t *succ;                /* of the run's: WEIR_SUCC_* */
     struct weir_early_item *early; /* has programmatic edges */
-    struct weir_item *next;        /* in a burst */
     struct weir_run *run;
-    /* What the thread that runs this kernel takes over when it is done: the rest of a burst. */
-    struct weir_item *rest;
-    uint32_t rest_begin, rest_end;
-
     struct weir_context *ctx;
     union {
         struct {
-            struct weir_kernel_work work;
+            WEIR_ALIGNED(64) struct weir_kernel_work work;
+            /* What the thread that runs this kernel takes over when it is done: the rest of a
+             * burst. */
+            uint32_t rest, rest_last, rest_listed, rest_begin, rest_end;
             struct weir_function *function;
             struct weir_function_image *image;
             void *workspace; /* owned */
@@ -90,11 +93,17 @@ struct weir_item {
     };
 };
 
+_Static_assert(offsetof(struct weir_item, kernel.work.code) % 64 == 0 &&
+                   offsetof(struct weir_item, kernel.work.launch.params) ==
+                       offsetof(struct weir_item, kernel.work.code) + 56,
+               "what a short kernel needs is in two lines");
+
 /* Nodes that start and end together: the graph, or a conditional node's body. */
 struct weir_run {
     struct weir_plan *plan;
     struct weir_item *items; /* in an order of the graph */
     uint32_t *succ, *roots;
+    uint32_t *next; /* of each in a burst: index + 1 */
     uint32_t count, root_count;
     struct weir_item *parent;      /* conditional */
     struct weir_early_item *early; /* owned */

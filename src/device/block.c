@@ -86,8 +86,13 @@ static bool chunk_is_old(struct runner *r)
 
 static void block_position(struct weir_block *b, const struct weir_launch *l, uint64_t index)
 {
-    uint64_t rows = index / l->grid[0];
+    uint64_t rows;
 
+    if (index == 0) { /* most short kernels: no division */
+        b->ctaid[0] = b->ctaid[1] = b->ctaid[2] = 0;
+        return;
+    }
+    rows = index / l->grid[0];
     b->ctaid[0] = (uint32_t)(index % l->grid[0]);
     b->ctaid[1] = (uint32_t)(rows % l->grid[1]);
     b->ctaid[2] = (uint32_t)(rows / l->grid[1]);
@@ -187,12 +192,13 @@ void weir_runner_blocks(struct runner *r, bool resume)
 {
     struct weir_block *b = &r->slot->block;
     struct weir_kernel_work *k = r->kernel;
-    uint32_t sms = k->launch.sm_count;
     bool left;
 
     b->launch = &k->launch;
     b->shared_bytes = k->shared_bytes;
-    b->smid = sms ? r->smid % sms : r->smid;
+    if (WEIR_UNLIKELY(!r->shown_smid)) /* a device's launches all have its number of SMs */
+        r->shown_smid = 1 + (k->launch.sm_count ? r->smid % k->launch.sm_count : r->smid);
+    b->smid = r->shown_smid - 1;
     b->error = b->error_line = 0;
     b->error_address = 0;
     b->escape = b->engine = r;

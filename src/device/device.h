@@ -39,22 +39,23 @@ struct weir_work {
     void *owner;
 };
 
+/* What a short kernel that is run in place needs stands together, from code to the launch's first
+ * half: a cache line in graphs of many. */
 struct weir_kernel_work {
     struct weir_work work;
+    const struct weir_kernel_code *code;
+    uint64_t block_count; /* engine's, as what has no other word below */
+    _Atomic uint32_t error, state;
+    uint32_t parked, shared_bytes; /* the latter is code's and the launch's sum */
+    struct weir_launch launch;
     /* Called on a worker before the first block when code is NULL (compile, load). Sets code or
      * returns an error. */
     enum weir_err (*prepare)(struct weir_kernel_work *kernel);
-    const struct weir_kernel_code *code;
-    struct weir_launch launch;
-    /* engine's */
-    uint64_t block_count;
     _Atomic uint64_t next_block, blocks_done;
-    _Atomic uint32_t error, state;
     void *run;                 /* ranges of blocks that a worker gave back */
     uint64_t served;           /* when blocks were last handed out */
     uint64_t chunk;            /* blocks handed out at once, last time */
     _Atomic uint64_t block_ps; /* measured time of one block; 0 unknown */
-    uint32_t parked, shared_bytes;
     /* Called once, from within a block, when every block has let dependents begin or has ended, if
      * one has let them. NULL: nobody depends on it. */
     void (*triggered)(struct weir_kernel_work *kernel);

@@ -67,7 +67,8 @@ struct runner {
     struct weir_device *dev;
     struct runner *next; /* pool of idle helpers */
     struct slot *slot;   /* kept between blocks */
-    uint32_t smid;
+    uint32_t smid;       /* worker index */
+    uint32_t shown_smid; /* + 1: as kernels see it, once known: one of the device's sm_count */
     /* the chunk that runs */
     struct weir_kernel_work *kernel;
     uint64_t index, end; /* block that runs, end of the chunk */
