@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 "use strict";
 (() => {
-const $ = id => document.getElementById(id);
+const {$, fmt, size, esc, textColor, bar, readColors} = Draw; // draw.js
+const ticks = () => Draw.ticks(t0, t1, width - LEFT), tickText = (t, step) => Draw.tickText(t, step, t1);
 const ENGINES = ["kernels", "H2D", "D2H", "on device", "host functions"];
 const ENGINE_VARS = ["--kernel", "--h2d", "--d2h", "--d2d", "--hostfn"];
 const NONE = 0xffffffff;
@@ -161,29 +162,13 @@ window.weirView = {get range() { return [t0, t1]; }, get selected() { return sel
 
 function theme(dark) {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    const style = getComputedStyle(document.documentElement);
-    for (const v of ["bg", "panel", "lane", "lane2", "line", "fg", "dim", "accent", "hit", "crit", "sel", "shade", "kernel", "h2d", "d2h", "d2d",
-        "hostfn", "call", "wait"]) css[v] = style.getPropertyValue("--" + v).trim();
-    css.engines = [css.kernel, css.h2d, css.d2h, css.d2d, css.hostfn];
+    css = readColors();
     dirty = true;
 }
 const x = t => LEFT + (t - t0) / (t1 - t0) * (width - LEFT);
 const time = px => t0 + (px - LEFT) / (width - LEFT) * (t1 - t0);
 function lower(a, v) { let lo = 0, hi = a.length; while (lo < hi) { const m = lo + hi >> 1; if (a[m] < v) lo = m + 1; else hi = m; } return lo; }
 function upper(a, v) { let lo = 0, hi = a.length; while (lo < hi) { const m = lo + hi >> 1; if (a[m] <= v) lo = m + 1; else hi = m; } return lo; }
-function fmt(ns, digits = 3) {
-    const a = Math.abs(ns);
-    if (a < 1e3) return ns.toFixed(0) + " ns";
-    const [v, unit] = a < 1e6 ? [ns / 1e3, "µs"] : a < 1e9 ? [ns / 1e6, "ms"] : [ns / 1e9, "s"];
-    return v.toPrecision(Math.max(digits, Math.ceil(Math.log10(Math.abs(v) + 1)))) + " " + unit;
-}
-function size(b) {
-    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let i = 0;
-    while (b >= 1024 && i < 4) { b /= 1024; i++; }
-    return (i ? b.toPrecision(3) : b) + " " + units[i];
-}
-const esc = t => String(t).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}[c]));
 const rule = r => "ORD-" + String(r).padStart(3, "0") + (META.rules[r] ? ": " + META.rules[r] : "");
 
 // ---- drawing ----
@@ -199,10 +184,6 @@ function isHit(row, item) {
     if (hitName === null) return true;
     const id = row.kind === "thread" ? call.name[item] : row.kind === "nvtx" ? range.name[item] : op.name[item];
     return hitName.has(id);
-}
-function textColor(c) {
-    const v = parseInt(c.slice(1), 16);
-    return (v >> 16) * .3 + (v >> 8 & 255) * .59 + (v & 255) * .11 > 150 ? "#1f2328" : "#ffffff";
 }
 // The first item from i on, before k, that is at least so long; else k.
 function firstLong(row, i, k, length) {
@@ -245,18 +226,12 @@ function drawRow(row, y) {
         flush(y, h);
         ctx.globalAlpha = isHit(row, item) ? 1 : .15;
         const color = colorOf(row, item), w = Math.max(b - a, 1);
-        ctx.fillStyle = color;
-        if (w > 4) { ctx.beginPath(); ctx.roundRect(a, y, w - .5, h, 2.5); ctx.fill(); } else ctx.fillRect(a, y, w - (w > 2 ? .5 : 0), h);
+        bar(ctx, a, y, w, h, color);
         if (row.kind === "thread" && call.waited[item] && w > 4 && color !== css.wait) {
             ctx.fillStyle = css.wait;
             ctx.fillRect(b - w * call.waited[item] / (row.end[i] - row.start[i]), y + h - 3, w * call.waited[item] / (row.end[i] - row.start[i]), 3);
         }
-        if (w > 26 && h >= 16) {
-            let text = nameOf(row, item);
-            const room = Math.floor((w - 8) / 6.1);
-            if (text.length > room) text = room > 3 ? text.slice(0, room - 1) + "…" : "";
-            if (text) { ctx.fillStyle = textColor(color); ctx.fillText(text, a + 4, y + h / 2 + 4); }
-        }
+        Draw.label(ctx, a, y, w, h, color, () => nameOf(row, item));
         i++;
     }
     flush(y, h);
@@ -313,16 +288,6 @@ function drawArrows() {
     for (let a = first; a < last; a++) if (op.stream[arrow.from[a]] !== op.stream[arrow.to[a]]) drawArrow(arrow.from[a], arrow.to[a], css.dim, .6);
 }
 const arrowStarts = Float64Array.from(arrow.to, i => op.start[i]);
-function ticks() {
-    const span = t1 - t0, raw = span / Math.max((width - LEFT) / 110, 1), p = Math.pow(10, Math.floor(Math.log10(raw)));
-    const step = Math.max([1, 2, 5, 10].map(k => k * p).find(v => v >= raw), 1), out = [];
-    for (let t = Math.ceil(t0 / step) * step; t <= t1 && out.length < 100; t += step) out.push(t);
-    return [out, step];
-}
-function tickText(t, step) {
-    const [d, unit] = t1 < 1e3 ? [1, "ns"] : t1 < 1e6 ? [1e3, "µs"] : t1 < 1e10 ? [1e6, "ms"] : [1e9, "s"];
-    return (t / d).toFixed(Math.max(0, Math.ceil(Math.log10(d / step)))) + " " + unit;
-}
 let mini = null; // made anew when the width or the colours change
 function drawMini(w) {
     const canvas = document.createElement("canvas"), c = canvas.getContext("2d");

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "core/profile.h"
+#include "plan/page.h"
 #include "plan/table.h"
 #include "plan/text.h"
 #include "plan/units.h"
@@ -27,6 +28,8 @@ static const char help[] =
     "  --pageable         copies of pageable memory; times given are those of pinned\n"
     "  --copy-engines N   1: both directions share one; 2: one each\n"
     "  --device PROFILE   default h200; `weir info` lists them\n"
+    "  --html             a page (-o PAGE.html) where all of this can be moved, and the timeline "
+    "follows\n"
     "\n"
     "FILE: a design as a text: streams, operations with durations, events, waits, host work, "
     "items\n"
@@ -48,7 +51,7 @@ struct options {
     struct weir_plan_expect expects[EXPECTS];
     size_t expect_count;
     uint32_t chunks_from, chunks_to, streams_from, streams_to, copy_engines;
-    bool breadth, pageable, json;
+    bool breadth, pageable, json, html;
 };
 
 static bool load_machine(const struct options *o, const char *name, struct weir_plan_machine *m)
@@ -81,14 +84,25 @@ static int plan_stages(const struct options *o)
     FILE *to;
     bool ok;
 
+    /* Stages in the page are of pinned memory; what pageable costs is computed there. */
+    t.shape.pageable = o->pageable && !o->html;
     if (!load_machine(o, o->device ? o->device : "h200", m))
         return WEIR_EXIT_USAGE;
     if (!weir_plan_read_stages(o->stages, m, &t.shape, message))
         return weir_cli_usage_error("plan", "--stages: %s", message);
+    t.shape.pageable = o->pageable;
+    if (o->html && !weir_plan_has_page())
+        return weir_cli_usage_error("plan",
+                                    "this build has no page: clang and wasm-ld were missing");
     to = weir_cli_open_output("plan", o->out);
     if (!to)
         return 1;
     ok = weir_plan_table_compute(&t, m);
+    if (ok && o->html) {
+        weir_plan_page(&t.shape, m, to);
+        weir_free(t.ns);
+        return weir_cli_close_output("plan", to, true);
+    }
     if (ok && o->json)
         weir_plan_table_print_json(&t, m, to);
     else if (ok)
@@ -205,6 +219,8 @@ static bool take_flag(struct options *o, const char *name)
         o->pageable = true;
     else if (strcmp(name, "--json") == 0)
         o->json = true;
+    else if (strcmp(name, "--html") == 0)
+        o->html = true;
     else
         return false;
     return true;

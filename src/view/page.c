@@ -11,7 +11,8 @@
 #include "view/arrows.h"
 #include "view/view.h"
 
-extern const char weir_web_html[], weir_web_css[], weir_web_js[]; /* made by the build from web/ */
+/* Made by the build from web/; theme and draw are those of weir plan's page, too. */
+extern const char weir_web_html[], weir_web_css[], weir_web_js[], weir_web_theme[], weir_web_draw[];
 
 /* ---- base64 of varints ---- */
 
@@ -383,12 +384,12 @@ bool weir_view_page(const struct weir_trace_file *f, const char *title, FILE *to
     if (ok) {
         fprintf(to,
                 "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                "<meta name=\"viewport\" content=\"width=device-width\"><style>%s</style></head>"
+                "<meta name=\"viewport\" content=\"width=device-width\"><style>%s%s</style></head>"
                 "<body>%s\n",
-                weir_web_css, weir_web_html);
+                weir_web_theme, weir_web_css, weir_web_html);
         put_meta(&p, title, to);
         ok = put_data(&p, to);
-        fprintf(to, "<script>%s</script></body></html>\n", weir_web_js);
+        fprintf(to, "<script>%s%s</script></body></html>\n", weir_web_draw, weir_web_js);
     }
     weir_free(p.names.items);
     weir_free(p.names.of_op);
