@@ -47,6 +47,9 @@ bool weir_cli_libdir(char out[PATH_MAX]);
  * until the thread's next failure. */
 const char *weir_cli_profile_problem(const char *name);
 
+/* What is wrong with rules of --inject; NULL: nothing. Valid until the next call. */
+const char *weir_cli_inject_problem(const char *spec);
+
 /* One line on stderr: "weir SUBCOMMAND: ..."; returns WEIR_EXIT_USAGE. */
 int weir_cli_usage_error(const char *subcommand, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -33,6 +33,12 @@ static const char help[] =
     "refused\n"
     "  --trace FILE      writes down what happens; `weir view`, `summary`, `advise` and `export` "
     "read it\n"
+    "  --inject RULE     makes calls, kernels or devices fail, such as "
+    "\"cudaMalloc:3=cudaErrorMemoryAllocation\",\n"
+    "                    \"cudaMalloc:10%=cudaErrorMemoryAllocation,seed=7\", "
+    "\"kernel:NAME=illegal-address\" or\n"
+    "                    \"device:1=lost@2s\"; several with ';' between them, or the option again "
+    "(docs/faults.md)\n"
     "  --hang SECONDS    when nothing advances for so long: prints what every stream and thread "
     "waits for and\n"
     "                    where the cycle is, and ends the program with status 124; more than the "
@@ -42,7 +48,8 @@ static const char help[] =
     "\n"
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
-    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_HANG=SECONDS; "
+    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_HANG=SECONDS, "
+    "WEIR_INJECT=RULES; "
     "an option "
     "wins. WEIR_LOG=error|warn|info|debug\n"
     "says how much Weir tells (default: warn).\n"
@@ -73,7 +80,7 @@ static const struct option {
     {"trace", "WEIR_TRACE", true},
     {"schedule", NULL, true},
     {"late-dma", NULL, false},
-    {"inject", NULL, true},
+    {"inject", "WEIR_INJECT", true},
     {"strict", NULL, true},
     {"hang", "WEIR_HANG", true},
 };
@@ -109,6 +116,8 @@ static int check_value(const struct option *o, const char *value)
             return weir_cli_usage_error("run", "--devices takes a number from 0 to 64, not \"%s\"",
                                         value);
     }
+    if (strcmp(o->name, "inject") == 0 && (problem = weir_cli_inject_problem(value)) != NULL)
+        return weir_cli_usage_error("run", "--inject: %s", problem);
     if (strcmp(o->name, "hang") == 0 && !is_seconds(value))
         return weir_cli_usage_error("run", "--hang takes seconds, such as 10 or 0.5, not \"%s\"",
                                     value);
@@ -120,6 +129,27 @@ static int check_value(const struct option *o, const char *value)
             "run", "--device takes a profile that `weir info` lists, or a file of one: %s",
             problem);
     return 0;
+}
+
+/* Rules of --inject add up; all other options replace what was there. */
+static bool set_variable(const struct option *o, const char *value)
+{
+    static bool has_rules;
+    const char *old = getenv(o->variable);
+    char *both;
+    bool ok;
+
+    if (strcmp(o->name, "inject") != 0 || !has_rules || old == NULL) {
+        has_rules = has_rules || strcmp(o->name, "inject") == 0;
+        return setenv(o->variable, value, 1) == 0;
+    }
+    both = malloc(strlen(old) + strlen(value) + 2);
+    if (both == NULL)
+        return false;
+    sprintf(both, "%s;%s", old, value);
+    ok = setenv(o->variable, both, 1) == 0;
+    free(both);
+    return ok;
 }
 
 /* Takes the option at argv[*i] and its value; 0, or the exit status after a message. */
@@ -147,7 +177,7 @@ static int take_option(int argc, char **argv, int *i)
             return weir_cli_usage_error("run", "--%s needs a value", o->name);
     }
     status = check_value(o, value);
-    if (status == 0 && setenv(o->variable, value, 1) != 0) {
+    if (status == 0 && !set_variable(o, value)) {
         perror("weir");
         return WEIR_EXIT_REFUSED;
     }

@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "codegen/codegen.h"
 #include "core/fault.h"
+#include "core/inject.h"
 #include "core/services.h"
 #include "core/stats.h"
 #include "core/stream.h"
@@ -72,6 +73,21 @@ static void note_exit(void)
     atomic_store(&weir_core.exiting, true);
 }
 
+/* WEIR_INJECT. A wrong rule is no reason to run without it. */
+static enum weir_err start_faults(void)
+{
+    const char *spec = getenv("WEIR_INJECT");
+    enum weir_err err;
+
+    if (!spec || !*spec)
+        return WEIR_OK;
+    err = weir_inject_start(spec);
+    if (err == WEIR_OK)
+        return WEIR_OK;
+    weir_log(WEIR_LOG_ERROR, "WEIR_INJECT: %s", weir_err_message());
+    return WEIR_ERR_INITIALIZATION_ERROR;
+}
+
 static enum weir_err start_locked(void)
 {
     struct weir_core *c = &weir_core;
@@ -107,6 +123,9 @@ static enum weir_err start_locked(void)
     atomic_store(&c->next_grid_id, 1);
     weir_cg_prepare();
     c->start_ns = weir_clock_ns();
+    err = start_faults();
+    if (err != WEIR_OK)
+        return err;
     if (atexit(note_exit) != 0 || pthread_atfork(NULL, NULL, fork_child) != 0)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "fork handler");
     return weir_fault_install();

@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
+#include "core/inject.h"
 #include "core/pages.h"
 #include "core/poll.h"
 #include "core/services.h"
@@ -179,6 +180,23 @@ static void finish(struct burst *b, struct weir_item *item)
         release(b, item->succ[i]);
 }
 
+static enum weir_err prepare_failing(struct weir_kernel_work *work)
+{
+    struct weir_item *item = work->work.owner;
+
+    work->prepare = weir_item_prepare;
+    return WEIR_FAIL(item->kernel.on_demand, "on demand: kernel %s", item->kernel.function->name);
+}
+
+static void fail_on_demand(struct weir_item *item)
+{
+    item->kernel.on_demand = weir_inject_kernel(item->kernel.function->name);
+    if (item->kernel.on_demand == WEIR_OK)
+        return;
+    item->kernel.work.code = NULL;
+    item->kernel.work.prepare = prepare_failing;
+}
+
 static void start_kernel(struct weir_item *item)
 {
     struct weir_plan *plan = item->run->plan;
@@ -190,6 +208,8 @@ static void start_kernel(struct weir_item *item)
         memset(item->kernel.workspace, 0, 64);
     w->launch.grid_id = atomic_fetch_add_explicit(&plan->grid_id, 1, memory_order_relaxed);
     atomic_store_explicit(&plan->submitted, item, memory_order_relaxed);
+    if (weir_inject_enabled())
+        fail_on_demand(item);
     weir_device_submit(item->ctx->engines, &w->work);
 }
 
@@ -504,7 +524,8 @@ static void learn(struct weir_item *item)
     const struct weir_kernel_work *w = &item->kernel.work;
     uint64_t ns = w->work.end_ns - w->work.start_ns;
 
-    item->may_inline = w->code && !w->code->may_park && !w->code->cooperative;
+    item->may_inline =
+        w->code && !weir_inject_enabled() && !w->code->may_park && !w->code->cooperative;
     item->cost_ns = ns < 1 ? 1 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 

@@ -63,6 +63,7 @@ struct weir_item {
             void *params;    /* owned */
             size_t param_room;
             int priority;
+            enum weir_err on_demand; /* that it is to fail with (inject.h) */
         } kernel;
         struct weir_copy_work copy;
         struct {

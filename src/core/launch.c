@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/dependent.h"
+#include "core/inject.h"
 #include "core/module_code.h"
 #include "core/pages.h"
 #include "core/services.h"
@@ -127,6 +128,14 @@ static enum weir_err prepare(struct weir_kernel_work *work)
     return WEIR_OK;
 }
 
+/* In its place for a launch that fails on demand. */
+static enum weir_err prepare_failing(struct weir_kernel_work *work)
+{
+    struct weir_kernel_op *op = work->work.owner;
+
+    return WEIR_FAIL(op->early_status, "on demand: kernel %s", op->function->name);
+}
+
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
                       const struct weir_launch_config *c)
 {
@@ -239,6 +248,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->programmatic = config->programmatic;
     op->triggered = false;
     op->early = WEIR_EARLY_NONE;
+    if (weir_inject_enabled() && (op->early_status = weir_inject_kernel(f->name)) != WEIR_OK)
+        op->work.prepare = prepare_failing;
     err = weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
     if (WEIR_UNLIKELY(config->programmatic) && err == WEIR_OK)
         weir_dependent_look(s);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/inject.h"
 #include "core/stats.h"
 
 #include <fcntl.h>
@@ -141,5 +142,6 @@ void weir_stats_print(void)
             print_device(f, &weir_core.contexts[i]);
     }
     weir_pages_print(f);
+    weir_inject_print(f);
     fclose(f);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,9 +17,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/core.h"
+#include "core/inject.h"
 #include "core/where.h"
 
 #define REPORT_BYTES 65536
@@ -160,19 +163,34 @@ static int look_ms(void)
     return (int)WEIR_MAX(WEIR_MIN(ms, (uint64_t)LOOK_MAX_MS), (uint64_t)1);
 }
 
+/* Milliseconds until there is something to do. */
+static int wait_ms(uint64_t device_ns)
+{
+    int look = look_ms(), ms;
+
+    if (device_ns == UINT64_MAX)
+        return look;
+    ms = (int)WEIR_MIN(device_ns / 1000000 + 1, (uint64_t)INT_MAX);
+    return look < 0 ? ms : WEIR_MIN(look, ms);
+}
+
 static void *run(void *arg)
 {
     (void)arg;
     weir_thread_mark_own();
-    while (is_ours() || weir_core.config.hang_ns) {
+    for (;;) {
         struct pollfd p = {.fd = is_ours() ? watch.fd : -1, .events = POLLIN};
-        int n = poll(&p, 1, look_ms());
+        uint64_t device_ns = weir_inject_devices(weir_clock_ns());
+        int n, ms = wait_ms(device_ns);
 
+        if (p.fd < 0 && !weir_core.config.hang_ns && device_ns == UINT64_MAX)
+            break;
+        n = poll(&p, 1, ms);
         if (n > 0 && p.revents & POLLIN && is_ours())
             answer();
         else if (n > 0) /* the program closed the number */
             watch.fd = -1;
-        else if (n == 0)
+        else if (n == 0 && ms == look_ms())
             look();
     }
     return NULL;
@@ -201,10 +219,8 @@ void weir_watch_start(void)
     watch.fd = make_socket();
     if (watch.fd >= 0 && fstat(watch.fd, &st) == 0)
         watch.inode = st.st_ino;
-    if (watch.fd < 0 && !weir_core.config.hang_ns) {
+    if (watch.fd < 0)
         fail("no socket");
-        return;
-    }
     if (weir_thread_start(&thread, "watch", STACK_BYTES, run, NULL) == WEIR_OK)
         pthread_detach(thread);
     else

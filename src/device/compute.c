@@ -707,3 +707,28 @@ void weir_compute_finish(struct compute *c)
         weir_free(back);
     }
 }
+
+static void stop_kernel(struct weir_kernel_work *k, enum weir_err err)
+{
+    uint32_t none = WEIR_OK;
+
+    /* Whoever runs its blocks, or polls one, sees it and lets the rest be. */
+    if (atomic_load_explicit(&k->state, memory_order_relaxed) == KERNEL_RUNNING)
+        atomic_compare_exchange_strong(&k->error, &none, (uint32_t)err);
+}
+
+void weir_device_stop_kernels(struct weir_device *dev, enum weir_err err)
+{
+    struct compute *c = &dev->compute;
+
+    if (weir_device_is_forked(dev))
+        return;
+    weir_lock_acquire(&c->lock);
+    for (int level = 0; level < PRIORITY_LEVELS; level++) {
+        WEIR_LIST_FOR_EACH(node, &c->ready[level])
+        stop_kernel(WEIR_CONTAINER_OF(node, struct weir_kernel_work, work.link), err);
+    }
+    WEIR_LIST_FOR_EACH(node, &c->parked)
+    stop_kernel(WEIR_LIST_ENTRY(node, struct slot, link)->kernel, err);
+    weir_lock_release(&c->lock);
+}

@@ -149,6 +149,10 @@ bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext);
  * does. */
 WEIR_NORETURN void weir_device_block_fail(struct weir_block *block, uint32_t err, uint32_t line);
 
+/* The device has failed: kernels that poll, wait, or have blocks to come end with err. Blocks that
+ * run go on to their end. Thread: any, holding no lock. */
+void weir_device_stop_kernels(struct weir_device *dev, enum weir_err err);
+
 /* ---- what runs now, for who asks from outside ---- */
 
 struct weir_kernel_view {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/capture.h"
+#include "core/inject.h"
 #include "runtime/rt.h" /* shared bodies are of the types that the table says */
 #include "trace/record.h"
 
@@ -124,6 +125,8 @@ static CUresult not_supported(const char *name)
         if (traced)                                                                                \
             weir_trace_enter(__builtin_return_address(0));                                         \
         err = GUARD_##guard(text);                                                                 \
+        if (weir_inject_enabled() && err == WEIR_OK)                                               \
+            err = weir_inject_call(text);                                                          \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             const uint64_t before = weir_thread_call_begin(text);                                  \
                                                                                                    \

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/core.h"
+#include "core/inject.h"
 #include "runtime/api.h"
 #include "runtime/logs.h"
 #include "trace/record.h"
@@ -137,6 +138,8 @@ static cudaError_t not_supported(const char *name)
     {                                                                                              \
         const struct weir_api_hook *h = hook_enter(id, __builtin_return_address(0));               \
         enum weir_err err = GUARD_##guard(text);                                                   \
+        if (weir_inject_enabled() && err == WEIR_OK)                                               \
+            err = weir_inject_call(text);                                                          \
         if (WEIR_LIKELY(err == WEIR_OK)) {                                                         \
             const uint64_t before = weir_thread_call_begin(text);                                  \
                                                                                                    \

@@ -1,0 +1,72 @@
+/* The rules of --inject, looked at before the program starts: their form (core/inject.h), and
+ * whether the functions that they name can fail.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#if WEIR_HAVE_CORE
+#include "core/inject.h"
+
+enum { TODO, DONE, VALUE };
+
+static const struct function {
+    const char *name;
+    char status;
+} functions[] = {
+#define WEIR_API(chapter, status, guard, variant, host, name, ...) {"cuda" #name, status},
+#define WEIR_API_VALUE(chapter, status, variant, ret, name, ...)   {"cuda" #name, VALUE},
+#define WEIR_API_INTERNAL(status, guard, variant, name, ...)       {"__cuda" #name, status},
+#define WEIR_API_REGISTER(...)
+#include "runtime.def"
+#undef WEIR_API
+#undef WEIR_API_VALUE
+#undef WEIR_API_INTERNAL
+#undef WEIR_API_REGISTER
+#define WEIR_DRV(chapter, guard, variant, host, since, name, symbol, ...) {"cu" #symbol, DONE},
+#define WEIR_DRV_TODO(chapter, variant, host, since, name, symbol)        {"cu" #symbol, TODO},
+#include "driver.def"
+#undef WEIR_DRV
+#undef WEIR_DRV_TODO
+};
+
+static const char *name_problem(const struct weir_inject_rule *r)
+{
+    const char *problem = "there is no such function";
+
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        if (!weir_inject_names_call(r, functions[i].name))
+            continue;
+        if (functions[i].status == DONE)
+            return NULL;
+        problem = functions[i].status == VALUE ? "this function returns no error"
+                                               : "this function is not supported";
+    }
+    return problem;
+}
+
+const char *weir_cli_inject_problem(const char *spec)
+{
+    static struct weir_inject_rules rules;
+    static char text[WEIR_INJECT_TEXT + 64];
+
+    if (weir_inject_parse(spec, &rules) != WEIR_OK)
+        return weir_err_message();
+    for (int i = 0; i < rules.count; i++) {
+        const struct weir_inject_rule *r = &rules.items[i];
+        const char *problem = r->kind == WEIR_INJECT_CALL ? name_problem(r) : NULL;
+
+        if (problem) {
+            snprintf(text, sizeof text, "\"%s\": %s", r->text, problem);
+            return text;
+        }
+    }
+    return NULL;
+}
+#else
+const char *weir_cli_inject_problem(const char *spec)
+{
+    (void)spec;
+    return "this build has no runtime";
+}
+#endif
