@@ -7,6 +7,7 @@
 #define FLAG_SURFACE 0x02u
 #define FLAG_GATHER  0x08u
 #define FLAG_COLOR   0x20u
+#define LAYERS_MAX   2048u /* of an array; cubes count their faces */
 #define ARRAY_SLOT   256u
 #define ARRAY_MAX    (1u << 18)
 
@@ -43,9 +44,17 @@ static size_t limit(const struct weir_context *ctx, int id)
 
 static enum weir_err check_extent(const struct weir_context *ctx, const struct weir_array_config *c)
 {
+    bool layered = c->flags & WEIR_ARRAY_LAYERED, cube = c->flags & WEIR_ARRAY_CUBE;
     bool good;
 
-    if (c->depth)
+    if (cube)
+        good = c->width && c->width == c->height && c->width <= limit(ctx, WEIR_ATTR_TEXTURE_2D) &&
+               (layered ? c->depth && c->depth % 6 == 0 && c->depth <= LAYERS_MAX : c->depth == 6);
+    else if (layered)
+        good = c->width && c->depth && c->depth <= LAYERS_MAX &&
+               c->width <= limit(ctx, c->height ? WEIR_ATTR_TEXTURE_2D : WEIR_ATTR_TEXTURE_1D) &&
+               c->height <= limit(ctx, WEIR_ATTR_TEXTURE_2D + 1);
+    else if (c->depth)
         good = c->width && c->height && c->width <= limit(ctx, WEIR_ATTR_TEXTURE_3D) &&
                c->height <= limit(ctx, WEIR_ATTR_TEXTURE_3D + 1) &&
                c->depth <= limit(ctx, WEIR_ATTR_TEXTURE_3D + 2);
@@ -104,8 +113,9 @@ enum weir_err weir_array_create(struct weir_context *ctx, const struct weir_arra
 
     if (err == WEIR_OK)
         err = check_extent(ctx, c);
-    if (err == WEIR_OK && c->flags & ~(FLAG_SURFACE | FLAG_GATHER | FLAG_COLOR)) {
-        weir_log_unsupported("layered, cube, sparse and deferred arrays", "cudaMallocArray");
+    if (err == WEIR_OK && c->flags & ~(FLAG_SURFACE | FLAG_GATHER | FLAG_COLOR |
+                                       WEIR_ARRAY_LAYERED | WEIR_ARRAY_CUBE)) {
+        weir_log_unsupported("sparse and deferred arrays", "cudaMallocArray");
         err = WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "array flags %#x", c->flags);
     }
     if (err == WEIR_OK)

@@ -6,6 +6,9 @@
 
 #include "core/copy.h"
 
+#define WEIR_ARRAY_LAYERED 0x01u /* cudaArrayLayered: depth counts layers */
+#define WEIR_ARRAY_CUBE    0x04u /* cudaArrayCubemap: six faces, times the layers */
+
 struct weir_array_config {
     size_t width, height, depth; /* elements; height and depth 0 as the program gave them */
     int bits[4];                 /* of each channel, 0: not there */
@@ -24,7 +27,7 @@ struct weir_array {
 };
 
 /* Errors: INVALID_VALUE (format, extent beyond the device's limits), INVALID_CHANNEL_DESCRIPTOR,
- * NOT_SUPPORTED (layered, cube, sparse, deferred), MEMORY_ALLOCATION. Thread: any. */
+ * NOT_SUPPORTED (sparse, deferred), MEMORY_ALLOCATION. Thread: any. */
 enum weir_err weir_array_create(struct weir_context *ctx, const struct weir_array_config *config,
                                 struct weir_array **out) WEIR_MUST_CHECK;
 /* The caller has waited for the device. Errors: INVALID_VALUE (freed before). */

@@ -107,6 +107,7 @@ enum weir_err weir_config_read(struct weir_config *config)
     config->spin_ns = (int)read_number("WEIR_SPIN_NS", 0, 1000000, DEFAULT_SPIN_NS);
     config->stats = stats && *stats && strcmp(stats, "0") != 0;
     config->stats_file = getenv("WEIR_STATS_FILE");
+    config->launch_blocking = read_number("CUDA_LAUNCH_BLOCKING", 0, INT_MAX, 0) != 0;
     config->hang_ns = read_seconds("WEIR_HANG");
     device = device && *device ? device : "cpu";
     if (weir_profile_load(device, &config->profile) == WEIR_OK)

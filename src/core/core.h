@@ -20,6 +20,7 @@ struct weir_config {
     struct weir_profile profile; /* WEIR_DEVICE */
     int workers;                 /* WEIR_WORKERS, 0 = one per usable CPU */
     bool stats;                  /* WEIR_STATS */
+    bool launch_blocking;        /* CUDA_LAUNCH_BLOCKING: a launch waits for its kernel */
     bool help;                   /* WEIR_HELP=0 turns helping waiters off (tests) */
     int spin_ns;                 /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
     const char *stats_file;      /* WEIR_STATS_FILE: instead of stderr (tests) */

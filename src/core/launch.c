@@ -253,6 +253,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     err = weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
     if (WEIR_UNLIKELY(config->programmatic) && err == WEIR_OK)
         weir_dependent_look(s);
+    if (WEIR_UNLIKELY(weir_core.config.launch_blocking) && err == WEIR_OK)
+        return weir_wait_stream(s);
     return err;
 }
 

@@ -1,8 +1,17 @@
 /* Memory management: arrays, and copies to and from them.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/array.h"
+#include "core/mipmap.h"
 
 #include "runtime/rt.h"
+
+static void set_format(struct weir_array_config *c, const struct cudaChannelFormatDesc *desc)
+{
+    c->bits[0] = desc->x;
+    c->bits[1] = desc->y;
+    c->bits[2] = desc->z;
+    c->bits[3] = desc->w;
+    c->format = (int)desc->f;
+}
 
 enum weir_err weir_rt_Malloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
                                     struct cudaExtent extent, unsigned int flags)
@@ -14,11 +23,7 @@ enum weir_err weir_rt_Malloc3DArray(cudaArray_t *array, const struct cudaChannel
 
     RT_REQUIRE(array);
     RT_REQUIRE(desc);
-    config.bits[0] = desc->x;
-    config.bits[1] = desc->y;
-    config.bits[2] = desc->z;
-    config.bits[3] = desc->w;
-    config.format = (int)desc->f;
+    set_format(&config, desc);
     RT_TRY(weir_context_current(&ctx));
     RT_TRY(weir_array_create(ctx, &config, &a));
     *array = (cudaArray_t)a;
@@ -38,6 +43,8 @@ enum weir_err weir_rt_FreeArray(cudaArray_t array)
     if (!array)
         return WEIR_OK;
     RT_TRY(weir_array_get(array, &a));
+    if (weir_mipmap_has(a))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a level of a mipmapped array");
     if (weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device)
         RT_TRY(weir_context_wait_device(a->device));
     return weir_array_destroy(a);
@@ -72,6 +79,51 @@ enum weir_err weir_rt_ArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cu
     if (flags)
         *flags = a->config.flags;
     return WEIR_OK;
+}
+
+/* ---- levels ---- */
+
+enum weir_err weir_rt_MallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
+                                           const struct cudaChannelFormatDesc *desc,
+                                           struct cudaExtent extent, unsigned int numLevels,
+                                           unsigned int flags)
+{
+    struct weir_array_config config = {
+        .width = extent.width, .height = extent.height, .depth = extent.depth, .flags = flags};
+    struct weir_context *ctx;
+    struct weir_mipmap *m;
+
+    RT_REQUIRE(mipmappedArray);
+    RT_REQUIRE(desc);
+    set_format(&config, desc);
+    RT_TRY(weir_context_current(&ctx));
+    RT_TRY(weir_mipmap_create(ctx, &config, numLevels, &m));
+    *mipmappedArray = (cudaMipmappedArray_t)m;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_GetMipmappedArrayLevel(cudaArray_t *levelArray,
+                                             cudaMipmappedArray_const_t mipmappedArray,
+                                             unsigned int level)
+{
+    struct weir_array *a;
+
+    RT_REQUIRE(levelArray);
+    RT_TRY(weir_mipmap_level(mipmappedArray, level, &a));
+    *levelArray = (cudaArray_t)a;
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_FreeMipmappedArray(cudaMipmappedArray_t mipmappedArray)
+{
+    int device;
+
+    if (!mipmappedArray)
+        return WEIR_OK;
+    RT_TRY(weir_mipmap_device(mipmappedArray, &device));
+    if (weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device)
+        RT_TRY(weir_context_wait_device(device));
+    return weir_mipmap_destroy(mipmappedArray);
 }
 
 /* ---- copies ---- */

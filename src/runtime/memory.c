@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory.h"
 
+#include "core/external.h"
 #include "core/managed.h"
 #include "core/module.h"
 #include "core/graph.h"
@@ -40,9 +41,15 @@ enum weir_err weir_rt_Malloc(void **devPtr, size_t size)
 enum weir_err weir_rt_Free(void *devPtr)
 {
     struct weir_mem_info info;
+    int device;
 
     if (!devPtr)
         return WEIR_OK;
+    if (weir_external_is(devPtr, &device)) {
+        RT_TRY(weir_context_wait_before(WEIR_CALL_FREE, device));
+        weir_external_free(devPtr);
+        return WEIR_OK;
+    }
     if (weir_graph_mem_is(devPtr)) {
         if (weir_mem_find(devPtr, &info))
             RT_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));

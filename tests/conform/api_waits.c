@@ -103,6 +103,7 @@ CALL(free_device, cudaFree(spare))
 CALL(free_null, cudaFree(NULL))
 CALL(free_host, cudaFreeHost(spare))
 CALL(free_array, cudaFreeArray(spare))
+CALL(free_mipmap, cudaFreeMipmappedArray(spare))
 CALL(unregister, cudaHostUnregister(spare))
 CALL(stream_query, cudaStreamQuery(held))
 CALL(event_query, cudaEventQuery(pending))
@@ -204,6 +205,14 @@ static void with_array(void)
     OK(cudaMallocArray((cudaArray_t *)&spare, &d, 64, 4, 0));
 }
 
+static void with_mipmap(void)
+{
+    struct cudaChannelFormatDesc d = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+
+    OK(cudaMallocMipmappedArray((cudaMipmappedArray_t *)&spare, &d, (struct cudaExtent){64, 4, 0},
+                                3, 0));
+}
+
 static void with_registered(void)
 {
     spare = pageable;
@@ -274,6 +283,7 @@ static const struct check {
     {"cudaFree", free_pool, FREES, 0, with_pool_memory, NULL},
     {"cudaFreeHost", free_host, FREES, WAITS, with_pinned, NULL},
     {"cudaFreeArray", free_array, FREES, WAITS, with_array, NULL},
+    {"cudaFreeMipmappedArray", free_mipmap, FREES, WAITS, with_mipmap, NULL},
     {"cudaHostUnregister", unregister, FREES, WAITS, with_registered, NULL},
     {"cudaStreamQuery", stream_query, QUERIES, NOT_READY, NULL, NULL},
     {"cudaEventQuery", event_query, QUERIES, NOT_READY, NULL, NULL},

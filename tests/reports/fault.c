@@ -31,5 +31,27 @@ static void p53(void)
     EXPECT(cudaMalloc(&p, 4), cudaErrorDevicesUnavailable);
 }
 
-static const struct report reports[] = {{"P53", p53}, {NULL, NULL}};
+/* With CUDA_LAUNCH_BLOCKING=1 the launch waits for its kernel: the error is that launch's, and what
+ * a good kernel wrote is there. Captured launches do not wait. */
+static void p53_blocking(void)
+{
+    cudaStream_t s = make_stream(cudaStreamNonBlocking);
+    unsigned *pinned;
+    cudaGraph_t g;
+
+    OK(cudaMallocHost((void **)&pinned, 4));
+    *pinned = 0;
+    launch_fill(pinned, 1, 5, s);
+    CHECK(*pinned == 5);
+    OK(cudaStreamQuery(s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    launch_fill(pinned, 1, 6, s);
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGetLastError());
+    CHECK(*pinned == 5);
+    launch_illegal((unsigned *)64, s);
+    EXPECT(cudaGetLastError(), cudaErrorIllegalAddress);
+}
+
+static const struct report reports[] = {{"P53", p53}, {"P53-blocking", p53_blocking}, {NULL, NULL}};
 REPORT_GROUP(fault);

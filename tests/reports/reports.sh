@@ -30,7 +30,8 @@ run CUDA_MODULE_LOADING=LAZY "$WEIR" run $program hangs
 run CUDA_MODULE_LOADING=EAGER CUDA_DEVICE_MAX_CONNECTIONS=1 "$WEIR" run $program P26 P10
 run CUDA_DEVICE_MAX_CONNECTIONS=32 "$WEIR" run $program P10
 run "$WEIR" run --device h200 $program P50
-run "$WEIR" run $program fault
+run "$WEIR" run $program P53
+run CUDA_LAUNCH_BLOCKING=1 "$WEIR" run $program P53-blocking
 run "$WEIR" run --devices 2 $program devices
 # P76: a timeline without a daemon or rights, twice into one file: the second is new, and can be exported.
 timeline() { LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" trace -o t.weir $program "$1" >/dev/null && "$WEIR" summary t.weir >"$1.txt"; }
