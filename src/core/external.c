@@ -1,4 +1,5 @@
-/* See external.h. SPDX-License-Identifier: Apache-2.0 */
+/* See external.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "core/external.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-/* See mipmap.h. SPDX-License-Identifier: Apache-2.0 */
+/* See mipmap.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "core/mipmap.h"
 
 #include "base/alloc.h"

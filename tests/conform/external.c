@@ -1,5 +1,5 @@
-/* Memory of others by file descriptor, mipmapped and layered arrays. SPDX-License-Identifier:
- * Apache-2.0 */
+/* Memory of others by file descriptor, mipmapped and layered arrays.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <sys/mman.h>
 
 #include "conform.h"
