@@ -29,6 +29,10 @@ static bool is_approximate(const struct weir_ptx_inst *i)
         return weir_ptx_type_is_float(i->type[0]) &&
                (i->approx || i->full || i->sub == WEIR_PTX_SUB_APPROX ||
                 i->sub == WEIR_PTX_SUB_FULL);
+    case WEIR_PTX_OP_mma: /* the order of sums and their rounding are the hardware's */
+        return strstr(i->suffix, ".s32") == NULL;
+    case WEIR_PTX_OP_wmma:
+        return strncmp(i->suffix, ".mma", 4) == 0 && strstr(i->suffix, ".s32") == NULL;
     default:
         return false;
     }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "codegen/forms.h"
+#include "codegen/forms_matrix.h"
 
 static const uint16_t known[] = {
     WEIR_PTX_OP_abs,
@@ -47,6 +48,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_griddepcontrol,
     WEIR_PTX_OP_isspacep,
     WEIR_PTX_OP_ld,
+    WEIR_PTX_OP_ldmatrix,
     WEIR_PTX_OP_ldu,
     WEIR_PTX_OP_lg2,
     WEIR_PTX_OP_lop3,
@@ -58,7 +60,9 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_mbarrier,
     WEIR_PTX_OP_membar,
     WEIR_PTX_OP_min,
+    WEIR_PTX_OP_mma,
     WEIR_PTX_OP_mov,
+    WEIR_PTX_OP_movmatrix,
     WEIR_PTX_OP_mul,
     WEIR_PTX_OP_mul24,
     WEIR_PTX_OP_nanosleep,
@@ -91,6 +95,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_st,
     WEIR_PTX_OP_stackrestore,
     WEIR_PTX_OP_stacksave,
+    WEIR_PTX_OP_stmatrix,
     WEIR_PTX_OP_sub,
     WEIR_PTX_OP_subc,
     WEIR_PTX_OP_szext,
@@ -98,6 +103,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_testp,
     WEIR_PTX_OP_trap,
     WEIR_PTX_OP_vote,
+    WEIR_PTX_OP_wmma,
     WEIR_PTX_OP_xor,
 };
 
@@ -383,6 +389,7 @@ static bool stack_ok(const struct weir_ptx_inst *i)
 
 bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
 {
+    struct matrix_form matrix;
     bool found = false;
     for (size_t k = 0; k < sizeof known / sizeof known[0] && !found; k++)
         found = known[k] == i->opcode;
@@ -390,6 +397,10 @@ bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
     if (weir_cg_form_video_parts(i->opcode)) {
         *why = "form";
         return weir_cg_form_video(i);
+    }
+    if (weir_cg_is_matrix(i->opcode)) {
+        *why = "form";
+        return weir_cg_matrix_form(i, &matrix) != MATRIX_OTHER;
     }
     if (!found || !types_ok(i, why))
         return false;

@@ -385,6 +385,13 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     case WEIR_PTX_OP_nanosleep:
         emit_effect(l, i, low_emit_warp);
         break;
+    case WEIR_PTX_OP_mma:
+    case WEIR_PTX_OP_wmma:
+    case WEIR_PTX_OP_ldmatrix:
+    case WEIR_PTX_OP_stmatrix:
+    case WEIR_PTX_OP_movmatrix:
+        emit_effect(l, i, low_emit_matrix);
+        break;
     case WEIR_PTX_OP_call:
         emit_effect(l, i, low_emit_call);
         break;

@@ -28,7 +28,7 @@ static LLVMValueRef canonical_half(struct low *l, LLVMValueRef h, bool bf)
     return sel(l, nan, low_const(l, t, 0x7fff), h);
 }
 
-static LLVMValueRef to_half(struct low *l, LLVMValueRef v, bool bf)
+LLVMValueRef low_to_half(struct low *l, LLVMValueRef v, bool bf)
 {
     if (!bf) {
         LLVMValueRef h = LLVMBuildFPTrunc(l->b, v, low_like(l, l->t.f16, v), "");
@@ -98,7 +98,7 @@ static LLVMValueRef half_fma(struct low *l, LLVMValueRef *a, bool bf)
                            LLVMBuildAdd(l->b, bits, low_const(l, ti, 1), ""));
     bits = sel(l, LLVMBuildAnd(l->b, inexact, even, ""), odd, bits);
     s = LLVMBuildBitCast(l->b, bits, t, "");
-    return to_half(l, trunc_odd(l, s), bf);
+    return low_to_half(l, trunc_odd(l, s), bf);
 }
 
 /* Negative values, -0 among them, become +0; NaN stays. */
@@ -127,7 +127,7 @@ static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMV
     if (p->opcode == WEIR_PTX_OP_fma) {
         r = half_fma(l, a, bf);
         if (p->sat)
-            r = to_half(l, low_saturate(l, low_from_half(l, r, bf)), bf);
+            r = low_to_half(l, low_saturate(l, low_from_half(l, r, bf)), bf);
         return p->relu ? relu(l, r, bf) : r;
     }
     r = low_float_arithmetic(l, p, a);
@@ -135,7 +135,7 @@ static LLVMValueRef half_one(struct low *l, const struct weir_ptx_inst *p, LLVMV
         low_refuse(l, p, "half precision");
     if (p->sat)
         r = low_saturate(l, r);
-    r = to_half(l, r, bf);
+    r = low_to_half(l, r, bf);
     return p->relu ? relu(l, r, bf) : r;
 }
 
@@ -176,7 +176,8 @@ LLVMValueRef low_half_approx(struct low *l, struct low_args *x,
     LLVMValueRef r = NULL;
     (void)low_half_kind(x->p->type[0], &bf, &parts);
     for (unsigned k = 0; k < parts; k++) {
-        LLVMValueRef h = to_half(l, f(l, low_from_half(l, low_half_part(l, x->a[0], k), bf)), bf);
+        LLVMValueRef h =
+            low_to_half(l, f(l, low_from_half(l, low_half_part(l, x->a[0], k), bf)), bf);
         if (parts == 1)
             return h;
         h = low_resize(l, h, 32, false);
@@ -259,7 +260,7 @@ static LLVMValueRef odd_source(struct low *l, enum weir_ptx_type from, LLVMValue
 /* f16 with a directed rounding: to nearest, then one step where that went the wrong way. */
 static LLVMValueRef directed_f16(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef y)
 {
-    LLVMValueRef h = to_half(l, y, false), back = low_from_half(l, h, false);
+    LLVMValueRef h = low_to_half(l, y, false), back = low_from_half(l, h, false);
     LLVMTypeRef t = LLVMTypeOf(h);
     LLVMValueRef zero = low_const(l, t, 0), one = low_const(l, t, 1);
     LLVMValueRef above = LLVMBuildFCmp(l->b, LLVMRealOGT, back, y, ""),
@@ -306,7 +307,7 @@ static LLVMValueRef round_half(struct low *l, const struct weir_ptx_inst *p,
     if (!low_directed(p) && from == WEIR_PTX_F64 && !bf) /* NaN keeps sign and payload here */
         h = low_bitcast(l, LLVMBuildFPTrunc(l->b, y, low_like(l, l->t.f16, y), ""), l->t.i16);
     else if (!low_directed(p))
-        h = to_half(l, y, bf);
+        h = low_to_half(l, y, bf);
     else
         h = bf ? directed_bf16(l, p, y) : directed_f16(l, p, y);
     return p->relu ? relu(l, h, bf) : h;

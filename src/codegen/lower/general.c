@@ -39,6 +39,11 @@ bool low_general_is_sync(const struct weir_ptx_inst *p)
     case WEIR_PTX_OP_match:
     case WEIR_PTX_OP_redux:
     case WEIR_PTX_OP_elect:
+    case WEIR_PTX_OP_mma:
+    case WEIR_PTX_OP_wmma:
+    case WEIR_PTX_OP_ldmatrix:
+    case WEIR_PTX_OP_stmatrix:
+    case WEIR_PTX_OP_movmatrix:
         return true;
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:

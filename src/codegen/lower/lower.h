@@ -250,6 +250,7 @@ struct low {
     LLVMValueRef slow_line;       /* while a function of outline.c is made: the access's line */
     struct low_outline *outlines; /* made so far */
     struct low_pure_outline *pure_outlines;
+    LLVMValueRef values_area; /* of the kernel's function: results of low_outline_values */
     LLVMTypeRef slow_asm_type;
     unsigned md_scope, md_noalias, md_invariant, md_prof, md_range;
     LLVMValueRef md_state, md_not_state, md_shared, md_not_shared, md_global, md_not_global,
@@ -441,6 +442,19 @@ struct low_args {
  * `evaluate` made once; NULL: it is to be made in place. */
 LLVMValueRef low_outline_pure(struct low *l, const struct low_args *x,
                               LLVMValueRef (*evaluate)(struct low *, struct low_args *));
+/* outline.c: calls a function of the object, made once for all instructions of the same text and
+ * kind: `results` values of one type from `in`. With `accesses` the body may check addresses and
+ * use the scratch area; the active lanes are those of the call. */
+struct low_values {
+    const struct low_inst *i;
+    uint32_t kind;
+    bool accesses;
+    void (*build)(struct low *l, const struct low_values *v, LLVMValueRef *in, LLVMValueRef *out);
+    LLVMValueRef *in, *out;
+    unsigned count, results;
+    LLVMTypeRef type;
+};
+void low_outline_values(struct low *l, const struct low_values *v);
 LLVMValueRef low_arith(struct low *l, struct low_args *x);
 LLVMValueRef low_carry_out(struct low *l, struct low_args *x);
 LLVMValueRef low_float(struct low *l, struct low_args *x);
@@ -461,6 +475,7 @@ LLVMValueRef low_rounded_int(struct low *l, const struct weir_ptx_inst *p, LLVMV
 /* emit_half.c */
 bool low_half_kind(enum weir_ptx_type t, bool *bf, unsigned *parts);
 LLVMValueRef low_from_half(struct low *l, LLVMValueRef v, bool bf); /* to f32 */
+LLVMValueRef low_to_half(struct low *l, LLVMValueRef v, bool bf);   /* from f32: its bits */
 LLVMValueRef low_half_part(struct low *l, LLVMValueRef v, unsigned k);
 LLVMValueRef low_half(struct low *l, struct low_args *x, bool bf, unsigned parts);
 LLVMValueRef low_cvt_half(struct low *l, struct low_args *x);
@@ -533,6 +548,9 @@ void low_lane_loop_begin(struct low *l, struct low_lane_loop *loop, LLVMValueRef
 void low_lane_loop_end(struct low *l, struct low_lane_loop *loop);
 /* The same with another rest than "all but this lane". */
 void low_lane_loop_rest(struct low *l, struct low_lane_loop *loop, LLVMValueRef rest);
+
+/* matrix.c */
+void low_emit_matrix(struct low *l, const struct low_inst *i);
 
 /* emit_atomic.c, emit_warp.c, emit_call.c */
 void low_emit_atomic(struct low *l, const struct low_inst *i);

@@ -390,3 +390,90 @@ LLVMValueRef low_outline_pure(struct low *l, const struct low_args *x,
     memcpy(args, x->a, x->count * sizeof *args);
     return o->fn ? LLVMBuildCall2(l->b, o->type, o->fn, args, x->count, "") : NULL;
 }
+
+/* ---- many values from many ---- */
+
+/* What checks of addresses need: the block, the active lanes, the line; and where results go. */
+#define CONTEXT_ARGS 3u
+
+/* Results come back through one area of the caller's: returned as a structure, each call's would
+ * have a place of its own in its frame, which is megabytes in kernels with thousands of products.
+ */
+#define VALUES_BYTES 4096u
+
+static LLVMValueRef value_at(struct low *l, LLVMValueRef area, LLVMTypeRef t, unsigned n)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, n, 0);
+    return LLVMBuildGEP2(l->b, t, area, &at, 1, "");
+}
+
+static void begin_values(struct low *l, bool accesses)
+{
+    l->entry_bb = low_bb(l, "entry");
+    LLVMPositionBuilderAtEnd(l->b, l->entry_bb);
+    if (!accesses)
+        return;
+    low_control_context(l);
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
+    LLVMSetAlignment(l->scratch, 64);
+    l->mask_full = false;
+    low_mask_from_bits(l, LLVMGetParam(l->fn, 1), l->mask);
+    l->slow_line = LLVMGetParam(l->fn, 2);
+}
+
+static struct low_pure_outline *values_for(struct low *l, const struct low_values *v,
+                                           LLVMTypeRef *types, unsigned count)
+{
+    struct low_pure_outline *o;
+    struct context saved;
+    const struct weir_ptx_inst *p = v->i->p;
+    unsigned first = v->accesses ? CONTEXT_ARGS : 0;
+    for (o = l->pure_outlines; o; o = o->next)
+        if (o->p->opcode == p->opcode && o->dest == v->kind && strcmp(o->p->suffix, p->suffix) == 0)
+            return o;
+    LLVMValueRef *in = low_alloc(l, (count + 1) * sizeof(LLVMValueRef));
+    o = low_alloc(l, sizeof *o);
+    o->p = p;
+    o->dest = v->kind;
+    context_save(l, &saved);
+    o->type = LLVMFunctionType(l->t.v, types, count, 0);
+    o->fn = l->fn = LLVMAddFunction(l->module, "weir_values", o->type);
+    LLVMSetLinkage(o->fn, LLVMInternalLinkage);
+    begin_values(l, v->accesses);
+    for (unsigned n = first; n + 1 < count; n++)
+        in[n - first] = LLVMGetParam(l->fn, n);
+    v->build(l, v, in, v->out);
+    for (unsigned n = 0; n < v->results; n++)
+        LLVMBuildStore(l->b, v->out[n], value_at(l, LLVMGetParam(l->fn, count - 1), v->type, n));
+    LLVMBuildRetVoid(l->b);
+    context_restore(l, &saved);
+    o->next = l->pure_outlines;
+    l->pure_outlines = o;
+    return o;
+}
+
+void low_outline_values(struct low *l, const struct low_values *v)
+{
+    unsigned count = 0;
+    LLVMTypeRef *types = low_alloc(l, (v->count + CONTEXT_ARGS + 1) * sizeof(LLVMTypeRef));
+    LLVMValueRef *args = low_alloc(l, (v->count + CONTEXT_ARGS + 1) * sizeof(LLVMValueRef));
+    if (!l->values_area) {
+        l->values_area = low_alloca(l, LLVMArrayType2(l->t.i8, VALUES_BYTES), "values");
+        LLVMSetAlignment(l->values_area, 64);
+    }
+    if (v->accesses) {
+        args[count++] = l->block_ptr;
+        args[count++] =
+            l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
+        args[count++] = LLVMConstInt(l->t.i32, (unsigned)v->i->p->line, 0);
+    }
+    for (unsigned n = 0; n < v->count; n++)
+        args[count++] = v->in[n];
+    args[count++] = l->values_area;
+    for (unsigned n = 0; n < count; n++)
+        types[n] = LLVMTypeOf(args[n]);
+    const struct low_pure_outline *o = values_for(l, v, types, count);
+    LLVMBuildCall2(l->b, o->type, o->fn, args, count, "");
+    for (unsigned n = 0; n < v->results; n++)
+        v->out[n] = LLVMBuildLoad2(l->b, v->type, value_at(l, l->values_area, v->type, n), "");
+}

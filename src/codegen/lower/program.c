@@ -307,6 +307,11 @@ static bool guard_becomes_branch(const struct weir_ptx_inst *p)
     case WEIR_PTX_OP_alloca:
     case WEIR_PTX_OP_stacksave:
     case WEIR_PTX_OP_stackrestore:
+    case WEIR_PTX_OP_mma:
+    case WEIR_PTX_OP_wmma:
+    case WEIR_PTX_OP_ldmatrix:
+    case WEIR_PTX_OP_stmatrix:
+    case WEIR_PTX_OP_movmatrix:
         return true;
     default:
         return false;

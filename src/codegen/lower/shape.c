@@ -492,6 +492,11 @@ static struct low_fact inst_fact(struct facts *x)
     case WEIR_PTX_OP_call:
     case WEIR_PTX_OP_elect:
     case WEIR_PTX_OP_mbarrier:
+    case WEIR_PTX_OP_mma:
+    case WEIR_PTX_OP_wmma:
+    case WEIR_PTX_OP_ldmatrix:
+    case WEIR_PTX_OP_stmatrix:
+    case WEIR_PTX_OP_movmatrix:
         return varying;
     case WEIR_PTX_OP_vote:
     case WEIR_PTX_OP_redux:

@@ -1,0 +1,27 @@
+/* Inside of the matrix instructions' files.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CODEGEN_LOWER_MATRIX_H
+#define WEIR_CODEGEN_LOWER_MATRIX_H
+
+#include "codegen/forms_matrix.h"
+#include "codegen/lower/lower.h"
+
+/* Parts are vectors of `width` elements each; element n of the result is element index[n] of all of
+ * them one after the other. count <= the length of a part. */
+LLVMValueRef matrix_pick(struct low *l, LLVMValueRef *parts, unsigned part_count,
+                         const unsigned *index, unsigned count);
+/* Registers of an operand as vectors of their bits, [register * groups + group]. */
+void matrix_read(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                 unsigned count, LLVMTypeRef bits, LLVMValueRef *out);
+/* The operand's registers; those past `count` repeat the first ones. */
+void matrix_write(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                  unsigned count, LLVMValueRef *v);
+
+/* matrix_memory.c */
+void matrix_load(struct low *l, const struct low_inst *i, const struct matrix_form *f);
+void matrix_store(struct low *l, const struct low_inst *i, const struct matrix_form *f);
+void matrix_rows(struct low *l, const struct low_inst *i, const struct matrix_form *f);
+/* matrix_product.c */
+void matrix_product(struct low *l, const struct low_inst *i, const struct matrix_form *f);
+
+#endif
