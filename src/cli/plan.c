@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "core/profile.h"
+#include "plan/calibrate.h"
 #include "plan/page.h"
 #include "plan/table.h"
 #include "plan/text.h"
@@ -15,6 +17,7 @@
 static const char help[] =
     "usage: weir plan --stages h2d=TIME,kernel=TIME,d2h=TIME [OPTIONS]\n"
     "       weir plan [--expect WHAT]... FILE\n"
+    "       weir plan --calibrate [-o PROFILE]\n"
     "\n"
     "Runs programs that are yet to be written on a modelled GPU: the rules of order are those of\n"
     "every weir command, the engines' limits and costs are the device profile's.\n"
@@ -38,6 +41,9 @@ static const char help[] =
     "=,\n"
     "                     as in \"speedup>=1.6\"; ends with 1 when one does not hold\n"
     "\n"
+    "--calibrate measures this machine's GPU and writes a device profile with its costs, for\n"
+    "--device ./PROFILE here and in weir run.\n"
+    "\n"
     "  --json             stages as JSON\n"
     "  -o OUT             to a file\n"
     "\n"
@@ -51,7 +57,7 @@ struct options {
     struct weir_plan_expect expects[EXPECTS];
     size_t expect_count;
     uint32_t chunks_from, chunks_to, streams_from, streams_to, copy_engines;
-    bool breadth, pageable, json, html;
+    bool breadth, pageable, json, html, calibrate;
 };
 
 static bool load_machine(const struct options *o, const char *name, struct weir_plan_machine *m)
@@ -181,6 +187,26 @@ static int plan_file(const struct options *o)
     return status;
 }
 
+/* ---- measuring ---- */
+
+static int calibrate(const struct options *o)
+{
+    char message[200], *text = NULL;
+    size_t bytes;
+    FILE *to, *memory = open_memstream(&text, &bytes);
+    bool ok = memory && weir_plan_calibrate(memory, message);
+
+    if (memory && fclose(memory) == 0 && ok) {
+        to = weir_cli_open_output("plan", o->out);
+        ok = to && fwrite(text, 1, bytes, to) == bytes;
+        ok = to && weir_cli_close_output("plan", to, ok) == 0 && ok;
+    } else {
+        fprintf(stderr, "weir plan: %s\n", memory && !ok ? message : "out of memory");
+    }
+    free(text);
+    return !ok;
+}
+
 /* ---- the command line ---- */
 
 /* An option with a value: true when it was one and the value is good; *problem when it is not. */
@@ -219,6 +245,8 @@ static bool take_flag(struct options *o, const char *name)
         o->pageable = true;
     else if (strcmp(name, "--json") == 0)
         o->json = true;
+    else if (strcmp(name, "--calibrate") == 0)
+        o->calibrate = true;
     else if (strcmp(name, "--html") == 0)
         o->html = true;
     else
@@ -264,7 +292,9 @@ int weir_cli_plan(int argc, char **argv)
             return weir_cli_usage_error("plan", "%s: not \"%s\"", argv[i], problem);
         i++;
     }
-    if (!o.stages == !o.file)
-        return weir_cli_usage_error("plan", "either --stages or a file");
+    if (!!o.stages + !!o.file + o.calibrate != 1)
+        return weir_cli_usage_error("plan", "--stages, a file or --calibrate, one of them");
+    if (o.calibrate)
+        return calibrate(&o);
     return o.stages ? plan_stages(&o) : plan_file(&o);
 }
