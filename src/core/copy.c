@@ -12,6 +12,7 @@
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/submit.h"
+#include "core/check.h"
 #include "core/trace.h"
 
 struct place {
@@ -310,6 +311,7 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
     struct weir_context *other;
     void *staging = NULL;
     enum weir_err err, own = WEIR_OK;
+    bool promised = rule.wait == WEIR_HOST_WAIT_COMPLETE && rule.strength == WEIR_GUARANTEED;
     bool waits;
 
     /* A source that must be read in the stream's order cannot be captured now; one that must be
@@ -345,7 +347,13 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
             (void)!weir_wait_stream(other->legacy); /* an error there is every device's */
         err = submit_copy(s, c, engine, staging, bytes, &point, waits ? &own : NULL);
     }
-    return err != WEIR_OK || !waits ? err : wait_counted(s, &point, cause, &own);
+    if (err != WEIR_OK || !waits)
+        return err;
+    err = wait_counted(s, &point, cause, &own);
+    /* (A source that was read is all that the documents promise of a pageable one.) */
+    if (weir_check_enabled() && promised)
+        weir_check_host_saw_last();
+    return err;
 }
 
 static enum weir_err check_copy(const struct weir_context *ctx, const struct weir_copy *c,
@@ -505,5 +513,8 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     err = weir_submit_end(s, &op->op, NULL, 0, &point, NULL);
     if (err != WEIR_OK || rule.wait == WEIR_HOST_NO_WAIT)
         return err;
-    return wait_counted(s, &point, WEIR_SYNC_COPY, &own);
+    err = wait_counted(s, &point, WEIR_SYNC_COPY, &own);
+    if (weir_check_enabled() && rule.strength == WEIR_GUARANTEED)
+        weir_check_host_saw_last();
+    return err;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "check/check.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 
@@ -518,6 +519,8 @@ void weir_plan_unref(struct weir_plan *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
+    if (weir_check_enabled())
+        weir_check_plan_end(p);
     finish_run(&p->main);
     keep_unref(p->keep);
     weir_free(p);

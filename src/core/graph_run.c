@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/capture.h"
+#include "core/check.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 #include "core/inject.h"
@@ -451,6 +452,8 @@ static void run_short(struct burst *b, struct weir_item *item)
 
     if (WEIR_UNLIKELY(start))
         weir_core_trace_node(item, start, weir_clock_ns());
+    if (weir_check_enabled() && err == WEIR_OK)
+        weir_core_check_node(item);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         note_failure(item, err);
     finish(b, item);
@@ -549,6 +552,8 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
         weir_core_trace_node(item, work->start_ns, work->end_ns);
     if (item->kind == WEIR_ITEM_KERNEL)
         weir_pages_node_end(item->ctx->ordinal, item->kernel.function->name);
+    if (weir_check_enabled() && status == WEIR_OK)
+        weir_core_check_node(item);
     begin(&b, item->run);
     if (atomic_load_explicit(&item->run->plan->submitted, memory_order_relaxed) == item)
         atomic_store_explicit(&item->run->plan->submitted, NULL, memory_order_relaxed);
@@ -621,6 +626,8 @@ static void end_run(struct weir_run *run)
 
     if (!item) {
         op = run->plan->op;
+        if (weir_check_enabled())
+            weir_core_check_done(&op->op, WEIR_OK);
         run->plan->op = NULL;
         if (weir_trace_enabled())
             trace_end(op);

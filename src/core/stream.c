@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "core/capture.h"
+#include "core/check.h"
 #include "core/trace.h"
 
 _Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
@@ -101,6 +102,8 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
     if (weir_trace_enabled())
         weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority);
+    if (weir_check_enabled())
+        weir_check_stream(s, s->id, ctx->index, cls);
     weir_lock_release(&s->lock);
     weir_lock_release(&ctx->streams_lock);
     *out = s;
@@ -116,6 +119,8 @@ static void retire_locked(struct weir_stream *s)
     weir_lock_release(&s->lock);
     if (weir_trace_enabled())
         weir_trace_stream_end(s->id);
+    if (weir_check_enabled())
+        weir_check_stream_end(s);
     s->retired_next = ctx->retired;
     ctx->retired = s;
     sweep_locked(ctx);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "core/check.h"
 #include "core/copy.h"
 #include "core/dependent.h"
 #include "core/graph_run.h"
@@ -381,6 +382,8 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
         weir_core_trace_done(work->owner, work, status);
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
         pages_done(work->owner);
+    if (weir_check_enabled())
+        weir_core_check_done(work->owner, status);
     if (WEIR_UNLIKELY(((struct weir_op *)work->owner)->m.kind == WEIR_OP_KERNEL &&
                       ((struct weir_kernel_op *)work->owner)->programmatic) &&
         weir_dependent_ended(work->owner, status))
@@ -487,6 +490,9 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
     }
     if (weir_trace_enabled())
         weir_core_trace_op(op);
+    if (weir_check_enabled())
+        weir_core_check_op(op,
+                           op->m.kind == WEIR_OP_GRAPH ? ((struct weir_graph_op *)op)->plan : NULL);
     if (point)
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
     if (ready)
@@ -524,6 +530,8 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
                 weir_core_trace_op(op);
             weir_trace_event_record(weir_core_trace_event_id(e), s->id, e->m.point.seq, e->flags);
         }
+        if (weir_check_enabled())
+            weir_check_record(e, s);
     }
     weir_lock_release(&e->lock);
     if (WEIR_UNLIKELY(result != WEIR_MODEL_OK)) {
@@ -587,6 +595,8 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
             weir_core_trace_op(op);
             weir_core_trace_op(markers[1]);
         }
+        if (weir_check_enabled())
+            weir_core_check_peer(op, other);
     }
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/loader.h"
 #include "base/thread.h"
+#include "core/check.h"
 #include "core/pool.h"
 #include "core/graph_run.h"
 #include "core/services.h"
@@ -182,17 +183,22 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
 {
     struct weir_model_point stack[POINTS_STACK], *points;
     enum weir_err err;
+    struct weir_clock *seen = NULL;
     size_t count;
-    bool ok = true;
+    bool ok = true, checked = weir_check_enabled();
 
+    if (checked)
+        seen = weir_check_sync_begin(s, ctx->index);
     if (weir_trace_enabled())
         weir_trace_sync(s ? WEIR_TRACE_SYNC_STREAM : WEIR_TRACE_SYNC_DEVICE,
                         s ? s->id : (uint64_t)ctx->index, 0);
     err = collect(ctx, s, stack, &points, &count);
+    for (size_t i = 0; err == WEIR_OK && i < count && ok; i++)
+        ok = wait_point(&points[i], deadline_ns);
+    if (checked)
+        weir_check_sync_end(seen, ok && err == WEIR_OK);
     if (err != WEIR_OK)
         return err;
-    for (size_t i = 0; i < count && ok; i++)
-        ok = wait_point(&points[i], deadline_ns);
     if (points != stack)
         weir_free(points);
     if (in_time)
@@ -209,7 +215,7 @@ enum weir_err weir_wait_stream(struct weir_stream *s)
 {
     struct weir_model_point point;
 
-    if (weir_model_needs_all(&s->m))
+    if (weir_model_needs_all(&s->m) || weir_check_enabled())
         return wait_targets(s->ctx, s, UINT64_MAX, NULL);
     if (weir_trace_enabled())
         weir_trace_sync(WEIR_TRACE_SYNC_STREAM, s->id, 0);
@@ -255,6 +261,8 @@ enum weir_err weir_query_stream(struct weir_stream *s)
     weir_lock_release(&s->ctx->streams_lock);
     if (weir_trace_enabled())
         weir_trace_query(WEIR_TRACE_QUERY_STREAM, s->id, count == 0);
+    if (weir_check_enabled() && count == 0)
+        weir_check_host_saw_stream(s);
     if (count)
         return WEIR_ERR_NOT_READY; /* not an error that anyone needs a message for */
     return weir_context_error(s->ctx);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "check/check.h"
 #include "trace/record.h"
 
 #define RECORDS_PER_SLAB 64
@@ -342,6 +343,18 @@ static enum weir_err alloc_try(struct mem_state *m, struct request *q, bool *ref
     return WEIR_OK;
 }
 
+static const char *kind_text(enum weir_mem_kind kind)
+{
+    switch (kind) {
+    case WEIR_MEM_KIND_PINNED:
+        return "pinned memory";
+    case WEIR_MEM_KIND_MANAGED:
+        return "managed memory";
+    default:
+        return "device memory";
+    }
+}
+
 enum weir_err weir_mem_alloc(enum weir_mem_kind kind, int device, size_t bytes, uint32_t flags,
                              void *owner, void **out)
 {
@@ -367,6 +380,8 @@ enum weir_err weir_mem_alloc(enum weir_mem_kind kind, int device, size_t bytes, 
     *out = (void *)atomic_load_explicit(&q.record->base, memory_order_relaxed);
     if (weir_trace_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
         weir_trace_alloc((int)kind, device, *out, bytes);
+    if (weir_check_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
+        weir_check_alloc(*out, bytes, kind_text(kind));
     return WEIR_OK;
 }
 
@@ -414,6 +429,8 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "free of %p: not an allocation of that kind", ptr);
     if (weir_trace_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
         weir_trace_free(ptr);
+    if (weir_check_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
+        weir_check_free(ptr, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_mem_share_drop(atomic_load_explicit(&r->id, memory_order_relaxed));
     unmap_pages(m, r, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_lock_acquire(&m->lock);

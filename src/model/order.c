@@ -259,51 +259,64 @@ bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_orde
 
 /* ---- the host ---- */
 
-static void host_changed(struct weir_order *o, const struct weir_clock *before, weir_seq at_before,
-                         uint32_t lane)
+void weir_order_host_saw_clock(struct weir_order *o, struct weir_clock *c)
 {
-    if (o->host != before || value(o->host, lane) != at_before)
-        o->host_changes++;
+    if (contains(o->host, c))
+        return;
+    join_clock(o, &o->host, c);
+    o->host_changes++;
 }
 
 void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s)
 {
-    const struct weir_clock *before = o->host;
-    weir_seq at = value(o->host, s->lane);
+    struct weir_clock *c = NULL;
 
-    join_stamp(o, &o->host, s);
-    host_changed(o, before, at, s->lane);
+    join_stamp(o, &c, s);
+    weir_order_host_saw_clock(o, c);
+    drop(o, c);
 }
 
-static void saw(struct weir_order *o, uint32_t lane)
+struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane)
 {
-    const struct weir_clock *before = o->host;
-    weir_seq at = value(o->host, lane);
+    const struct weir_order_lane *l;
+    struct weir_clock *c = NULL;
 
-    join_lane(o, &o->host, lane);
-    host_changed(o, before, at, lane);
+    if (lane >= o->lane_count || !lane)
+        return NULL;
+    l = &o->lanes[lane];
+    join_lane(o, &c, lane);
+    for (uint32_t i = 1; l->cls == WEIR_STREAM_LEGACY && i < o->lane_count; i++) {
+        if (o->lanes[i].live && o->lanes[i].device == l->device && blocks(&o->lanes[i]))
+            join_lane(o, &c, i);
+    }
+    return c;
+}
+
+struct weir_clock *weir_order_device_clock(struct weir_order *o, int device)
+{
+    struct weir_clock *c = NULL;
+
+    for (uint32_t i = 1; i < o->lane_count; i++) {
+        if (o->lanes[i].last && o->lanes[i].device == device)
+            join_lane(o, &c, i);
+    }
+    return c;
 }
 
 void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane)
 {
-    const struct weir_order_lane *l;
+    struct weir_clock *c = weir_order_lane_clock(o, lane);
 
-    if (lane >= o->lane_count || !lane)
-        return;
-    l = &o->lanes[lane];
-    saw(o, lane);
-    for (uint32_t i = 1; l->cls == WEIR_STREAM_LEGACY && i < o->lane_count; i++) {
-        if (o->lanes[i].live && o->lanes[i].device == l->device && blocks(&o->lanes[i]))
-            saw(o, i);
-    }
+    weir_order_host_saw_clock(o, c);
+    drop(o, c);
 }
 
 void weir_order_host_saw_device(struct weir_order *o, int device)
 {
-    for (uint32_t i = 1; i < o->lane_count; i++) {
-        if (o->lanes[i].last && o->lanes[i].device == device)
-            saw(o, i);
-    }
+    struct weir_clock *c = weir_order_device_clock(o, device);
+
+    weir_order_host_saw_clock(o, c);
+    drop(o, c);
 }
 
 /* ---- questions ---- */

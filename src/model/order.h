@@ -90,6 +90,11 @@ bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_orde
 void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s);
 void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane);
 void weir_order_host_saw_device(struct weir_order *o, int device);
+/* The same in two steps, for waits beside which others submit: what the wait is for, as a clock (to
+ * be dropped; NULL: nothing), and that it is over. */
+struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane);
+struct weir_clock *weir_order_device_clock(struct weir_order *o, int device);
+void weir_order_host_saw_clock(struct weir_order *o, struct weir_clock *c);
 
 /* Is a ordered before b? Two different stamps. */
 bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b);

@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/core.h"
 #include "core/inject.h"
+#include "check/check.h"
 #include "runtime/api.h"
 #include "runtime/logs.h"
 #include "trace/record.h"
@@ -208,6 +209,8 @@ static cudaError_t not_supported(const char *name)
     {                                                                                              \
         if (weir_trace_enabled())                                                                  \
             weir_trace_launch_site(__builtin_return_address(0));                                   \
+        if (weir_check_enabled())                                                                  \
+            weir_check_launch_site(__builtin_return_address(0));                                   \
         return weir_rt_internal_##name args;                                                       \
     }
 #define REGISTER_binary(name, params, args)                                                        \

@@ -1,0 +1,96 @@
+/* The checker of a running program (DESIGN 5): told of streams, events, operations, host waits and
+ * memory, it finds accesses that no documented rule orders. Tells of itself nothing that depends on
+ * what was faster: a run's edges play no part, only those of model/order.h.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Objects of core (streams, events, operations, executable graphs) are known by their addresses.
+ * One lock, of rank CHECK, inside every call: callers may hold any other but LEAF ones. All calls
+ * do nothing while weir_check_enabled() is false; callers ask first. Thread: any. */
+#ifndef WEIR_CHECK_CHECK_H
+#define WEIR_CHECK_CHECK_H
+
+#include <stdatomic.h>
+
+#include "check/shadow.h"
+
+extern _Atomic bool weir_check_on;
+
+static inline bool weir_check_enabled(void)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&weir_check_on, memory_order_relaxed));
+}
+
+/* Errors: MEMORY_ALLOCATION (false). Once per process. */
+bool weir_check_start(void) WEIR_MUST_CHECK;
+/* Writes the report to stderr; the number of findings. Nothing is checked any more. */
+size_t weir_check_finish(void);
+
+/* ---- where the program is: by thread ---- */
+
+/* The calling thread is inside `call` (a static text), which returns to `site`. */
+void weir_check_enter(const char *call, const void *site);
+/* The <<< >>> before a kernel's stub: stands for the launch call that follows. */
+void weir_check_launch_site(const void *site);
+
+/* ---- streams and events ---- */
+
+void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls);
+void weir_check_stream_end(const void *stream);
+void weir_check_record(const void *event, const void *stream);
+void weir_check_wait(const void *event, const void *stream);
+void weir_check_event_end(const void *event);
+
+/* ---- operations ---- */
+
+/* Submitted to the stream. name: a kernel's, static, or NULL. `behind` (may be NULL): an object
+ * whose last operation comes before, too, and which this one becomes the last of: a graph's
+ * launches follow each other (ORD-030). The caller holds the stream's lock. */
+void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
+                   const void *behind);
+/* A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
+ * device's. */
+void weir_check_op_peer(const void *op, const void *stream, const void *other);
+/* Who the operation is, until weir_check_op_done; NULL: unknown (it was submitted before checking
+ * began, or memory ran out). */
+struct weir_actor *weir_check_actor(const void *op);
+/* Node `node` of a graph's launch `op`. The order of its nodes is asked for once for each `plan`:
+ * order(arg) gives it, and is the checker's from then on; NULL: no memory. The caller ends the
+ * actor. */
+struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t node,
+                                   enum weir_op_kind kind, const char *name,
+                                   struct weir_reach *(*order)(const void *arg), const void *arg);
+void weir_check_node_end(struct weir_actor *a);
+void weir_check_plan_end(const void *plan);
+
+/* What it touches, before it is done. Rectangles in 3 dimensions. actor may be NULL. */
+struct weir_check_range {
+    uintptr_t begin;
+    size_t width, height, depth, pitch, slice;
+};
+void weir_check_access(struct weir_actor *a, enum weir_access kind,
+                       const struct weir_check_range *r);
+/* It has run; nothing behind it has begun. */
+void weir_check_op_done(const void *op);
+
+/* ---- the host ---- */
+
+void weir_check_host_saw_event(const void *event);
+/* Around a wait for a stream, or (NULL) for a device: what is submitted beside it is not seen. */
+struct weir_clock *weir_check_sync_begin(const void *stream, int device);
+void weir_check_sync_end(struct weir_clock *c, bool over);
+/* The stream was asked and has nothing left. */
+void weir_check_host_saw_stream(const void *stream);
+/* The operation that this thread has submitted last. */
+void weir_check_host_saw_last(void);
+/* What the calling thread waits for between the two no document promises (on): it has not seen it.
+ */
+void weir_check_unpromised(bool on);
+void weir_check_promised(void);
+
+/* ---- memory ---- */
+
+void weir_check_alloc(const void *p, size_t bytes, const char *kind);
+/* Before the memory is given back. kind: of what frees. In order with the host only. */
+void weir_check_free(const void *p, size_t bytes);
+
+#endif

@@ -1,0 +1,176 @@
+/* From core's structs to the checker's calls. Nothing here runs while nothing is checked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "core/check.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "core/copy.h"
+#include "core/graph_run.h"
+#include "core/module.h"
+#include "memory/memory.h"
+#include "trace/symbols.h"
+
+static bool is_checked(const struct weir_op *op)
+{
+    switch (op->m.kind) {
+    case WEIR_OP_RECORD: /* weir_check_record, weir_check_wait */
+    case WEIR_OP_WAIT:
+    case WEIR_OP_MARKER:
+        return false;
+    case WEIR_OP_GRAPH: /* not the markers and gates of a graph's event nodes */
+        return ((const struct weir_graph_op *)op)->plan != NULL;
+    default:
+        return true;
+    }
+}
+
+static bool has_ended_already(const struct weir_op *op)
+{
+    return op->m.kind == WEIR_OP_ALLOC || op->m.kind == WEIR_OP_FREE || op->m.kind == WEIR_OP_POLL;
+}
+
+static const char *name_of(const struct weir_op *op)
+{
+    return op->m.kind == WEIR_OP_KERNEL ? ((const struct weir_kernel_op *)op)->function->name
+                                        : NULL;
+}
+
+void weir_core_check_op(const struct weir_op *op, const void *behind)
+{
+    if (!is_checked(op))
+        return;
+    weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, name_of(op),
+                  behind);
+    if (has_ended_already(op))
+        weir_check_op_done(op);
+}
+
+void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other)
+{
+    weir_check_op_peer(op, weir_stream_of(op->m.stream), other);
+}
+
+/* ---- what operations touch ---- */
+
+static void copy_accesses(struct weir_actor *a, const struct weir_copy_work *w, bool staged)
+{
+    struct weir_check_range r = {.begin = (uintptr_t)w->dst,
+                                 .width = w->width,
+                                 .height = w->height,
+                                 .depth = w->depth,
+                                 .pitch = w->dst_pitch,
+                                 .slice = w->dst_slice};
+
+    if (!w->memset && !staged) { /* what was captured at the call is the call's own */
+        struct weir_check_range from = r;
+
+        from.begin = (uintptr_t)w->src;
+        from.pitch = w->src_pitch;
+        from.slice = w->src_slice;
+        weir_check_access(a, WEIR_ACCESS_READ, &from);
+    }
+    weir_check_access(a, WEIR_ACCESS_WRITE, &r);
+}
+
+/* All that an argument may point to: from there to the end of its allocation. */
+static void kernel_accesses(struct weir_actor *a, const struct weir_function *f,
+                            const struct weir_function_image *image, const void *params)
+{
+    uint32_t count = 0, consts = weir_trace_const_pointers(f->name, &count), pointer = 0;
+
+    for (uint32_t i = 0; i < image->info.param_count; i++) {
+        for (size_t at = 0; at + 8 <= image->param_bytes[i]; at += 8) {
+            struct weir_mem_info info;
+            struct weir_check_range r = {.height = 1, .depth = 1};
+            uint64_t value;
+            bool reads = pointer < count && (consts >> pointer & 1);
+
+            memcpy(&value, (const char *)params + image->param_offsets[i] + at, sizeof value);
+            if (!(value >> 16) || !weir_mem_find((const void *)(uintptr_t)value, &info))
+                continue;
+            pointer++;
+            r.begin = value;
+            r.width = r.pitch = info.base + info.bytes - value;
+            weir_check_access(a, reads ? WEIR_ACCESS_READ : WEIR_ACCESS_WRITE, &r);
+        }
+    }
+}
+
+void weir_core_check_done(const struct weir_op *op, enum weir_err status)
+{
+    if (!is_checked(op) || has_ended_already(op))
+        return;
+    if (status == WEIR_OK && op->m.kind == WEIR_OP_KERNEL) {
+        const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
+
+        kernel_accesses(weir_check_actor(op), k->function, k->image,
+                        k->heap_params ? k->heap_params : k->params);
+    } else if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)) {
+        const struct weir_copy_op *c = (const struct weir_copy_op *)op;
+
+        copy_accesses(weir_check_actor(op), &c->work, c->staging != NULL);
+    }
+    weir_check_op_done(op);
+}
+
+/* ---- nodes of graphs ---- */
+
+/* Which node comes before which: from the last to the first, a node's own successors and theirs. */
+static struct weir_reach *reach_of(const void *arg)
+{
+    const struct weir_run *run = arg;
+    uint32_t words = (run->count + 63) / 64;
+    struct weir_reach *r =
+        weir_calloc(1, sizeof *r + (size_t)run->count * words * sizeof r->bits[0]);
+
+    if (!r)
+        return NULL;
+    r->nodes = run->count;
+    r->words = words;
+    for (uint32_t i = run->count; i-- > 0;) {
+        const struct weir_item *item = &run->items[i];
+        uint64_t *mine = r->bits + (size_t)i * words;
+
+        for (uint32_t k = 0; k < item->succ_count; k++) {
+            uint32_t next = item->succ[k] & ~WEIR_SUCC_EARLY;
+
+            mine[next / 64] |= 1ull << (next % 64);
+            for (uint32_t w = 0; w < words; w++)
+                mine[w] |= r->bits[(size_t)next * words + w];
+        }
+    }
+    return r;
+}
+
+static enum weir_op_kind op_kind_of(const struct weir_item *item)
+{
+    switch (item->kind) {
+    case WEIR_ITEM_KERNEL:
+        return WEIR_OP_KERNEL;
+    case WEIR_ITEM_COPY:
+        return item->copy.memset ? WEIR_OP_MEMSET : WEIR_OP_COPY;
+    default:
+        return WEIR_OP_HOST_FUNC;
+    }
+}
+
+void weir_core_check_node(const struct weir_item *item)
+{
+    const struct weir_plan *plan = item->run->plan;
+    const struct weir_item *node = item;
+    struct weir_actor *a;
+
+    while (node->run->parent) /* what a body does is its conditional node's */
+        node = node->run->parent;
+    a = weir_check_node(&plan->op->op, plan, (uint32_t)(node - node->run->items), op_kind_of(item),
+                        item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
+                        reach_of, node->run);
+    if (!a)
+        return;
+    if (item->kind == WEIR_ITEM_KERNEL)
+        kernel_accesses(a, item->kernel.function, item->kernel.image, item->kernel.params);
+    else if (item->kind == WEIR_ITEM_COPY)
+        copy_accesses(a, &item->copy, false);
+    weir_check_node_end(a);
+}

@@ -1,0 +1,20 @@
+/* What core tells the checker. Callers ask weir_check_enabled first.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_CHECK_H
+#define WEIR_CORE_CHECK_H
+
+#include "check/check.h"
+#include "core/stream.h"
+
+/* op was submitted; its stream is locked, it has not completed. `behind`: see weir_check_op. */
+void weir_core_check_op(const struct weir_op *op, const void *behind);
+/* The same of a copy between two devices' legacy streams (ORD-012). */
+void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other);
+/* The engine has run it, its memory is still its own, nothing behind it has begun. */
+void weir_core_check_done(const struct weir_op *op, enum weir_err status);
+
+/* A graph's node has run, and its launch is not complete yet. */
+struct weir_item;
+void weir_core_check_node(const struct weir_item *item);
+
+#endif

@@ -1,0 +1,58 @@
+/* WEIR_CHECK=1: the program's calls are told to the checker, and when it ends the findings are
+ * written and make its exit status (WEIR_CHECK_STATUS, default 99).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "check/check.h"
+#include "runtime/api.h"
+
+#define STATUS_FOUND 99
+
+static const struct weir_api_entry *table;
+static const struct weir_api_hook *next;
+
+static void enter(enum weir_api_id id, const void *site)
+{
+    if (next)
+        next->enter(id, site);
+    if (id != WEIR_API_ID___cudaPopCallConfiguration && weir_check_enabled())
+        weir_check_enter(table[id].name, site);
+}
+
+static void leave(enum weir_api_id id, int err)
+{
+    if (next)
+        next->leave(id, err);
+}
+
+static const struct weir_api_hook check_hook = {enter, leave};
+
+/* Before the program's first call. */
+WEIR_CONSTRUCTOR static void start_checking(void)
+{
+    const char *on = getenv("WEIR_CHECK");
+    size_t count;
+
+    if (!on || *on != '1')
+        return;
+    table = weir_api_table(&count);
+    if (!weir_check_start()) {
+        weir_log(WEIR_LOG_ERROR, "check: no memory, nothing is checked");
+        return;
+    }
+    next = weir_api_set_hook(&check_hook);
+}
+
+/* After core has drained the devices. */
+WEIR_DESTRUCTOR_LAST static void stop_checking(void)
+{
+    const char *status = getenv("WEIR_CHECK_STATUS");
+
+    if (weir_check_finish() == 0)
+        return;
+    fflush(NULL);
+    _exit(status && *status ? atoi(status) : STATUS_FOUND);
+}
