@@ -133,7 +133,7 @@ static struct weir_reach *reach_of(const void *arg)
         uint64_t *mine = r->bits + (size_t)i * words;
 
         for (uint32_t k = 0; k < item->succ_count; k++) {
-            uint32_t next = item->succ[k] & ~WEIR_SUCC_EARLY;
+            uint32_t next = item->succ[k] & WEIR_SUCC_INDEX;
 
             mine[next / 64] |= 1ull << (next % 64);
             for (uint32_t w = 0; w < words; w++)
