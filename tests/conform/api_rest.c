@@ -39,6 +39,11 @@ static void settings(void)
     EXPECT(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0),
            cudaErrorInvalidDevice); /* a device and itself */
     OK(cudaCtxResetPersistingL2Cache());
+    OK(cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
+                                          cudaFlushGPUDirectRDMAWritesToOwner));
+    EXPECT(cudaDeviceFlushGPUDirectRDMAWrites((enum cudaFlushGPUDirectRDMAWritesTarget)9,
+                                              cudaFlushGPUDirectRDMAWritesToOwner),
+           cudaErrorInvalidValue);
     OK(cudaDriverGetVersion(&version));
     OK(cudaRuntimeGetVersion(&runtime));
     CHECK(version >= runtime && runtime >= 13000);

@@ -66,7 +66,7 @@ static inline void hold_wait(void *arg)
     struct hold *h = arg;
 
     atomic_store(&h->entered, 1);
-    for (int i = 0; i < 5000 && !atomic_load(&h->release); i++)
+    for (int i = 0; i < 60000 && !atomic_load(&h->release); i++)
         sleep_ms(1);
     atomic_store(&h->left, 1);
 }
@@ -77,7 +77,7 @@ static inline void hold_stream(struct hold *h, cudaStream_t s)
     atomic_store(&h->entered, 0);
     atomic_store(&h->left, 0);
     OK(cudaLaunchHostFunc(s, hold_wait, h));
-    for (int i = 0; i < 2000 && !atomic_load(&h->entered); i++)
+    for (int i = 0; i < 60000 && !atomic_load(&h->entered); i++)
         sleep_ms(1);
     CHECK(atomic_load(&h->entered));
 }
