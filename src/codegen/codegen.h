@@ -85,5 +85,8 @@ bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offs
  * Thread: any; equal requests wait for one compilation. */
 enum weir_err weir_cg_kernel_code(struct weir_cg_kernel *k, const uint32_t block[3],
                                   const struct weir_kernel_code **out) WEIR_MUST_CHECK;
+/* The same when it is the shape that was asked for last, else NULL. Never waits. */
+const struct weir_kernel_code *weir_cg_kernel_code_peek(struct weir_cg_kernel *k,
+                                                        const uint32_t block[3]);
 
 #endif

@@ -500,18 +500,25 @@ static bool is_valid_shape(const uint32_t b[3])
            b[0] * b[1] * b[2] <= 1024;
 }
 
+const struct weir_kernel_code *weir_cg_kernel_code_peek(struct weir_cg_kernel *k,
+                                                        const uint32_t block[3])
+{
+    struct weir_cg_variant *v = atomic_load_explicit(&k->recent, memory_order_acquire);
+
+    return v && same_shape(v->block, block) ? atomic_load_explicit(&v->code, memory_order_acquire)
+                                            : NULL;
+}
+
 enum weir_err weir_cg_kernel_code(struct weir_cg_kernel *k, const uint32_t block[3],
                                   const struct weir_kernel_code **out)
 {
-    struct weir_cg_variant *v = atomic_load_explicit(&k->recent, memory_order_acquire);
+    struct weir_cg_variant *v;
     bool must_fill = false;
     uint32_t state;
 
-    if (v && same_shape(v->block, block)) {
-        *out = atomic_load_explicit(&v->code, memory_order_acquire);
+    *out = weir_cg_kernel_code_peek(k, block);
+    if (*out)
         return WEIR_OK;
-    }
-    *out = NULL;
     if (!is_valid_shape(block))
         return WEIR_FAIL(WEIR_ERR_INVALID_CONFIGURATION, "block of %u x %u x %u threads", block[0],
                          block[1], block[2]);

@@ -233,8 +233,12 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         memcpy(params + image->param_offsets[i], args[i], image->param_bytes[i]);
     init_work(&op->work.work, s, WEIR_ENGINE_COMPUTE, &op->op);
     op->work.prepare = prepare;
-    op->work.code = NULL;
     weir_launch_fill(&op->work.launch, s->ctx, config);
+    /* When it is there, nobody need prepare it (a trace wants to see that). */
+    op->work.code =
+        weir_trace_enabled() ? NULL : weir_cg_kernel_code_peek(image->kernel, config->block);
+    if (op->work.code)
+        op->work.launch.module_data = op->work.code->module_data;
     op->work.launch.grid_id =
         atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
     op->work.launch.params = params;

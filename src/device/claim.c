@@ -58,12 +58,15 @@ void weir_compute_update_locked(struct compute *c)
             }
         }
     }
-    atomic_store_explicit(&c->best_priority, best, memory_order_seq_cst);
+    /* Idle workers look at it all the time: written only when it changes. */
+    if (atomic_load_explicit(&c->best_priority, memory_order_relaxed) != best)
+        atomic_store_explicit(&c->best_priority, best, memory_order_seq_cst);
 }
 
-void weir_compute_drain_locked(struct compute *c, uint64_t now)
+bool weir_compute_drain_locked(struct compute *c, uint64_t now)
 {
     struct weir_list fresh;
+    bool any = false;
 
     weir_list_init(&fresh);
     while (weir_inbox_drain(&c->inbox, &fresh)) {
@@ -81,9 +84,16 @@ void weir_compute_drain_locked(struct compute *c, uint64_t now)
             c->live++;
             c->drained++;
         }
-        /* Overwrites the hint of whoever has submitted since: so look again. */
-        weir_compute_update_locked(c);
+        any = true;
     }
+    return any;
+}
+
+void weir_compute_show_locked(struct compute *c, uint64_t now)
+{
+    do /* overwrites the hint of whoever has submitted since: so look again */
+        weir_compute_update_locked(c);
+    while (weir_compute_drain_locked(c, now));
 }
 
 static unsigned history_index(const struct weir_kernel_code *code)

@@ -23,6 +23,7 @@
 #define LONG_PS          60000000u /* a chunk that may take longer is not "soon" */
 #define SPIN_HARD_NS     2000      /* from then on a spinning thread lets others have the CPU */
 #define FREE_SLOTS_EXTRA 8
+#define HELPER_FIRST_NS  500 /* from a launch to the wait for it, at most */
 
 static void *worker_run(void *arg);
 
@@ -161,6 +162,32 @@ static void worker_sleep(struct compute *c, struct runner *r, uint64_t timeout_n
     r->now = weir_clock_ns();
 }
 
+/* Who launches a short kernel and waits for it at once runs it in a fraction of what the way to
+ * another CPU and back costs, if a spinning worker does not snatch it. So when a helper came too
+ * late the last time, spinners leave what comes in to it for a moment. */
+static void spinners_hold_back(struct compute *c)
+{
+    if (!atomic_load_explicit(&c->hold_back, memory_order_relaxed))
+        atomic_store_explicit(&c->hold_back, 1, memory_order_relaxed);
+}
+
+/* True: there was work, and a helper has taken it. */
+static bool helper_was_first(struct compute *c)
+{
+    uint64_t start;
+
+    if (!atomic_load_explicit(&c->hold_back, memory_order_relaxed) || inbox_is_empty(&c->inbox))
+        return false;
+    start = weir_clock_ns();
+    while (weir_clock_ns() - start < HELPER_FIRST_NS) {
+        if (inbox_is_empty(&c->inbox))
+            return !is_work_visible(c, true);
+        weir_cpu_relax();
+    }
+    atomic_store_explicit(&c->hold_back, 0, memory_order_relaxed); /* it does something else */
+    return false;
+}
+
 /* Looks for work a while. True when there is some. */
 static bool worker_spin(struct compute *c, struct runner *r)
 {
@@ -176,7 +203,7 @@ static bool worker_spin(struct compute *c, struct runner *r)
     for (uint64_t start = weir_clock_ns(), spent = 0; spent < SPIN_NS && !found;
          spent = r->now - start) {
         for (int i = 0; i < 16 && !found; i++) {
-            found = is_work_visible(c, true);
+            found = is_work_visible(c, true) && !helper_was_first(c);
             if (!found)
                 weir_cpu_relax();
         }
@@ -453,13 +480,15 @@ static void worker_step(struct compute *c, struct runner *r)
 {
     enum claim claim;
     uint32_t parked;
-    bool more, away;
+    bool drained, more, away;
 
     weir_lock_acquire(&c->lock);
     c->live -= r->completed;
     r->completed = 0;
-    weir_compute_drain_locked(c, r->now);
+    drained = weir_compute_drain_locked(c, r->now);
     claim = weir_compute_claim_locked(c, r);
+    if (drained)
+        weir_compute_show_locked(c, r->now);
     parked = atomic_load_explicit(&c->parked_count, memory_order_relaxed);
     more = claim != CLAIM_NOTHING && atomic_load(&c->spinners) == 0 &&
            (atomic_load(&c->sleepers) > 0 || atomic_load(&c->started) < c->worker_count) &&
@@ -586,20 +615,25 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
     bool helped = false;
 
     /* Waiters ask again and again: no lock when there are no blocks to hand out. */
-    if (inbox_is_empty(&c->inbox) && atomic_load(&c->best_priority) == PRIORITY_NONE)
+    if (inbox_is_empty(&c->inbox) && atomic_load(&c->best_priority) == PRIORITY_NONE) {
+        spinners_hold_back(c);
         return false;
+    }
     r = weir_helper_take(c, &previous);
     if (!r)
         return false;
     r->stop = stop;
     while (!stop || !atomic_load_explicit(stop, memory_order_acquire)) {
         enum claim claim;
+        bool drained;
 
         weir_lock_acquire(&c->lock);
         c->live -= r->completed;
         r->completed = 0;
-        weir_compute_drain_locked(c, r->now);
+        drained = weir_compute_drain_locked(c, r->now);
         claim = weir_compute_claim_kernel_locked(c, r, k);
+        if (drained)
+            weir_compute_show_locked(c, r->now);
         weir_lock_release(&c->lock);
         worker_call_for_rest(c);
         if (claim == CLAIM_NOTHING)

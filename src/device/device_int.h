@@ -103,12 +103,13 @@ struct compute {
     _Alignas(CACHE_LINE) struct inbox inbox;
     /* Sleeping and waking (compute.c). atomic: all seq_cst. */
     _Alignas(CACHE_LINE) _Atomic int32_t
-        attentive;            /* workers that will look for work within some 50 us */
-    _Atomic int32_t spinners; /* of them those that do nothing else */
-    _Atomic int32_t sleepers; /* asleep and not yet called */
-    _Atomic uint32_t calls;   /* semaphore of the sleepers: futex word */
-    _Atomic uint32_t sentry;  /* a sleeper with a time limit exists */
-    _Atomic int32_t started;  /* workers that have a thread */
+        attentive;              /* workers that will look for work within some 50 us */
+    _Atomic int32_t spinners;   /* of them those that do nothing else */
+    _Atomic int32_t sleepers;   /* asleep and not yet called */
+    _Atomic uint32_t calls;     /* semaphore of the sleepers: futex word */
+    _Atomic uint32_t sentry;    /* a sleeper with a time limit exists */
+    _Atomic uint32_t hold_back; /* spinners let a helper go first. relaxed */
+    _Atomic int32_t started;    /* workers that have a thread */
     _Atomic bool stopping;
     /* What running blocks look at. atomic: relaxed, hints; set under lock (and best_priority by
      * submit). */
@@ -188,7 +189,11 @@ static inline bool inbox_is_empty(struct inbox *in)
 
 /* claim.c; all under compute.lock */
 enum claim { CLAIM_NOTHING, CLAIM_PREPARE, CLAIM_CHUNK, CLAIM_PARKED };
-void weir_compute_drain_locked(struct compute *c, uint64_t now);
+/* From the inbox into the lists; false when there was nothing. Before it lets go of the lock the
+ * caller claims or shows them: until then nobody else sees them. (What the caller claims at once
+ * need never be seen: idle workers would come for it.) */
+bool weir_compute_drain_locked(struct compute *c, uint64_t now);
+void weir_compute_show_locked(struct compute *c, uint64_t now);
 /* What the runner is to do next: fills in its chunk, or its slot with the parked block. */
 bool weir_compute_claim_parked_locked(struct compute *c, struct runner *r,
                                       const struct weir_kernel_work *k);
