@@ -146,6 +146,11 @@ static void judge(const struct weir_advise_context *c)
                  "%zu thing%s to change; the first alone saves %.2f of %.2f ms (%.0f%%)", real,
                  real == 1 ? "" : "s", (double)r->findings[0].gain_ns * 1e-6,
                  (double)r->length_ns * 1e-6, percent_of(r, r->findings[0].gain_ns));
+    else if (c->base.idle_host_ns > c->base.busy_ns[best])
+        snprintf(r->verdict, sizeof r->verdict,
+                 "nothing to be gained by order alone: for %.0f%% of the %.2f ms the device has "
+                 "nothing to do, because of the host's own work, which is the bound",
+                 percent_of(r, c->base.idle_host_ns), (double)r->length_ns * 1e-6);
     else
         snprintf(
             r->verdict, sizeof r->verdict,
@@ -153,18 +158,24 @@ static void judge(const struct weir_advise_context *c)
             bounds[best], percent_of(r, c->base.busy_ns[best]), (double)r->length_ns * 1e-6);
 }
 
-bool weir_advise(const struct weir_trace_file *f, struct weir_advise_report *out)
+bool weir_advise(const struct weir_trace_file *f, const struct weir_advise_options *options,
+                 struct weir_advise_report *out)
 {
     const struct weir_plan_scenario as_recorded = {0};
     struct weir_advise_context c = {.f = f, .report = out};
     bool ok;
 
     *out = (struct weir_advise_report){0};
-    ok = weir_plan_data_init(&c.data, f) && weir_plan_recorded_init(&c.model, f, &c.data) &&
-         weir_plan_recorded_run(&c.model, &as_recorded, &c.base);
+    ok = weir_plan_data_init(&c.data, f) && weir_plan_recorded_init(&c.model, f, &c.data);
+    if (ok && options && options->machine) {
+        snprintf(out->device, sizeof out->device, "%s", options->machine->name);
+        ok = weir_plan_recorded_on(&c.model, options->machine, options->times, options->time_count);
+    }
+    ok = ok && weir_plan_recorded_run(&c.model, &as_recorded, &c.base);
     out->length_ns = c.base.length_ns;
     for (size_t i = 0; ok && out->length_ns && i < WEIR_ARRAY_SIZE(questions); i++)
         ok = !questions[i].find || questions[i].find(&c);
+    ok = ok && (!out->length_ns || weir_advise_find_fragile(&c));
     if (ok) {
         if (out->count)
             qsort(out->findings, out->count, sizeof *out->findings, by_gain);

@@ -26,14 +26,26 @@ struct weir_advise_report {
     struct weir_advise_finding *findings; /* notes last; the most expensive first */
     size_t count, cap;
     uint64_t length_ns; /* simulated, as recorded: what percentages are of */
+    char device[128];   /* whose times they are, when not this machine's; else "" */
     char verdict[320];
 };
 
 /* NULL behind the last. The questions that `--all` answers. */
 const char *weir_advise_question(size_t i, const char **kind);
 
-/* The caller finishes out. False: no memory. */
-bool weir_advise(const struct weir_trace_file *f, struct weir_advise_report *out);
+struct weir_plan_machine;
+struct weir_plan_kernel_time;
+
+/* As if the program had run on another device (plan/recorded.h). */
+struct weir_advise_options {
+    const struct weir_plan_machine *machine; /* NULL: as it ran */
+    const struct weir_plan_kernel_time *times;
+    size_t time_count;
+};
+
+/* options may be NULL. The caller finishes out. False: no memory. */
+bool weir_advise(const struct weir_trace_file *f, const struct weir_advise_options *options,
+                 struct weir_advise_report *out);
 void weir_advise_finish(struct weir_advise_report *r);
 
 void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise_report *r,

@@ -44,7 +44,7 @@ static void enter(struct clocks *k, uint32_t stream)
     for (uint32_t i = 0; i < k->n; i++) {
         const struct weir_trace_stream *t = &f->streams[i];
 
-        if (i != stream && t->context == s->context &&
+        if (i != stream && t->context == s->context && !k->o->no_legacy &&
             ((s->cls == WEIR_TRACE_STREAM_LEGACY && is_blocking(t)) ||
              (is_blocking(s) && t->cls == WEIR_TRACE_STREAM_LEGACY)))
             join(own, clock_of(k, i), k->n);

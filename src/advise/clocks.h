@@ -12,6 +12,7 @@ struct weir_advise_orders {
     /* All may be NULL. */
     const bool *skip;      /* by event wait: it is not made */
     const bool *no_wait;   /* by call: it waits for nothing */
+    bool no_legacy;        /* the legacy default stream is a stream like others */
     const uint32_t *moved; /* by event wait: for this operation instead of the record; NONE */
     /* op needs the data of `on`, and nothing promises that it comes after. */
     void (*broken)(void *context, uint32_t op, uint32_t on);

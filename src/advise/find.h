@@ -67,5 +67,7 @@ bool weir_advise_find_unused(struct weir_advise_context *c);         /* 27 */
 bool weir_advise_find_polling(struct weir_advise_context *c);        /* 28 */
 bool weir_advise_find_pinned(struct weir_advise_context *c);         /* 29 */
 bool weir_advise_find_libraries(struct weir_advise_context *c);      /* 30 */
+/* Beyond the questions: data orders that only side effects keep. */
+bool weir_advise_find_fragile(struct weir_advise_context *c);
 
 #endif

@@ -15,39 +15,35 @@ static bool is_async(const char *name)
 
 /* ---- 4: pageable memory ---- */
 
-static bool is_pageable(const struct weir_trace_op *op)
-{
-    return op->kind == WEIR_TRACE_OP_COPY &&
-           ((op->engine == WEIR_TRACE_ENGINE_H2D &&
-             (op->u.copy.src_class == WEIR_TRACE_PAGEABLE || op->u.copy.staged)) ||
-            (op->engine == WEIR_TRACE_ENGINE_D2H && op->u.copy.dst_class == WEIR_TRACE_PAGEABLE));
-}
-
 bool weir_advise_find_pageable(struct weir_advise_context *c)
 {
     struct weir_advise_finding d = {.kind = "pageable-sync", .stream = WEIR_TRACE_NONE};
     const struct weir_trace_file *f = c->f;
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls);
-    struct weir_plan_scenario s = {.no_wait = calls};
+    uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths);
+    struct weir_plan_scenario s = {.no_wait = calls, .op_ns = lengths};
     uint32_t count = 0;
     uint64_t waited = 0;
-    bool ok;
+    bool ok = calls && lengths;
 
-    if (!calls)
-        return false;
-    for (size_t i = 0; i < f->ops_count; i++) {
+    for (uint32_t i = 0; ok && i < f->ops_count; i++) {
         uint32_t call = f->ops[i].call;
 
-        if (call == WEIR_TRACE_NONE || !is_pageable(&f->ops[i]) || !is_async(f->calls[call].name))
+        lengths[i] = c->model.alone_ns[i];
+
+        if (call == WEIR_TRACE_NONE || !weir_plan_is_pageable(&f->ops[i]) ||
+            !is_async(f->calls[call].name))
             continue;
         count += !calls[call];
         calls[call] = true;
+        lengths[i] = weir_plan_pinned_ns(&c->model, i);
         waited += f->calls[call].waited_ns;
         d.stream = f->ops[i].stream;
         weir_advise_add_site(c, &d, call);
     }
-    ok = !count || weir_advise_price(c, &s, &d.gain_ns);
+    ok = ok && (!count || weir_advise_price(c, &s, &d.gain_ns));
     weir_free(calls);
+    weir_free(lengths);
     if (!ok || !count)
         return ok;
     snprintf(
@@ -252,9 +248,10 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
     if (ok && count && d.gain_ns) {
         snprintf(
             d.message, sizeof d.message,
-            "%u calls that allocate, free, pin or create stand between the operations and take "
-            "%.3f ms; freeing waits for the whole device (ORD-080)",
-            count, (double)spent * 1e-6);
+            "%u calls that allocate, free, pin or create (%s%s%s) stand between the operations and "
+            "take %.3f ms; freeing waits for the whole device (ORD-080)",
+            count, f->calls[g.items[0].first].name, g.count > 1 ? ", " : "",
+            g.count > 1 ? f->calls[g.items[1].first].name : "", (double)spent * 1e-6);
         snprintf(d.change, sizeof d.change,
                  "allocate once before the loop, or use cudaMallocAsync and cudaFreeAsync");
         ok = weir_advise_add(c, &d);
@@ -275,42 +272,76 @@ static int by_number(const void *x, const void *y)
 
 #define SHORT_KERNEL_NS 50000
 
+struct kernels {
+    uint64_t *lengths, *gaps; /* gaps: from one launch's call to the next, on its thread */
+    size_t count, gap_count;
+    uint32_t late;
+};
+
+static void look_at_launches(const struct weir_advise_context *c, struct weir_advise_finding *d,
+                             struct kernels *k)
+{
+    const struct weir_trace_file *f = c->f;
+    uint64_t last = 0;
+    uint32_t thread = WEIR_TRACE_NONE;
+
+    for (size_t i = 0; i < f->ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[i];
+
+        if (op->kind != WEIR_TRACE_OP_KERNEL || !weir_advise_is_work(op))
+            continue;
+        k->lengths[k->count++] = c->model.alone_ns[i];
+        if (op->call != WEIR_TRACE_NONE) {
+            const struct weir_trace_call *call = &f->calls[op->call];
+
+            if (call->thread == thread && call->begin_ns >= last)
+                k->gaps[k->gap_count++] = call->begin_ns - last;
+            thread = call->thread;
+            last = call->begin_ns;
+        }
+        if (op->why == WEIR_TRACE_WHY_HOST) {
+            k->late++;
+            weir_advise_add_site(c, d, op->call);
+        }
+    }
+}
+
+static uint64_t median_of(uint64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_number);
+    return count ? values[count / 2] : 0;
+}
+
 bool weir_advise_find_launches(struct weir_advise_context *c)
 {
     const struct weir_plan_scenario s = {.fast_submission = true};
     struct weir_advise_finding d = {.kind = "launch-bound", .stream = WEIR_TRACE_NONE};
-    const struct weir_trace_file *f = c->f;
-    uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths), median;
-    uint32_t late = 0;
-    size_t n = 0;
+    struct kernels k = {.lengths = weir_alloc((c->f->ops_count + 1) * sizeof *k.lengths),
+                        .gaps = weir_alloc((c->f->ops_count + 1) * sizeof *k.gaps)};
+    uint64_t median = 0, gap = 0;
+    bool ok = k.lengths && k.gaps;
 
-    if (!lengths)
-        return false;
-    for (size_t i = 0; i < f->ops_count; i++) {
-        if (f->ops[i].kind != WEIR_TRACE_OP_KERNEL || !weir_advise_is_work(&f->ops[i]))
-            continue;
-        lengths[n++] = c->model.alone_ns[i];
-        if (f->ops[i].why == WEIR_TRACE_WHY_HOST) {
-            late++;
-            weir_advise_add_site(c, &d, f->ops[i].call);
-        }
+    if (ok) {
+        look_at_launches(c, &d, &k);
+        median = median_of(k.lengths, k.count);
+        gap = median_of(k.gaps, k.gap_count);
     }
-    qsort(lengths, n, sizeof *lengths, by_number);
-    median = n ? lengths[n / 2] : 0;
-    weir_free(lengths);
-    if (n < 20 || median > SHORT_KERNEL_NS)
-        return true;
+    weir_free(k.lengths);
+    weir_free(k.gaps);
+    if (!ok || k.count < 20 || median > SHORT_KERNEL_NS)
+        return ok;
     if (!weir_advise_price(c, &s, &d.gain_ns))
         return false;
     if (!d.gain_ns)
         return true;
     snprintf(d.message, sizeof d.message,
-             "%zu kernels take %.1f us each, as short as launching takes: %u of them started when "
-             "the host had submitted them and not before. More streams do not help",
-             n, (double)median * 1e-3, late);
+             "the median of %zu kernels takes %.1f us, and the host launches one every %.1f us: %u "
+             "of them started when the host had submitted them and not before. More streams cannot "
+             "help",
+             k.count, (double)median * 1e-3, (double)gap * 1e-3, k.late);
     snprintf(d.change, sizeof d.change,
-             "put the sequence into a graph (cudaStreamBeginCapture, cudaGraphLaunch), or make one "
-             "kernel of several");
+             "put the sequence into a graph (cudaStreamBeginCapture, cudaGraphLaunch), make one "
+             "kernel of several, or give each more to do");
     return weir_advise_add(c, &d);
 }
 

@@ -15,6 +15,7 @@ struct items {
     uint32_t *item_end;                /* by call */
     uint32_t count, with_input, whole; /* whole: nothing else was in flight when the host went on */
     uint32_t ops;
+    uint64_t waited;
     bool several_streams;
 };
 
@@ -72,6 +73,7 @@ static void find_items(const struct weir_advise_context *c, const struct weir_ad
         out->with_input += input && kernels;
         out->whole += all_done(f, first_op, last_op + 1, k->end_ns);
         out->ops += ops;
+        out->waited += k->waited_ns;
         ops = 0;
         stream = WEIR_TRACE_NONE;
         input = kernels = false;
@@ -102,9 +104,9 @@ static bool try_items(struct weir_advise_context *c, const struct weir_advise_gr
     weir_advise_add_site(c, &d, at->first);
     snprintf(d.message, sizeof d.message,
              "one item at a time: the host submits it (%u operations), waits for its results, uses "
-             "them, and only then begins the next, %u times; copies, kernels and the host's own "
-             "work take turns",
-             n->ops / n->count, n->count);
+             "them, and only then begins the next, %u times. It is blocked for %.3f ms in all, and "
+             "no stream has other work meanwhile",
+             n->ops / n->count, n->count, (double)n->waited * 1e-6);
     snprintf(d.change, sizeof d.change,
              "keep %u items in flight: %u slots, each with buffers, a stream and an event of its "
              "own, and wait for the oldest (if items do not need one another's results)",

@@ -249,8 +249,11 @@ bool weir_advise_find_loads(struct weir_advise_context *c)
     weir_free(all.call_less);
     if (!ok || !all.count)
         return ok;
-    d.gain_ns = a.length_ns > b.length_ns ? a.length_ns - b.length_ns : 0;
-    d.note = !all.late; /* a program's first launches load; that is what a first run is for */
+    /* How long another device takes to load is not known from here. */
+    d.gain_ns = a.length_ns > b.length_ns && !c->model.machine ? a.length_ns - b.length_ns : 0;
+    d.note =
+        !all.late ||
+        c->model.machine; /* a program's first launches load; that is what a first run is for */
     snprintf(d.message, sizeof d.message,
              "code is loaded when a kernel is first launched, %u time%s, %.3f ms in all%s",
              all.count, all.count == 1 ? "" : "s", (double)all.spent * 1e-6,

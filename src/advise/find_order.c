@@ -257,3 +257,69 @@ bool weir_advise_find_unneeded(struct weir_advise_context *c)
     weir_free(tried);
     return ok;
 }
+
+/* ---- beyond the questions: order by side effect ---- */
+
+struct fragile {
+    struct weir_advise_context *c;
+    struct weir_advise_finding d;
+    uint32_t op, on;
+};
+
+static void note_fragile(void *context, uint32_t op, uint32_t on)
+{
+    struct fragile *x = context;
+
+    x->op = op;
+    x->on = on;
+    x->d.stream = x->c->f->ops[op].stream;
+    weir_advise_add_site(x->c, &x->d, x->c->f->ops[on].call);
+    weir_advise_add_site(x->c, &x->d, x->c->f->ops[op].call);
+}
+
+static bool try_fragile(struct weir_advise_context *c, struct weir_advise_orders without,
+                        uint64_t broken, const char *by, const char *change)
+{
+    struct fragile x = {.c = c, .d = {.kind = "fragile-order", .note = true}};
+    uint64_t now;
+
+    without.broken = note_fragile;
+    without.context = &x;
+    if (!weir_advise_count_broken(c, &without, &now))
+        return false;
+    if (now <= broken)
+        return true;
+    snprintf(x.d.message, sizeof x.d.message,
+             "ordered only by %s: %llu data order%s, e.g. %s after %s", by,
+             (unsigned long long)(now - broken), now - broken == 1 ? "" : "s", c->f->ops[x.op].name,
+             c->f->ops[x.on].name);
+    snprintf(x.d.change, sizeof x.d.change, "%s", change);
+    return weir_advise_add(c, &x.d);
+}
+
+bool weir_advise_find_fragile(struct weir_advise_context *c)
+{
+    const struct weir_advise_orders none = {0};
+    const struct weir_trace_file *f = c->f;
+    uint64_t broken;
+    bool *calls, ok;
+
+    if (!c->data.known || f->streams_count > WEIR_ADVISE_STREAMS_MAX)
+        return true;
+    calls = weir_calloc(f->calls_count + 1, sizeof *calls);
+    ok = calls && weir_advise_count_broken(c, &none, &broken);
+    for (size_t i = 0; ok && i < f->calls_count; i++)
+        calls[i] = weir_advise_is_memory_call(f->calls[i].name);
+    /* (What was broken before is no order at all: weir check says so.) */
+    ok =
+        ok && (broken ||
+               (try_fragile(c, (struct weir_advise_orders){.no_legacy = true}, broken,
+                            "the legacy default stream",
+                            "say it by an event: built with per-thread default streams, or with "
+                            "cudaStreamNonBlocking, it is a race") &&
+                try_fragile(c, (struct weir_advise_orders){.no_wait = calls}, broken,
+                            "a call that allocates or frees, which waits as it happens",
+                            "say it by an event or a synchronisation: that wait is not promised")));
+    weir_free(calls);
+    return ok;
+}

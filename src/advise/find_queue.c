@@ -177,14 +177,31 @@ bool weir_advise_find_queues(struct weir_advise_context *c)
         set ? (uint32_t)WEIR_MIN(strtoul(set, NULL, 10), (unsigned long)QUEUES_MOST) : QUEUES;
     struct weir_plan_scenario s = {0};
     struct weir_plan_outcome few, more = c->base;
-    uint32_t used = 0, last = WEIR_TRACE_NONE;
+    uint32_t used = 0, last = WEIR_TRACE_NONE, one = WEIR_TRACE_NONE, two = WEIR_TRACE_NONE;
+    char names[2][64];
 
     queues = WEIR_MAX(queues, 1u);
-    for (uint32_t i = 0; i < c->f->streams_count; i++)
-        used += is_used(c->f, i);
-    if (used <= queues)
+    for (uint32_t i = 0; i < c->f->streams_count; i++) {
+        if (!is_used(c->f, i))
+            continue;
+        used++;
+        for (uint32_t k = i + queues; k < c->f->streams_count && one == WEIR_TRACE_NONE;
+             k += queues) {
+            if (is_used(c->f, k)) { /* the same number modulo the queues */
+                one = i;
+                two = k;
+            }
+        }
+    }
+    if (used <= queues || one == WEIR_TRACE_NONE)
         return true;
     s.hw_queues = queues;
+    if (c->model.machine) { /* its queues are in the base already */
+        s.hw_queues = used;
+        if (!weir_plan_recorded_run(&c->model, &s, &more))
+            return false;
+        s.hw_queues = queues;
+    }
     if (!weir_plan_recorded_run(&c->model, &s, &few))
         return false;
     if (few.length_ns <= more.length_ns)
@@ -196,11 +213,13 @@ bool weir_advise_find_queues(struct weir_advise_context *c)
         last = c->f->ops[i].stream;
     }
     snprintf(d.message, sizeof d.message,
-             "%u streams share %u hardware queue%s on a GPU, and each queue runs its streams' "
-             "operations in the order of submission: issued stream by stream, work waits behind "
-             "work that it does not depend on. (Weir has a queue a stream: this is what a GPU "
-             "would add)",
-             used, queues, queues == 1 ? ", by request," : "s");
+             "%u streams share %u hardware queue%s on a GPU (%s and %s one of them), and each runs "
+             "its streams' operations in the order of submission: issued stream by stream, work "
+             "waits behind work that it does not depend on. (Weir has a queue a stream: this is "
+             "what a GPU would add)",
+             used, queues, queues == 1 ? ", by request," : "s",
+             weir_trace_stream_name(c->f, one, names[0]),
+             weir_trace_stream_name(c->f, two, names[1]));
     snprintf(d.change, sizeof d.change,
              "submit breadth first (the first operation of all streams, then the second), or "
              "set " CONNECTION_VAR "%u before the first CUDA call, or use %u streams",
@@ -288,7 +307,7 @@ static const struct setting {
 } settings[] = {
     {"CUDA_LAUNCH_BLOCKING=1", true, "every launch waits for its kernel, so nothing overlaps"},
     {"CUDA_DEVICE_MAX_CONNECTIONS=1", false,
-     "all streams share one hardware queue: operations run in the order of submission"},
+     "all streams share one hardware queue: operations run in the order of submission, by request"},
     {"CUDA_PROFILE=1", true, "the profiler serialises kernels"},
     {"CUDA_INJECTION64_PATH=", false, "a tool is loaded into the program; some serialise kernels"},
     {"NSYS_", false, "the program runs under a profiler"},

@@ -65,17 +65,65 @@ static bool note_kernels(struct weir_advise_context *c)
         return true;
     d.stream = f->ops[biggest].stream;
     weir_advise_add_site(c, &d, f->ops[biggest].call);
-    snprintf(d.message, sizeof d.message,
-             "kernels such as %s fill the device (%u block slots): kernels of other streams run in "
-             "their turn, not beside them. Copies still run beside them",
-             f->ops[biggest].name, c->model.slots);
+    snprintf(
+        d.message, sizeof d.message,
+        "kernels such as %s fill the device (%u block slots): kernels of other streams run in "
+        "their turn, not beside them. Copies still run beside them: that they do not would have "
+        "another cause",
+        f->ops[biggest].name, c->model.slots);
     snprintf(d.change, sizeof d.change, "nothing by streams; the kernels themselves are the bound");
+    return weir_advise_add(c, &d);
+}
+
+#define LATE_NS 50000 /* a copy that waited so long for its engine */
+#define LARGER  8     /* than itself was the one that had it */
+
+/* A small copy behind a large one of another stream: one engine a direction does one at a time. */
+static bool find_blocked_copy(struct weir_advise_context *c)
+{
+    struct weir_advise_finding d = {.kind = "copy-engine-bound", .stream = WEIR_TRACE_NONE};
+    const struct weir_trace_file *f = c->f;
+    const struct weir_trace_op *worst = NULL, *had = NULL;
+    struct weir_plan_scenario s = {0};
+    uint64_t longest = LATE_NS;
+
+    for (size_t i = 0; i < f->ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[i], *on;
+
+        if (op->kind != WEIR_TRACE_OP_COPY || !weir_advise_is_work(op) ||
+            op->why != WEIR_TRACE_WHY_ENGINE || op->why_op >= f->ops_count ||
+            op->start_ns < op->ready_ns + longest)
+            continue;
+        on = &f->ops[op->why_op];
+        if (on->kind != WEIR_TRACE_OP_COPY || on->engine != op->engine ||
+            on->stream == op->stream || on->bytes / LARGER < op->bytes)
+            continue;
+        longest = op->start_ns - op->ready_ns;
+        worst = op;
+        had = on;
+    }
+    if (!worst || worst->engine > WEIR_TRACE_ENGINE_D2H || worst->engine < WEIR_TRACE_ENGINE_H2D)
+        return true;
+    s.no_copy_limit[worst->engine == WEIR_TRACE_ENGINE_D2H] = true;
+    if (!weir_advise_price(c, &s, &d.gain_ns))
+        return false;
+    d.stream = worst->stream;
+    weir_advise_add_site(c, &d, worst->call);
+    weir_advise_add_site(c, &d, had->call);
+    snprintf(d.message, sizeof d.message,
+             "a copy of %.0f KiB waited %.3f ms for the engine that a copy of %.1f MiB in another "
+             "stream had: one copy at a time goes in each direction, and the other direction was "
+             "free for its own",
+             (double)worst->bytes / 1024, (double)longest * 1e-6, (double)had->bytes / 1048576);
+    snprintf(d.change, sizeof d.change,
+             "cut the large copy into chunks with a gap between them (a kernel, an event), or "
+             "submit the small one before it");
     return weir_advise_add(c, &d);
 }
 
 bool weir_advise_find_full(struct weir_advise_context *c)
 {
-    return note_copies(c, 0) && note_copies(c, 1) && note_kernels(c);
+    return find_blocked_copy(c) && note_copies(c, 0) && note_copies(c, 1) && note_kernels(c);
 }
 
 /* ---- 12: chunks and streams of a pipeline ---- */

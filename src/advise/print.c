@@ -10,6 +10,17 @@ static double percent_of(const struct weir_advise_report *r, uint64_t ns)
     return r->length_ns ? 100.0 * (double)ns / (double)r->length_ns : 0;
 }
 
+/* What is measured and what is modelled. */
+static const char *basis(const struct weir_advise_report *r)
+{
+    return r->device[0]
+               ? "Modelled: the device's engines, copies and calls, and all prices. From the "
+                 "trace: "
+                 "the order, the host's own time, and kernels' times that nobody gave."
+               : "Measured: what the traced run took on this machine, kernels on its processors. "
+                 "Modelled: all prices.";
+}
+
 static void put_sites(const struct weir_trace_file *f, const struct weir_advise_finding *d,
                       FILE *to)
 {
@@ -51,6 +62,8 @@ void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise
 {
     bool notes = false;
 
+    if (r->device[0])
+        fprintf(to, "%s: ", r->device);
     fprintf(to, "%s\n", r->verdict);
     for (size_t i = 0; i < r->count; i++) {
         const struct weir_advise_finding *d = &r->findings[i];
@@ -70,6 +83,7 @@ void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise
     }
     if (all)
         put_questions(r, to);
+    fprintf(to, "\n%s\n", basis(r));
 }
 
 static void put_json(FILE *to, const char *s)
@@ -113,7 +127,10 @@ void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_a
 {
     fputs("{\"verdict\": ", to);
     put_json(to, r->verdict);
-    fprintf(to, ", \"length_ns\": %" PRIu64, r->length_ns);
+    fprintf(to, ", \"length_ns\": %" PRIu64 ", \"device\": ", r->length_ns);
+    put_json(to, r->device);
+    fputs(", \"basis\": ", to);
+    put_json(to, basis(r));
     for (int notes = 0; notes < 2; notes++) {
         bool any = false;
 

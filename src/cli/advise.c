@@ -6,42 +6,64 @@
 #include "advise/advise.h"
 #include "base/compiler.h"
 #include "cli/cli.h"
+#include "plan/recorded.h"
+#include "plan/units.h"
 
 static const char help[] =
-    "usage: weir advise [--json] [--all] [--exit-code[=note]] [-o OUT] FILE\n"
+    "usage: weir advise [--device PROFILE] [--json] [--all] [--exit-code[=note]] [-o OUT] FILE\n"
     "\n"
-    "Reads a trace (weir trace) and says what to change, the most expensive "
-    "first: what, where, why\n"
-    "by CUDA's rules, and what it costs. The price is computed: the "
-    "recorded operations run again on\n"
+    "Reads a trace (weir trace) and says what to change, the most expensive first: what, where, "
+    "why\n"
+    "by CUDA's rules, and what it costs. The price is computed: the recorded operations run again "
+    "on\n"
     "the model with that one obstacle removed, under the engines' limits.\n"
     "\n"
-    "  --json       findings and notes as JSON\n"
-    "  --all        answers every question with yes or no\n"
-    "  --exit-code  ends with 1 when there is a finding; --exit-code=note: "
-    "or a note\n"
+    "  --device PROFILE     as on that device: its engines, rates and costs of calls. Kernels take "
+    "as\n"
+    "                       long as in the trace (weir run --device PROFILE --clock model has the\n"
+    "                       device's time in it), or what is said by\n"
+    "  --kernel NAME=TIME   each launch of it, e.g. blur=9us; as often as needed\n"
+    "  --json               findings and notes as JSON\n"
+    "  --all                answers every question with yes or no\n"
+    "  --exit-code          ends with 1 when there is a finding; --exit-code=note: or a note\n"
     "\n"
     "docs/advise.md explains each kind of finding.\n";
 
 enum { NEVER, ON_FINDINGS, ON_NOTES };
+enum { TIMES_MAX = 64 };
 
-static int report(const char *path, const char *out, bool json, bool all, unsigned exit_on)
+struct options {
+    const char *path, *out, *device;
+    bool json, all;
+    unsigned exit_on;
+    struct weir_plan_kernel_time times[TIMES_MAX];
+    size_t time_count;
+};
+
+static int report(const struct options *o)
 {
-    struct weir_trace_file *f = weir_cli_read_trace("advise", path);
-    FILE *to = f ? weir_cli_open_output("advise", out) : NULL;
+    struct weir_plan_machine machine;
+    struct weir_advise_options how = {
+        .machine = o->device ? &machine : NULL, .times = o->times, .time_count = o->time_count};
     struct weir_advise_report r = {0};
+    struct weir_trace_file *f;
     int status = 1;
+    FILE *to;
     bool ok;
 
+    if (o->device && !weir_cli_machine("advise", o->device, &machine))
+        return 1;
+    f = weir_cli_read_trace("advise", o->path);
+    to = f ? weir_cli_open_output("advise", o->out) : NULL;
     if (to) {
         weir_trace_file_resolve(f);
-        ok = weir_advise(f, &r);
-        if (ok && json)
+        ok = weir_advise(f, &how, &r);
+        if (ok && o->json)
             weir_advise_print_json(f, &r, to);
         else if (ok)
-            weir_advise_print(f, &r, all, to);
+            weir_advise_print(f, &r, o->all, to);
         status = weir_cli_close_output("advise", to, ok);
-        if (status == 0 && r.count && exit_on > (r.findings[0].note ? ON_FINDINGS : NEVER))
+        if (status == 0 && r.count && o->exit_on > (r.findings[0].note ? ON_FINDINGS : NEVER))
             status = 1;
         weir_advise_finish(&r);
     }
@@ -49,33 +71,64 @@ static int report(const char *path, const char *out, bool json, bool all, unsign
     return status;
 }
 
+/* "blur=9us" */
+static bool read_kernel(struct options *o, char *text)
+{
+    char *value = strchr(text, '=');
+    struct weir_plan_kernel_time *t = &o->times[o->time_count];
+
+    if (!value || value == text || o->time_count == TIMES_MAX ||
+        !weir_plan_read_time(value + 1, strlen(value + 1), &t->ns))
+        return false;
+    *value = '\0';
+    t->name = text;
+    o->time_count++;
+    return true;
+}
+
+static bool take_flag(struct options *o, const char *name)
+{
+    if (strcmp(name, "--json") == 0)
+        o->json = true;
+    else if (strcmp(name, "--all") == 0)
+        o->all = true;
+    else if (strcmp(name, "--exit-code") == 0)
+        o->exit_on = WEIR_MAX(o->exit_on, (unsigned)ON_FINDINGS);
+    else if (strcmp(name, "--exit-code=note") == 0)
+        o->exit_on = ON_NOTES;
+    else
+        return false;
+    return true;
+}
+
 int weir_cli_advise(int argc, char **argv)
 {
-    const char *path = NULL, *out = NULL;
-    bool json = false, all = false;
-    unsigned exit_on = NEVER;
+    struct options o = {0};
 
     for (int i = 1; i < argc; i++) {
+        bool value = i + 1 < argc;
+
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help, stdout);
             return 0;
         }
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--all") == 0)
-            all = true;
-        else if (strcmp(argv[i], "--exit-code") == 0)
-            exit_on = WEIR_MAX(exit_on, (unsigned)ON_FINDINGS);
-        else if (strcmp(argv[i], "--exit-code=note") == 0)
-            exit_on = ON_NOTES;
-        else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-            out = argv[++i];
-        else if (argv[i][0] == '-' || path)
+        if (take_flag(&o, argv[i]))
+            continue;
+        if (strcmp(argv[i], "--device") == 0 && value)
+            o.device = argv[++i];
+        else if (strcmp(argv[i], "-o") == 0 && value)
+            o.out = argv[++i];
+        else if (strcmp(argv[i], "--kernel") == 0 && value) {
+            if (!read_kernel(&o, argv[++i]))
+                return weir_cli_usage_error("advise", "--kernel wants NAME=TIME, not %s", argv[i]);
+        } else if (argv[i][0] == '-' || o.path)
             return weir_cli_usage_error("advise", "unknown argument %s", argv[i]);
         else
-            path = argv[i];
+            o.path = argv[i];
     }
-    if (!path)
+    if (!o.path)
         return weir_cli_usage_error("advise", "no trace given");
-    return report(path, out, json, all, exit_on);
+    if (o.time_count && !o.device)
+        return weir_cli_usage_error("advise", "--kernel goes with --device");
+    return report(&o);
 }

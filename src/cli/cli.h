@@ -50,6 +50,10 @@ const char *weir_cli_profile_problem(const char *name);
 /* What is wrong with rules of --inject; NULL: nothing. Valid until the next call. */
 const char *weir_cli_inject_problem(const char *spec);
 
+/* The profile's costs, for the simulator. False after a message. */
+struct weir_plan_machine;
+bool weir_cli_machine(const char *command, const char *name, struct weir_plan_machine *m);
+
 /* One line on stderr: "weir SUBCOMMAND: ..."; returns WEIR_EXIT_USAGE. */
 int weir_cli_usage_error(const char *subcommand, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/profile.h"
+#include "plan/device.h"
 
 bool weir_cli_libdir(char out[PATH_MAX])
 {
@@ -76,4 +78,19 @@ bool weir_cli_parse_size(const char *text, unsigned long long *bytes)
         return false;
     *bytes = n << shift;
     return true;
+}
+
+bool weir_cli_machine(const char *command, const char *name, struct weir_plan_machine *m)
+{
+    struct weir_profile profile;
+    const char *problem = weir_cli_profile_problem(name);
+
+    if (problem || weir_profile_load(name, &profile) != WEIR_OK) {
+        fprintf(stderr, "weir %s: %s\n", command, problem ? problem : "no such device profile");
+        return false;
+    }
+    if (weir_plan_machine_init(m, &profile))
+        return true;
+    fprintf(stderr, "weir %s: the profile %s says no costs (cost h2d-gbps ...)\n", command, name);
+    return false;
 }

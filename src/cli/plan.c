@@ -62,20 +62,11 @@ struct options {
 
 static bool load_machine(const struct options *o, const char *name, struct weir_plan_machine *m)
 {
-    struct weir_profile profile;
-    const char *problem = weir_cli_profile_problem(name);
-
-    if (problem || weir_profile_load(name, &profile) != WEIR_OK) {
-        fprintf(stderr, "weir plan: %s\n", problem ? problem : "no such device profile");
+    if (!weir_cli_machine("plan", name, m))
         return false;
-    }
-    if (weir_plan_machine_init(m, &profile)) {
-        if (o->copy_engines)
-            m->device.copy_engines = o->copy_engines;
-        return true;
-    }
-    fprintf(stderr, "weir plan: the profile %s says no costs (cost h2d-gbps ...)\n", name);
-    return false;
+    if (o->copy_engines)
+        m->device.copy_engines = o->copy_engines;
+    return true;
 }
 
 static int plan_stages(const struct options *o)

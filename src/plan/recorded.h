@@ -10,6 +10,7 @@
 #define WEIR_PLAN_RECORDED_H
 
 #include "plan/data.h"
+#include "plan/device.h"
 #include "weir/trace.h"
 
 struct weir_plan_scenario {
@@ -49,8 +50,9 @@ struct weir_plan_outcome {
 struct weir_plan_recorded {
     const struct weir_trace_file *file;
     const struct weir_plan_data *data;
-    uint64_t *alone_ns; /* by operation: without what ran beside it */
-    uint32_t *demand;   /* block slots */
+    const struct weir_plan_machine *machine; /* another device, or NULL */
+    uint64_t *alone_ns;                      /* by operation: without what ran beside it */
+    uint32_t *demand;                        /* block slots */
     uint32_t slots;
     /* by call: what it did besides operations */
     uint32_t *record_first, *record_count, *record_at;
@@ -64,6 +66,22 @@ struct weir_plan_recorded {
 bool weir_plan_recorded_init(struct weir_plan_recorded *m, const struct weir_trace_file *f,
                              const struct weir_plan_data *data);
 void weir_plan_recorded_finish(struct weir_plan_recorded *m);
+
+/* A kernel's time by its short name ("blur"), each launch. */
+struct weir_plan_kernel_time {
+    const char *name;
+    double ns;
+};
+
+/* As on another device from now on: its engines, costs of calls, rates of copies; kernels take what
+ * `times` says, and others as recorded (which is the device's time when the trace was made with
+ * --clock model). Own time of the host stays. `machine` lives as long as m. False: no memory. */
+bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
+                           const struct weir_plan_kernel_time *times, size_t count);
+/* Does a copy use pageable memory? (Of one whose source was captured the call knew.) */
+bool weir_plan_is_pageable(const struct weir_trace_op *op);
+/* ns of the operation by itself, if its memory were pinned. */
+uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op);
 
 /* False: no memory. Deterministic. */
 bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,

@@ -130,15 +130,61 @@ static bool is_poll(const struct replay *r, uint32_t call)
     return q && !q->ready;
 }
 
+/* What the call costs the host of another device; calls that it says nothing of: as recorded. */
+static double cost_there(const struct replay *r, uint32_t call, double recorded)
+{
+    const struct weir_trace_call *c = &r->f->calls[call];
+    const struct weir_plan_host *h = &r->m->machine->host;
+    double ns = 0;
+
+    for (uint32_t i = 0; i < c->op_count; i++) {
+        const struct weir_trace_op *op = &r->f->ops[r->f->call_ops[c->op_first + i]];
+
+        switch (op->kind) {
+        case WEIR_TRACE_OP_KERNEL:
+            ns += h->submit_kernel;
+            break;
+        case WEIR_TRACE_OP_COPY:
+            ns += h->submit_copy;
+            if (op->u.copy.staged) /* the host copies the source first */
+                ns += weir_plan_copy_ns(r->m->machine, WEIR_PLAN_H2D, true, (double)op->bytes, 0);
+            break;
+        case WEIR_TRACE_OP_MEMSET:
+            ns += h->submit_copy;
+            break;
+        case WEIR_TRACE_OP_HOST:
+            ns += h->submit_host_func;
+            break;
+        case WEIR_TRACE_OP_GRAPH:
+            ns += h->graph_launch;
+            break;
+        default:
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < r->m->record_count[call]; i++) {
+        bool timing = !(r->f->records[r->m->record_at[r->m->record_first[call] + i]].flags & 2);
+
+        ns += timing ? h->record_timing : h->record;
+    }
+    ns += r->m->wait_count[call] * h->wait;
+    if (c->sync_count)
+        ns += h->sync + h->sync_return;
+    return ns > 0 ? ns : recorded;
+}
+
 static double cost_of(const struct replay *r, uint32_t call)
 {
     const struct weir_trace_call *c = &r->f->calls[call];
     uint64_t whole = c->end_ns - c->begin_ns, less = r->s->call_less ? r->s->call_less[call] : 0;
 
+    bool less_asked = less != 0;
+
     less = c->waited_ns > whole || less > whole - c->waited_ns ? whole : c->waited_ns + less;
     if (is_poll(r, call) || is_set(r->s->free_call, call) || (r->s->fast_submission && c->op_count))
         return 0;
-    return (double)(whole - less);
+    return r->m->machine && !less_asked ? cost_there(r, call, (double)(whole - less))
+                                        : (double)(whole - less);
 }
 
 /* From the end of the call before to the work of this one. */
@@ -306,6 +352,19 @@ static void make_deps(struct replay *r, uint32_t at)
     r->ops[at].dep_count = (uint32_t)r->dep_count - r->ops[at].dep_first;
 }
 
+static void set_blocks(const struct weir_plan_machine *machine, const struct weir_trace_op *op,
+                       struct weir_plan_op *out)
+{
+    uint64_t blocks = 1, threads = 1;
+
+    for (int i = 0; i < 3; i++) {
+        blocks *= WEIR_MIN(WEIR_MAX(op->u.kernel.grid[i], 1u), 65536u);
+        threads *= WEIR_MIN(WEIR_MAX(op->u.kernel.block[i], 1u), 1024u);
+    }
+    out->blocks = (uint32_t)WEIR_MIN(blocks, (uint64_t)UINT32_MAX);
+    out->units = weir_plan_block_units(machine, threads, op->u.kernel.shared_bytes);
+}
+
 static void make_ops(struct replay *r)
 {
     uint32_t extra = (uint32_t)r->f->streams_count;
@@ -321,6 +380,8 @@ static void make_ops(struct replay *r)
             .blocks = 1,
             .units = op->engine == WEIR_TRACE_ENGINE_KERNEL ? r->m->demand[i] : 0,
             .ns = (double)(r->s->op_ns ? r->s->op_ns[i] : r->m->alone_ns[i])};
+        if (r->m->machine && op->kind == WEIR_TRACE_OP_KERNEL)
+            set_blocks(r->m->machine, op, &r->ops[i]);
         if (r->s->stream_of)
             r->ops[i].stream = extra + r->s->stream_of[i];
         if (r->s->item_of && r->s->item_of[i] != WEIR_TRACE_NONE)
@@ -378,12 +439,7 @@ static bool make_steps(struct replay *r)
 static bool simulate(struct replay *r, struct weir_plan_outcome *out)
 {
     const struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
-    const struct weir_plan_device device = {
-        .units = r->m->slots,
-        .share = true,
-        .copy_engines = 2,
-        .hw_queues = r->s->hw_queues,
-        .free_copies = {r->s->no_copy_limit[0], r->s->no_copy_limit[1]}};
+    struct weir_plan_device device = {.units = r->m->slots, .share = true, .copy_engines = 2};
     struct weir_plan_program p = {
         .streams = r->streams,
         .ops = r->ops,
@@ -394,6 +450,12 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
         .group_count = (uint32_t)r->f->streams_count + r->s->extra_streams};
     struct weir_plan_result result;
 
+    if (r->m->machine)
+        device = r->m->machine->device;
+    for (int k = 0; k < 2; k++)
+        device.free_copies[k] = r->s->no_copy_limit[k];
+    if (!r->m->machine || r->s->hw_queues)
+        device.hw_queues = r->s->hw_queues;
     p.device_count = make_streams(r);
     make_ops(r);
     if (!make_steps(r))

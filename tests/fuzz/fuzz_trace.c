@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         (void)!weir_view_perfetto(f, to);
         (void)!weir_view_svg(f, &(struct weir_view_picture){.title = "fuzz"}, to);
         (void)!weir_view_page(f, "fuzz", to);
-        if (weir_advise(f, &report)) {
+        if (weir_advise(f, NULL, &report)) {
             weir_advise_print(f, &report, true, to);
             weir_advise_print_json(f, &report, to);
             weir_advise_finish(&report);

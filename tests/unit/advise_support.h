@@ -241,7 +241,7 @@ static inline struct weir_advise_report advise(void)
     }
     b.f.stream_ops_count = n;
     b.f.end_ns = b.now;
-    assert_true(weir_advise(&b.f, &r));
+    assert_true(weir_advise(&b.f, NULL, &r));
     return r;
 }
 

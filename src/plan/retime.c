@@ -1,0 +1,68 @@
+/* A recorded program on another device: what each operation takes there.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "plan/recorded.h"
+
+bool weir_plan_is_pageable(const struct weir_trace_op *op)
+{
+    return op->kind == WEIR_TRACE_OP_COPY &&
+           ((op->engine == WEIR_TRACE_ENGINE_H2D &&
+             (op->u.copy.src_class == WEIR_TRACE_PAGEABLE || op->u.copy.staged)) ||
+            (op->engine == WEIR_TRACE_ENGINE_D2H && op->u.copy.dst_class == WEIR_TRACE_PAGEABLE));
+}
+
+static double copy_ns(const struct weir_plan_machine *machine, const struct weir_trace_op *op,
+                      bool pageable)
+{
+    return weir_plan_copy_ns(machine, (enum weir_plan_engine)op->engine, pageable,
+                             (double)op->bytes, 0);
+}
+
+uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op)
+{
+    double ns = m->machine ? copy_ns(m->machine, &m->file->ops[op], false) : 0;
+
+    return ns > 0 ? weir_plan_ns(ns) : m->alone_ns[op];
+}
+
+static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(times[i].name, name) == 0)
+            return times[i].ns;
+    }
+    return 0;
+}
+
+bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
+                           const struct weir_plan_kernel_time *times, size_t count)
+{
+    const struct weir_trace_file *f = m->file;
+    uint64_t *graphs = weir_calloc(f->ops_count + 1, sizeof *graphs); /* sums of what changed */
+
+    if (!graphs)
+        return false;
+    m->machine = machine;
+    for (size_t i = 0; i < f->ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[i];
+        double ns = 0;
+
+        if (op->kind == WEIR_TRACE_OP_KERNEL)
+            ns = kernel_ns(times, count, op->name);
+        else if (op->kind == WEIR_TRACE_OP_COPY || op->kind == WEIR_TRACE_OP_MEMSET)
+            ns = copy_ns(machine, op, weir_plan_is_pageable(op));
+        if (ns > 0 && op->done)
+            m->alone_ns[i] = weir_plan_ns(ns);
+        if (op->graph < f->ops_count)
+            graphs[op->graph] += m->alone_ns[i];
+    }
+    /* A launch as one operation: its nodes one behind the other, and what each costs besides. */
+    for (size_t i = 0; i < f->ops_count; i++) {
+        if (f->ops[i].kind == WEIR_TRACE_OP_GRAPH && graphs[i])
+            m->alone_ns[i] = graphs[i];
+    }
+    weir_free(graphs);
+    return true;
+}
