@@ -187,6 +187,10 @@ int weir_cli_diff(int argc, char **argv)
     a = weir_cli_read_trace("diff", o.files[0]);
     b = a ? weir_cli_read_trace("diff", o.files[1]) : NULL;
     to = b ? weir_cli_open_output("diff", o.out) : NULL;
+    if (to) {
+        weir_trace_file_resolve(a);
+        weir_trace_file_resolve(b);
+    }
     status = to ? weir_cli_close_output("diff", to, weir_view_diff(a, b, o.table, to)) : 1;
     weir_trace_file_free(a);
     weir_trace_file_free(b);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "view/changes.h"
 #include "view/group.h"
 #include "view/view.h"
 
@@ -119,7 +120,7 @@ static const char *const why_names[WEIR_TRACE_WHY_COUNT] = {
     "waiting for their engine"};
 
 static void put_text(const struct weir_trace_file *a, const struct weir_trace_file *b,
-                     const struct rows *rows, FILE *to)
+                     const struct rows *rows, const struct weir_view_changes *changes, FILE *to)
 {
     uint64_t wa[WEIR_TRACE_WHY_COUNT] = {0}, wb[WEIR_TRACE_WHY_COUNT] = {0};
     double sa = (double)(a->end_ns - a->begin_ns), sb = (double)(b->end_ns - b->begin_ns);
@@ -127,6 +128,12 @@ static void put_text(const struct weir_trace_file *a, const struct weir_trace_fi
 
     fprintf(to, "in all %s -> %s (%+.1f%%)\n\n", weir_view_time(sa, x), weir_view_time(sb, y),
             sa > 0 ? 100 * (sb - sa) / sa : 0);
+    if (changes->count)
+        fputs("what changed:\n", to);
+    for (size_t i = 0; i < changes->count; i++)
+        fprintf(to, "  %s\n", changes->items[i]);
+    if (changes->count)
+        fputc('\n', to);
     fprintf(to, "%11s %10s %10s %8s %8s  %-16s %s\n", "change", "before", "after", "count", "count",
             "cause", "name");
     for (size_t i = 0; i < rows->count; i++) {
@@ -146,10 +153,15 @@ static void put_text(const struct weir_trace_file *a, const struct weir_trace_fi
 }
 
 static void put_json(const struct weir_trace_file *a, const struct weir_trace_file *b,
-                     const struct rows *rows, FILE *to)
+                     const struct rows *rows, const struct weir_view_changes *changes, FILE *to)
 {
-    fprintf(to, "{\"span_ns\": [%" PRIu64 ", %" PRIu64 "], \"rows\": [", a->end_ns - a->begin_ns,
+    fprintf(to, "{\"span_ns\": [%" PRIu64 ", %" PRIu64 "], \"changes\": [", a->end_ns - a->begin_ns,
             b->end_ns - b->begin_ns);
+    for (size_t i = 0; i < changes->count; i++) {
+        fputs(i ? ", " : "", to);
+        weir_view_put_json(to, changes->items[i]);
+    }
+    fputs("], \"rows\": [", to);
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *r = &rows->items[i];
 
@@ -179,19 +191,21 @@ static void put_csv(const struct rows *rows, FILE *to)
 bool weir_view_diff(const struct weir_trace_file *a, const struct weir_trace_file *b,
                     enum weir_view_format format, FILE *to)
 {
+    struct weir_view_changes changes;
     struct rows rows = {0};
-    bool ok = true;
+    bool ok = weir_view_changes(a, b, &changes);
 
     for (int t = 0; t < WEIR_VIEW_TABLE_COUNT && ok; t++)
         ok = compare_table(a, b, (enum weir_view_table)t, &rows);
     if (ok && rows.count)
         qsort(rows.items, rows.count, sizeof *rows.items, by_delta);
     if (ok && format == WEIR_VIEW_JSON)
-        put_json(a, b, &rows, to);
+        put_json(a, b, &rows, &changes, to);
     else if (ok && format == WEIR_VIEW_CSV)
         put_csv(&rows, to);
     else if (ok)
-        put_text(a, b, &rows, to);
+        put_text(a, b, &rows, &changes, to);
+    weir_view_changes_finish(&changes);
     weir_free(rows.items);
     return ok;
 }

@@ -1,0 +1,232 @@
+/* What is different in kind between two traces: waits that came, memory that is no longer pinned,
+ * work that changed streams, copies that nothing hides any more.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "view/changes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+/* ---- by place ---- */
+
+/* A name (of a call or an operation) at a place in the code. */
+struct place {
+    const char *name, *site;
+    uint64_t syncs[2], copies[2], pageable[2], launches[2];
+    uint32_t streams[2]; /* different ones that the place's operations went to */
+    uint32_t last[2][16];
+};
+
+struct places {
+    struct place *items;
+    size_t count, cap;
+    struct weir_strmap index;
+    bool no_memory;
+};
+
+static struct place *place_of(struct places *p, const struct weir_trace_file *f, uint32_t call)
+{
+    const struct weir_trace_call *k = &f->calls[call];
+    const char *site = k->site == WEIR_TRACE_NONE ? "" : f->sites[k->site].text;
+    size_t name = strlen(k->name), text = strlen(site);
+    char *key = weir_alloc(name + text + 2);
+    uintptr_t at;
+
+    if (!key) {
+        p->no_memory = true;
+        return NULL;
+    }
+    memcpy(key, k->name, name);
+    key[name] = '@';
+    memcpy(key + name + 1, site, text + 1);
+    at = (uintptr_t)weir_strmap_get(&p->index, key, name + 1 + text);
+    if (!at) {
+        if (!weir_vec_reserve_bytes((void **)&p->items, &p->cap, p->count + 1, sizeof *p->items) ||
+            !weir_strmap_put(&p->index, key, name + 1 + text, (void *)(p->count + 1))) {
+            weir_free(key);
+            p->no_memory = true;
+            return NULL;
+        }
+        p->items[p->count++] = (struct place){.name = k->name, .site = site};
+        at = p->count;
+    }
+    weir_free(key);
+    return &p->items[at - 1];
+}
+
+static void add_stream(struct place *p, int which, uint32_t stream)
+{
+    for (uint32_t i = 0; i < p->streams[which]; i++) {
+        if (p->last[which][i] == stream)
+            return;
+    }
+    if (p->streams[which] < WEIR_ARRAY_SIZE(p->last[which]))
+        p->last[which][p->streams[which]++] = stream;
+}
+
+static bool is_pageable(const struct weir_trace_op *op)
+{
+    return (op->engine == WEIR_TRACE_ENGINE_H2D &&
+            (op->u.copy.src_class == WEIR_TRACE_PAGEABLE || op->u.copy.staged)) ||
+           (op->engine == WEIR_TRACE_ENGINE_D2H && op->u.copy.dst_class == WEIR_TRACE_PAGEABLE);
+}
+
+static void collect(struct places *p, const struct weir_trace_file *f, int which)
+{
+    for (uint32_t i = 0; i < f->calls_count && !p->no_memory; i++) {
+        const struct weir_trace_call *k = &f->calls[i];
+        struct place *at = k->sync_count || k->op_count ? place_of(p, f, i) : NULL;
+
+        if (!at)
+            continue;
+        at->syncs[which] += k->sync_count && !k->op_count;
+        for (uint32_t n = 0; n < k->op_count; n++) {
+            const struct weir_trace_op *op = &f->ops[f->call_ops[k->op_first + n]];
+
+            if (op->engine == WEIR_TRACE_ENGINE_NONE)
+                continue;
+            at->launches[which]++;
+            add_stream(at, which, op->stream);
+            at->copies[which] += op->kind == WEIR_TRACE_OP_COPY;
+            at->pageable[which] += op->kind == WEIR_TRACE_OP_COPY && is_pageable(op);
+        }
+    }
+}
+
+/* ---- copies that kernels hide ---- */
+
+struct edge {
+    uint64_t ns;
+    int copies, kernels; /* what begins, negative: ends */
+};
+
+static int by_ns(const void *x, const void *y)
+{
+    const struct edge *a = x, *b = y;
+
+    return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+/* Time with a copy running, and of that with a kernel beside it. */
+static bool hidden(const struct weir_trace_file *f, uint64_t *copying, uint64_t *beside)
+{
+    struct edge *e = weir_alloc((2 * f->ops_count + 1) * sizeof *e);
+    int copies = 0, kernels = 0;
+    size_t n = 0;
+
+    *copying = *beside = 0;
+    if (!e)
+        return false;
+    for (size_t i = 0; i < f->ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[i];
+        bool copy = op->engine == WEIR_TRACE_ENGINE_H2D || op->engine == WEIR_TRACE_ENGINE_D2H;
+
+        if (!op->done || op->end_ns <= op->start_ns || (!copy && op->kind != WEIR_TRACE_OP_KERNEL))
+            continue;
+        e[n++] = (struct edge){op->start_ns, copy, !copy};
+        e[n++] = (struct edge){op->end_ns, -(int)copy, -(int)!copy};
+    }
+    qsort(e, n, sizeof *e, by_ns);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t length = i ? e[i].ns - e[i - 1].ns : 0;
+
+        *copying += copies > 0 ? length : 0;
+        *beside += copies > 0 && kernels > 0 ? length : 0;
+        copies += e[i].copies;
+        kernels += e[i].kernels;
+    }
+    weir_free(e);
+    return true;
+}
+
+/* ---- texts ---- */
+
+__attribute__((format(printf, 2, 3))) static bool say(struct weir_view_changes *out,
+                                                      const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+    char *text;
+
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    text = weir_strdup(line);
+    if (!text || !weir_vec_reserve_bytes((void **)&out->items, &out->cap, out->count + 1,
+                                         sizeof *out->items)) {
+        weir_free(text);
+        return false;
+    }
+    out->items[out->count++] = text;
+    return true;
+}
+
+static bool say_places(struct weir_view_changes *out, const struct places *p)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < p->count; i++) {
+        const struct place *x = &p->items[i];
+        const char *site = *x->site ? x->site : "a place that is not known";
+
+        if (x->syncs[0] != x->syncs[1])
+            ok = say(out, "%+lld %s at %s (%llu -> %llu)",
+                     (long long)x->syncs[1] - (long long)x->syncs[0], x->name, site,
+                     (unsigned long long)x->syncs[0], (unsigned long long)x->syncs[1]);
+        if (ok && x->copies[0] && x->copies[1] && !x->pageable[0] != !x->pageable[1])
+            ok =
+                say(out, "%s at %s: %s memory -> %s memory", x->name, site,
+                    x->pageable[0] ? "pageable" : "pinned", x->pageable[1] ? "pageable" : "pinned");
+        if (ok && x->launches[0] && x->launches[1] && x->streams[0] != x->streams[1])
+            ok = say(out, "%s at %s: %u stream%s -> %u", x->name, site, x->streams[0],
+                     x->streams[0] == 1 ? "" : "s", x->streams[1]);
+    }
+    return ok;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+bool weir_view_changes(const struct weir_trace_file *a, const struct weir_trace_file *b,
+                       struct weir_view_changes *out)
+{
+    uint64_t copying[2], beside[2];
+    struct places p = {0};
+    bool ok;
+
+    *out = (struct weir_view_changes){0};
+    collect(&p, a, 0);
+    collect(&p, b, 1);
+    ok = !p.no_memory && hidden(a, &copying[0], &beside[0]) && hidden(b, &copying[1], &beside[1]);
+    ok = ok && say_places(out, &p);
+    if (ok && (copying[0] || copying[1])) {
+        uint64_t bare[2] = {copying[0] - beside[0], copying[1] - beside[1]};
+
+        ok = say(out,
+                 "copies hidden behind kernels: %.0f%% -> %.0f%%; not hidden: %.3f ms -> %.3f ms "
+                 "(%+.3f ms)",
+                 percent(beside[0], copying[0]), percent(beside[1], copying[1]),
+                 (double)bare[0] * 1e-6, (double)bare[1] * 1e-6,
+                 ((double)bare[1] - (double)bare[0]) * 1e-6);
+    }
+    weir_strmap_finish(&p.index);
+    weir_free(p.items);
+    if (!ok)
+        weir_view_changes_finish(out);
+    return ok;
+}
+
+void weir_view_changes_finish(struct weir_view_changes *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        weir_free(c->items[i]);
+    weir_free(c->items);
+    *c = (struct weir_view_changes){0};
+}
