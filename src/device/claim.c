@@ -10,6 +10,7 @@
 #define PARKED_LIMIT_MIN 1024
 #define PARKED_PER_SM    32
 #define AMPLE_PS         20000000u /* work worth waking a worker for: 20 us */
+#define PIECE_NS         1500u     /* the least that is handed out, when known */
 #define AMPLE_KERNELS    8         /* looked at to find that out */
 
 static uint64_t kernel_remaining(const struct weir_kernel_work *k)
@@ -135,8 +136,10 @@ static uint64_t chunk_size(struct compute *c, struct weir_kernel_work *k, uint64
 
     if (k->chunk)
         n = WEIR_MIN(n, k->chunk * CHUNK_GROWTH);
-    /* The last blocks are spread over the workers. */
-    n = WEIR_MIN(n, remaining / (2 * (uint64_t)c->worker_count));
+    /* The last blocks are spread over the workers, in pieces that are worth the way to them. */
+    if (c->worker_count > 1)
+        n = WEIR_MIN(n, WEIR_MAX(remaining / (2 * (uint64_t)c->worker_count),
+                                 ps ? PIECE_NS * 1000u / ps : 1));
     return WEIR_MAX(n, 1);
 }
 
