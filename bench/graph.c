@@ -18,7 +18,8 @@ static const char ptx[] =
     "\t.reg .b64 %rd<4>;\n\t.reg .b32 %r<5>;\n\t.reg .f32 %f<3>;\n"
     "\tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd1, %rd1;\n"
     "\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %ntid.x;\n\tmov.u32 %r3, %tid.x;\n"
-    "\tmad.lo.s32 %r4, %r1, %r2, %r3;\n\tand.b32 %r4, %r4, 4095;\n\tmul.wide.s32 %rd2, %r4, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+    "\tmad.lo.s32 %r4, %r1, %r2, %r3;\n\tand.b32 %r4, %r4, 4095;\n\tmul.wide.s32 %rd2, %r4, "
+    "4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
     "\tld.global.f32 %f1, [%rd3];\n\tfma.rn.f32 %f2, %f1, 0f3F800001, 0f3F800000;\n"
     "\tst.global.f32 [%rd3], %f2;\n\tret;\n}\n";
 

@@ -1,6 +1,7 @@
-/* The shapes of bench/graph.c for other task graph libraries: N empty tasks as a chain, independent,
- * as SIDE chains, and as layers of SIDE tasks, each behind two of the layer before it. A program
- * builds each once, runs it again and again, and prints ns a task in the form of bench/measure.h.
+/* The shapes of bench/graph.c for other task graph libraries: N empty tasks as a chain,
+ * independent, as SIDE chains, and as layers of SIDE tasks, each behind two of the layer before it.
+ * A program builds each once, runs it again and again, and prints ns a task in the form of
+ * bench/measure.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BENCH_SHAPES_H
 #define WEIR_BENCH_SHAPES_H
@@ -12,8 +13,7 @@
 enum { N = 10000, SIDE = 100, ROUNDS = 15, SHAPES = 4 };
 
 static const char *const shape_names[SHAPES] = {"replay_chain_node", "replay_independent_node",
-                                                "replay_100_chains_node",
-                                                "replay_100_layers_node"};
+                                                "replay_100_chains_node", "replay_100_layers_node"};
 
 /* Those before task i; how many (0 to 2). */
 static inline int shape_deps(int shape, int i, int deps[2])

@@ -441,7 +441,8 @@ static enum weir_err build_run(struct build *b, struct weir_graph *g, struct wei
     run->succ = weir_alloc((size.edges + 1) * sizeof *run->succ);
     run->roots = weir_alloc((size.items + 1) * sizeof *run->roots);
     run->next = weir_alloc((size.items + 1) * sizeof *run->next);
-    if (!run->items || !run->succ || !run->roots || !run->next)
+    run->counts = weir_alloc((size.items + 1) * sizeof *run->counts);
+    if (!run->items || !run->succ || !run->roots || !run->next || !run->counts)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a plan of %u nodes", size.items);
     memset(run->items, 0, (size.items + 1) * sizeof *run->items);
     run->count = size.items;
@@ -449,9 +450,11 @@ static enum weir_err build_run(struct build *b, struct weir_graph *g, struct wei
     err = build_graph(b, g);
     if (err != WEIR_OK)
         return err;
-    for (uint32_t i = 0; i < run->count; i++)
-        atomic_store_explicit(&run->items[i].pending, run->items[i].pred_count,
+    for (uint32_t i = 0; i < run->count; i++) {
+        run->counts[i].before = run->items[i].pred_count;
+        atomic_store_explicit(&run->counts[i].pending, run->items[i].pred_count,
                               memory_order_relaxed);
+    }
     mark_only(run, b->edges);
     find_roots(run);
     b->plan->node_count += run->count;
@@ -497,6 +500,7 @@ static void finish_run(struct weir_run *run)
     weir_free(run->succ);
     weir_free(run->roots);
     weir_free(run->next);
+    weir_free(run->counts);
 }
 
 static void keep_unref(struct weir_graph_keep *keep)

@@ -33,11 +33,27 @@ struct burst {
     uint32_t root, root_end;
     uint32_t done;   /* ended, not yet counted in run->remaining */
     uint32_t listed; /* length of the list */
+    bool alone;      /* no other thread deals with the run */
 };
 
+/* Who is alone stays so until it starts something that others run. Acquire: pairs with the release
+ * of those that have left. */
+static void look_alone(struct burst *b)
+{
+    b->alone = atomic_load_explicit(&b->run->holders, memory_order_acquire) == 1;
+}
+
+/* The caller is one of the run's holders, and no more when the burst is drained. */
 static void begin(struct burst *b, struct weir_run *run)
 {
     *b = (struct burst){.run = run};
+    look_alone(b);
+}
+
+/* Before others may run it. */
+static void hold(struct weir_item *item)
+{
+    atomic_fetch_add_explicit(&item->run->holders, 1, memory_order_relaxed);
 }
 
 /* Large plans do not fit into a core's nearest cache: what a short kernel needs is on its way while
@@ -96,12 +112,21 @@ static inline void release(struct burst *b, uint32_t entry)
     uint32_t index = entry & WEIR_SUCC_INDEX;
 
     if (!(entry & WEIR_SUCC_ONLY)) {
-        struct weir_item *next = &b->run->items[index];
+        struct weir_run_count *next = &b->run->counts[index];
+        uint32_t before;
 
-        /* Release: what the node did; acquire by the last, so that next sees all of them. */
+        if (b->alone) {
+            before = atomic_load_explicit(&next->pending, memory_order_relaxed);
+            atomic_store_explicit(&next->pending, before == 1 ? next->before : before - 1,
+                                  memory_order_relaxed);
+            if (before == 1)
+                push(b, index);
+            return;
+        }
+        /* Release: what the node did; acquire by the last, so that the next sees all of them. */
         if (atomic_fetch_sub_explicit(&next->pending, 1, memory_order_acq_rel) != 1)
             return;
-        atomic_store_explicit(&next->pending, next->pred_count, memory_order_relaxed);
+        atomic_store_explicit(&next->pending, next->before, memory_order_relaxed);
     }
     push(b, index);
 }
@@ -134,6 +159,7 @@ void weir_item_triggered(struct weir_kernel_work *work)
     struct weir_item *item = work->work.owner;
     struct burst b;
 
+    hold(item); /* beside the kernel itself */
     begin(&b, item->run);
     atomic_store_explicit(&item->early->released, true, memory_order_release);
     for (uint32_t i = 0; i < item->succ_count; i++)
@@ -211,6 +237,7 @@ static void start_kernel(struct weir_item *item)
     atomic_store_explicit(&plan->submitted, item, memory_order_relaxed);
     if (weir_inject_enabled())
         fail_on_demand(item);
+    hold(item);
     weir_device_submit(item->ctx->engines, &w->work);
 }
 
@@ -220,6 +247,7 @@ static void start_work(struct weir_item *item, struct weir_work *work)
     work->ready_ns = 0;
     if (item->kind == WEIR_ITEM_COPY)
         atomic_store_explicit(&item->run->plan->submitted, item, memory_order_relaxed);
+    hold(item);
     weir_device_submit(item->ctx->engines, work);
 }
 
@@ -271,8 +299,10 @@ static bool wait_node(struct weir_item *item)
     op->plan = NULL;
     op->waits = NULL;
     op->item = item;
+    hold(item);
     if (weir_submit_end(s, &op->op, dep, 1, NULL, NULL) == WEIR_OK)
         return false;
+    atomic_fetch_sub_explicit(&item->run->holders, 1, memory_order_relaxed);
     weir_wait_points(&dep->point, 1);
     return true;
 }
@@ -304,6 +334,7 @@ static bool start_memops(struct weir_item *item)
     item->memops.next = 0;
     if (memops_are_done(&poll))
         return true;
+    hold(item);
     err = weir_poll_submit(item->memops.stream, &poll);
     if (err != WEIR_OK)
         weir_context_fail(item->ctx, err);
@@ -367,11 +398,20 @@ static bool start_item(struct weir_item *item)
         body = chosen_body(item);
         if (!body)
             return true;
+        hold(item);
         start_run(body);
         return false;
     default:
         return true;
     }
+}
+
+static void start(struct burst *b, struct weir_item *item)
+{
+    if (start_item(item))
+        finish(b, item);
+    else
+        b->alone = false;
 }
 
 /* ---- bursts ---- */
@@ -396,6 +436,7 @@ static void hand_over(struct burst *b, struct weir_item *item, bool all)
     b->last = last;
     b->listed = keep;
     item->carries = true;
+    b->alone = false;
     atomic_fetch_add_explicit(&b->run->carriers, 1, memory_order_relaxed);
     start_kernel(item);
 }
@@ -425,9 +466,13 @@ static void share(struct burst *b, const struct weir_item *item)
     hand_over(b, other, false);
 }
 
-/* Counts what has ended; the last one ends the run, after which nothing of it may be touched. */
+/* Counts what has ended; the last one ends the run, after which nothing of it may be touched. Until
+ * here it lasts: because of what has ended, or, of a kernel that lets others begin, that has not.
+ */
 static void count(struct burst *b)
 {
+    /* Release: what this thread did to the counts of nodes. */
+    atomic_fetch_sub_explicit(&b->run->holders, 1, memory_order_release);
     if (b->done &&
         atomic_fetch_sub_explicit(&b->run->remaining, b->done, memory_order_acq_rel) == b->done)
         end_run(b->run);
@@ -469,19 +514,17 @@ static bool run_in_place(struct burst *b, struct weir_item *item)
 
     while (item) {
         if (!is_short(item)) {
-            if (start_item(item))
-                finish(b, item);
+            start(b, item);
         } else if (WEIR_UNLIKELY(item->ctx->engines != dev) || failed(item)) {
-            if (failed(item))
-                finish(b, item);
-            else
-                start_kernel(item);
+            start(b, item);
         } else if (WEIR_UNLIKELY(++n % LOOK_AT == 0)) {
             uint64_t now = weir_clock_ns();
 
             if (now - since > LOOK_NS)
                 item->cost_ns = SHORT_NS; /* some of them are not short: find out again */
             since = now;
+            if (!b->alone)
+                look_alone(b);
             if (weir_device_inline_is_needed_elsewhere(dev) || !is_short(item)) {
                 hand_over(b, item, true);
                 return false;
@@ -503,8 +546,7 @@ static void drain(struct burst *b, bool in_place)
 
     while ((item = pop(b))) {
         if (!is_short(item) || failed(item)) {
-            if (start_item(item))
-                finish(b, item);
+            start(b, item);
             continue;
         }
         if (in_place && weir_device_inline_begin(item->ctx->engines)) {
@@ -599,12 +641,15 @@ static void start_run(struct weir_run *run)
         end_run(run);
         return;
     }
-    atomic_store_explicit(&run->remaining, run->count, memory_order_relaxed);
+    /* This thread counts as one more node: the run outlives what it hands over. */
+    atomic_store_explicit(&run->remaining, run->count + 1, memory_order_relaxed);
+    atomic_store_explicit(&run->holders, 1, memory_order_relaxed);
     for (struct weir_early_item *e = run->early; e; e = e->next) {
         atomic_store_explicit(&e->released, false, memory_order_relaxed);
         atomic_store_explicit(&e->unsettled, e->source_count + 1, memory_order_relaxed);
     }
     begin(&b, run);
+    b.done = 1;
     b.root_end = run->root_count;
     drain(&b, false);
 }

@@ -42,7 +42,6 @@ struct weir_early_item {
  * a core's cache. */
 struct weir_item {
     /* the run's */
-    _Atomic uint32_t pending; /* nodes before it that have not ended; at rest: pred_count */
     uint32_t pred_count, succ_count;
     uint8_t kind, wanted; /* enum weir_item_kind: now, and when enabled */
     bool may_inline, carries;
@@ -104,11 +103,17 @@ struct weir_run {
     struct weir_plan *plan;
     struct weir_item *items; /* in an order of the graph */
     uint32_t *succ, *roots;
-    uint32_t *next; /* of each in a burst: index + 1 */
+    /* Of each node, apart from it, since those before it come here: */
+    struct weir_run_count {
+        _Atomic uint32_t pending; /* nodes before it that have not ended; at rest: before */
+        uint32_t before;
+    } * counts;
+    uint32_t *next; /* in a burst: index + 1 */
     uint32_t count, root_count;
     struct weir_item *parent;      /* conditional */
     struct weir_early_item *early; /* owned */
     _Atomic uint32_t remaining;
+    _Atomic int32_t holders;  /* threads that deal with it, and works that engines have */
     _Atomic int32_t carriers; /* threads that go from kernel to kernel */
 };
 
