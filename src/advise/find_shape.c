@@ -5,7 +5,7 @@
 
 #include "advise/find.h"
 #include "base/alloc.h"
-#include "base/vec.h"
+#include "plan/passes.h"
 
 /* ---- 7, 8: bounds (notes: nothing to change by order alone) ---- */
 
@@ -130,186 +130,42 @@ bool weir_advise_find_full(struct weir_advise_context *c)
 
 #define CHUNKS_MAX  64
 #define STREAMS_MAX 8
-#define SHAPES_MAX  16
 
-/* One pass over the data: copies in, kernels and copies out of all its chunks. */
-struct pass {
-    uint64_t stage[3]; /* H2D, kernels, D2H: sums of lengths */
-    uint32_t chunks, streams;
-};
-
-struct shape {
-    struct pass pass; /* all passes of this shape together */
-    uint32_t passes;
-    uint64_t fixed; /* between two operations of one engine or stream */
-    uint32_t call;
-};
-
-static int by_number(const void *x, const void *y)
+static double pass_length(const struct weir_advise_context *c, const struct weir_plan_passes *p,
+                          uint32_t chunks, uint32_t streams)
 {
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    static const struct weir_plan_host no_cost;
+    const struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
+    const struct weir_plan_machine *machine = c->model.machine;
+    struct weir_plan_device device =
+        machine ? machine->device : weir_plan_passes_device(p); /* as it ran */
+    struct weir_plan_pipeline shape = weir_plan_passes_shape(p);
 
-    return a < b ? -1 : a > b;
-}
-
-/* What an operation costs beside its length: the median time from what held it to its start. */
-static bool find_fixed(const struct weir_trace_file *f, uint64_t *out)
-{
-    WEIR_VEC(uint64_t) gaps = {0};
-    bool ok = true;
-
-    for (size_t i = 0; i < f->ops_count && ok; i++) {
-        const struct weir_trace_op *op = &f->ops[i];
-
-        if (weir_advise_is_work(op) && op->why != WEIR_TRACE_WHY_HOST &&
-            op->why_op != WEIR_TRACE_NONE && weir_advise_is_work(&f->ops[op->why_op]) &&
-            op->start_ns >= f->ops[op->why_op].end_ns)
-            ok = weir_vec_push(&gaps, op->start_ns - f->ops[op->why_op].end_ns);
-    }
-    if (gaps.count)
-        qsort(gaps.items, gaps.count, sizeof *gaps.items, by_number);
-    *out = gaps.count ? gaps.items[gaps.count / 2] : 0;
-    weir_vec_finish(&gaps);
-    return ok;
-}
-
-/* A pass of so many chunks round so many streams, on one engine a direction and kernels that fill
- * the device. */
-static double pass_length(const struct pass *p, double fixed, uint32_t chunks, uint32_t streams)
-{
-    double stream[STREAMS_MAX] = {0}, engine[3] = {0}, end = 0;
-
-    for (uint32_t c = 0; c < chunks; c++) {
-        for (int k = 0; k < 3; k++) {
-            double start = WEIR_MAX(stream[c % streams], engine[k]) + fixed;
-
-            end = start + (double)p->stage[k] / chunks;
-            stream[c % streams] = engine[k] = end;
-        }
-    }
-    return end;
-}
-
-/* How far a stream is in copy in, kernel, copy out. */
-static void count_op(const struct weir_trace_op *op, unsigned char *state, struct pass *p,
-                     uint64_t length)
-{
-    int stage = op->engine == WEIR_TRACE_ENGINE_H2D      ? 0
-                : op->engine == WEIR_TRACE_ENGINE_KERNEL ? 1
-                                                         : 2;
-
-    p->stage[stage] += length;
-    if (stage == 2 && *state == 2)
-        p->chunks++;
-    *state = (unsigned char)(stage == 0 ? 1 : stage == 1 && *state ? 2 : stage == 2 ? 0 : *state);
-}
-
-/* Shapes that were seen, by chunks and streams. */
-struct shapes {
-    struct shape items[SHAPES_MAX];
-    size_t count;
-};
-
-static void end_pass(struct shapes *all, struct shape *now, const unsigned char *used, size_t n)
-{
-    struct shape *at = NULL;
-
-    for (size_t i = 0; i < n; i++)
-        now->pass.streams += used[i];
-    if (!now->pass.chunks || !now->pass.stage[0] || !now->pass.stage[1] || !now->pass.stage[2])
-        return;
-    for (size_t i = 0; i < all->count; i++) {
-        if (all->items[i].pass.chunks / all->items[i].passes == now->pass.chunks &&
-            all->items[i].pass.streams == now->pass.streams)
-            at = &all->items[i];
-    }
-    if (!at && all->count == SHAPES_MAX)
-        return;
-    if (!at) {
-        at = &all->items[all->count++];
-        *at = (struct shape){.pass.streams = now->pass.streams, .call = now->call};
-    }
-    for (int k = 0; k < 3; k++)
-        at->pass.stage[k] += now->pass.stage[k];
-    at->pass.chunks += now->pass.chunks;
-    at->passes++;
-}
-
-/* The one that the program has come to: most streams, then most chunks. */
-static struct shape best_of(const struct shapes *all)
-{
-    struct shape best = {0};
-
-    for (size_t i = 0; i < all->count; i++) {
-        const struct shape *s = &all->items[i];
-
-        if (s->pass.chunks == 1)
-            continue; /* once: to warm up */
-        if (s->pass.streams > best.pass.streams ||
-            (s->pass.streams == best.pass.streams &&
-             s->pass.chunks * (uint64_t)best.passes > best.pass.chunks * (uint64_t)s->passes))
-            best = *s;
-    }
-    return best;
-}
-
-/* Passes end where all that was submitted is done before more comes. */
-static bool find_shape(const struct weir_advise_context *c, struct shape *best)
-{
-    const struct weir_trace_file *f = c->f;
-    unsigned char *state = weir_calloc(f->streams_count + 1, 1);
-    unsigned char *used = weir_calloc(f->streams_count + 1, 1);
-    struct shapes all = {0};
-    struct shape now = {0};
-    uint64_t end = 0;
-    bool ok = state && used;
-
-    for (size_t i = 0; ok && i < f->ops_count; i++) {
-        const struct weir_trace_op *op = &f->ops[i];
-
-        if (!weir_advise_is_work(op) || op->engine > WEIR_TRACE_ENGINE_D2H)
-            continue;
-        if (op->submit_ns > end) {
-            end_pass(&all, &now, used, f->streams_count);
-            now = (struct shape){.call = op->call};
-            memset(state, 0, f->streams_count);
-            memset(used, 0, f->streams_count);
-        }
-        used[op->stream] = 1;
-        count_op(op, &state[op->stream], &now.pass, c->model.alone_ns[i]);
-        end = WEIR_MAX(end, op->end_ns);
-    }
-    if (ok)
-        end_pass(&all, &now, used, f->streams_count);
-    *best = best_of(&all);
-    weir_free(state);
-    weir_free(used);
-    return ok;
+    shape.chunks = chunks;
+    shape.streams = streams;
+    return weir_plan_pipeline_run(&shape, &device, machine ? &machine->host : &no_cost, &memory);
 }
 
 static bool find_chunks(struct weir_advise_context *c)
 {
     struct weir_advise_finding d = {.kind = "pipeline-depth", .stream = WEIR_TRACE_NONE};
-    uint32_t chunks, streams, best_chunks = 0, best_streams = 0;
-    struct shape shape = {0};
-    double now, best, fixed;
+    uint32_t best_chunks = 0, best_streams = 0;
+    struct weir_plan_passes p;
+    double now, best;
 
-    if (!find_shape(c, &shape) || !find_fixed(c->f, &shape.fixed))
+    if (!weir_plan_passes_find(&c->model, &p))
         return false;
     /* (Several chunks in one stream: that is question 1.) */
-    if (!shape.passes || (shape.pass.streams == 1 && shape.pass.chunks > shape.passes))
+    if (!p.count || (p.streams == 1 && p.chunks > 1))
         return true;
-    for (int k = 0; k < 3; k++)
-        shape.pass.stage[k] /= shape.passes;
-    chunks = shape.pass.chunks / shape.passes;
-    streams = WEIR_MIN(shape.pass.streams, (uint32_t)STREAMS_MAX);
-    fixed = (double)shape.fixed;
-    now = best = pass_length(&shape.pass, fixed, chunks, streams);
+    now = best = pass_length(c, &p, p.chunks, p.streams);
     /* The smallest that comes within a percent of the best. */
     for (uint32_t n = 1; n <= CHUNKS_MAX; n *= 2) {
         for (uint32_t s = 1; s <= STREAMS_MAX; s++) {
-            double t = pass_length(&shape.pass, fixed, n, s);
+            double t = pass_length(c, &p, n, s);
 
+            if (t < 0)
+                return false;
             if (t < best * 0.99) {
                 best = t;
                 best_chunks = n;
@@ -317,16 +173,16 @@ static bool find_chunks(struct weir_advise_context *c)
             }
         }
     }
-    if (!best_chunks)
-        return true;
-    d.gain_ns = weir_plan_ns((now - best) * shape.passes);
-    weir_advise_add_site(c, &d, shape.call);
+    if (now < 0 || !best_chunks)
+        return now >= 0;
+    d.gain_ns = weir_plan_ns((now - best) * p.count);
+    weir_advise_add_site(c, &d, p.call);
     snprintf(d.message, sizeof d.message,
              "the pipeline of %u chunk%s in %u stream%s takes %.3f ms a pass; %s is a good part of "
              "that",
-             chunks, chunks == 1 ? "" : "s", streams, streams == 1 ? "" : "s", now * 1e-6,
-             best_chunks >= chunks ? "filling and draining it"
-                                   : "the fixed cost of each operation");
+             p.chunks, p.chunks == 1 ? "" : "s", p.streams, p.streams == 1 ? "" : "s", now * 1e-6,
+             best_chunks >= p.chunks ? "filling and draining it"
+                                     : "the fixed cost of each operation");
     snprintf(d.change, sizeof d.change, "%u chunks in %u streams: %.3f ms a pass", best_chunks,
              best_streams, best * 1e-6);
     return weir_advise_add(c, &d);

@@ -9,14 +9,17 @@
 #include "cli/cli.h"
 #include "core/profile.h"
 #include "plan/calibrate.h"
+#include "plan/elsewhere.h"
 #include "plan/page.h"
 #include "plan/table.h"
 #include "plan/text.h"
 #include "plan/units.h"
+#include "trace/format.h"
 
 static const char help[] =
     "usage: weir plan --stages h2d=TIME,kernel=TIME,d2h=TIME [OPTIONS]\n"
-    "       weir plan [--expect WHAT]... FILE\n"
+    "       weir plan [--expect WHAT]... DESIGN\n"
+    "       weir plan [--device PROFILE] [--kernel NAME=TIME]... TRACE\n"
     "       weir plan --calibrate [-o PROFILE]\n"
     "\n"
     "Runs programs that are yet to be written on a modelled GPU: the rules of order are those of\n"
@@ -34,12 +37,17 @@ static const char help[] =
     "  --html             a page (-o PAGE.html) where all of this can be moved, and the timeline "
     "follows\n"
     "\n"
-    "FILE: a design as a text: streams, operations with durations, events, waits, host work, "
+    "DESIGN: a text: streams, operations with durations, events, waits, host work, "
     "items\n"
     "through slots. Prints the timeline, makespan, critical path, and latency against depth.\n"
     "  --expect WHAT      judges: makespan, serial, speedup, p50, p99 or memory, then <=, >= or "
     "=,\n"
     "                     as in \"speedup>=1.6\"; ends with 1 when one does not hold\n"
+    "\n"
+    "TRACE: what weir trace wrote, as it would run on --device, its copies, calls and engines.\n"
+    "  --kernel NAME=TIME each launch of that kernel there, as in blur=9us\n"
+    "  --kernels FACTOR   other kernels: times what was recorded\n"
+    "  --chunks, --streams  other counts, where the program has such a pattern\n"
     "\n"
     "--calibrate measures this machine's GPU and writes a device profile with its costs, for\n"
     "--device ./PROFILE here and in weir run.\n"
@@ -50,12 +58,17 @@ static const char help[] =
     "docs/plan.md explains it, and how well it agrees with hardware.\n";
 
 #define EXPECTS  16
+#define TIMES    64
 #define TEXT_MAX (1u << 20) /* bytes of a design */
 
 struct options {
     const char *stages, *device, *out, *file;
     struct weir_plan_expect expects[EXPECTS];
     size_t expect_count;
+    struct weir_plan_kernel_time times[TIMES];
+    size_t time_count;
+    double kernels;
+    bool counts; /* --chunks or --streams was given */
     uint32_t chunks_from, chunks_to, streams_from, streams_to, copy_engines;
     bool breadth, pageable, json, html, calibrate;
 };
@@ -168,11 +181,44 @@ static int plan_design(const struct options *o, const char *text, size_t bytes)
     return status;
 }
 
+static int plan_trace(const struct options *o)
+{
+    struct weir_plan_machine machine;
+    struct weir_plan_elsewhere how = {.machine = o->device ? &machine : NULL,
+                                      .times = o->times,
+                                      .time_count = o->time_count,
+                                      .kernels = o->kernels,
+                                      .chunks_from = o->counts ? o->chunks_from : 0,
+                                      .chunks_to = o->chunks_to,
+                                      .streams_from = o->streams_from,
+                                      .streams_to = o->streams_to};
+    struct weir_trace_file *f;
+    int status = 1;
+    FILE *to;
+
+    if (o->time_count && !o->device)
+        return weir_cli_usage_error("plan", "--kernel goes with --device");
+    if (o->device && !load_machine(o, o->device, &machine))
+        return WEIR_EXIT_USAGE;
+    f = weir_cli_read_trace("plan", o->file);
+    to = f ? weir_cli_open_output("plan", o->out) : NULL;
+    if (to)
+        status = weir_cli_close_output("plan", to, weir_plan_elsewhere_print(f, &how, to));
+    weir_trace_file_free(f);
+    return status;
+}
+
 static int plan_file(const struct options *o)
 {
     size_t bytes;
     char *text = read_text(o->file, &bytes);
-    int status = text ? plan_design(o, text, bytes) : 1;
+    int status = 1;
+
+    if (text && bytes >= strlen(WEIR_TRACE_MAGIC) &&
+        memcmp(text, WEIR_TRACE_MAGIC, strlen(WEIR_TRACE_MAGIC)) == 0)
+        status = plan_trace(o);
+    else if (text)
+        status = plan_design(o, text, bytes);
 
     weir_free(text);
     return status;
@@ -200,8 +246,23 @@ static int calibrate(const struct options *o)
 
 /* ---- the command line ---- */
 
+/* "blur=9us"; the name stays in the argument. */
+static bool read_kernel(struct options *o, char *text)
+{
+    struct weir_plan_kernel_time *t = &o->times[o->time_count];
+    char *value = strchr(text, '=');
+
+    if (!value || value == text || o->time_count == TIMES ||
+        !weir_plan_read_time(value + 1, strlen(value + 1), &t->ns))
+        return false;
+    *value = '\0';
+    t->name = text;
+    o->time_count++;
+    return true;
+}
+
 /* An option with a value: true when it was one and the value is good; *problem when it is not. */
-static bool take_value(struct options *o, const char *name, const char *value, const char **problem)
+static bool take_value(struct options *o, const char *name, char *value, const char **problem)
 {
     bool good = true;
 
@@ -211,10 +272,16 @@ static bool take_value(struct options *o, const char *name, const char *value, c
         o->device = value;
     else if (strcmp(name, "-o") == 0)
         o->out = value;
+    else if (strcmp(name, "--kernel") == 0)
+        good = read_kernel(o, value);
+    else if (strcmp(name, "--kernels") == 0)
+        good = weir_plan_read_factor(value, &o->kernels);
     else if (strcmp(name, "--chunks") == 0)
-        good = weir_plan_read_range(value, WEIR_PLAN_CHUNKS_MAX, &o->chunks_from, &o->chunks_to);
+        good = (o->counts = true) &&
+               weir_plan_read_range(value, WEIR_PLAN_CHUNKS_MAX, &o->chunks_from, &o->chunks_to);
     else if (strcmp(name, "--streams") == 0)
-        good = weir_plan_read_range(value, WEIR_PLAN_STREAMS_MAX, &o->streams_from, &o->streams_to);
+        good = (o->counts = true) &&
+               weir_plan_read_range(value, WEIR_PLAN_STREAMS_MAX, &o->streams_from, &o->streams_to);
     else if (strcmp(name, "--expect") == 0)
         good = o->expect_count < EXPECTS &&
                weir_plan_expect_parse(value, strlen(value), &o->expects[o->expect_count++]);
@@ -247,8 +314,9 @@ static bool take_flag(struct options *o, const char *name)
 
 static bool wants_value(const char *name)
 {
-    static const char *const names[] = {"--stages",  "--device",       "-o",      "--chunks",
-                                        "--streams", "--copy-engines", "--expect"};
+    static const char *const names[] = {"--stages", "--device",  "-o",
+                                        "--chunks", "--streams", "--copy-engines",
+                                        "--expect", "--kernel",  "--kernels"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0)
@@ -259,7 +327,8 @@ static bool wants_value(const char *name)
 
 int weir_cli_plan(int argc, char **argv)
 {
-    struct options o = {.chunks_from = 1, .chunks_to = 64, .streams_from = 1, .streams_to = 8};
+    struct options o = {
+        .kernels = 1, .chunks_from = 1, .chunks_to = 64, .streams_from = 1, .streams_to = 8};
 
     for (int i = 1; i < argc; i++) {
         const char *problem = NULL;

@@ -68,6 +68,13 @@ bool weir_plan_read_share(const char *s, size_t n, double *share)
     return read_with_unit(s, n, units, WEIR_ARRAY_SIZE(units), 1, share);
 }
 
+bool weir_plan_read_factor(const char *s, double *factor)
+{
+    static const struct unit plain[] = {{"", 1}};
+
+    return read_with_unit(s, strlen(s), plain, 1, 1e6, factor) && *factor > 0;
+}
+
 static size_t read_count(const char *s, uint32_t max, uint32_t *out)
 {
     size_t n = 0;

@@ -16,6 +16,8 @@ bool weir_plan_read_time(const char *s, size_t n, double *ns);
 bool weir_plan_read_bytes(const char *s, size_t n, double *bytes);
 /* "0.5", "50%". */
 bool weir_plan_read_share(const char *s, size_t n, double *share);
+/* "0.01", "20"; not 0. */
+bool weir_plan_read_factor(const char *s, double *factor);
 /* "8", "1..64"; least 1. */
 bool weir_plan_read_range(const char *s, uint32_t max, uint32_t *from, uint32_t *to);
 

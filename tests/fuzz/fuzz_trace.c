@@ -6,6 +6,7 @@
 
 #include "advise/advise.h"
 #include "fuzz/fuzz.h"
+#include "plan/elsewhere.h"
 #include "view/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -32,6 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
             weir_advise_print_json(f, &report, to);
             weir_advise_finish(&report);
         }
+        (void)!weir_plan_elsewhere_print(
+            f, &(struct weir_plan_elsewhere){NULL, NULL, 0, 0.5, 1, 3, 1, 2}, to);
         fclose(to);
     }
     weir_trace_file_free(f);

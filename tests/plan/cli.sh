@@ -40,6 +40,24 @@ sed 's/^\(kernel.*0\.6\)/\1 fill 100%/; s/^expect.*/expect speedup=1.25/' "$SOUR
 ends 0 "$tmp/full.plan"
 has out 'the engine had kernel of a'
 
+# A recorded program elsewhere: its kernels take what is said, its copies what the device's bus allows.
+trace=$SOURCE/tests/fuzz/corpus/trace/overlap
+ends 0 "$trace"
+has out '^recorded on Weir CPU; planned on the same'
+ends 0 --device h200 --kernel advance=0.5ms "$trace"
+has out '^  advance .* 500.00 us   15'
+has out 'planned on NVIDIA H200'
+! grep -q 'takes as long as in the trace' "$tmp/out" || fail 'a kernel that is named counts as guessed'
+ends 0 --device rtx4090 --kernels 0.01 --chunks 1..4 "$trace"
+has out 'No pipeline of chunks was found'
+ends 2 --kernel advance=0.5ms "$trace"
+if [ -f "$BUILD/lib/weir/devlib.bc" ] && [ -f "$BUILD/lib/libcudart.so.13" ] && [ -z "${SANITIZE:-}" ]; then
+    "$WEIR" cc -O2 "$SOURCE/tests/programs/trace/advise.cu" -o "$tmp/app" && "$WEIR" trace -o "$tmp/app.weir" "$tmp/app" copy-engine-bound good >/dev/null ||
+        fail 'the traced program'
+    ends 0 --device a100 --kernels 0.1 --chunks 1..4 --streams 1..2 "$tmp/app.weir"
+    has out 'planned on NVIDIA A100'
+fi
+
 echo 'kernel nowhere 1' >"$tmp/bad.plan"
 ends 1 "$tmp/bad.plan"
 has err 'bad.plan: line 1: a stream was expected'
