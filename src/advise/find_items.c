@@ -127,8 +127,10 @@ bool weir_advise_find_items(struct weir_advise_context *c)
         n = (struct items){.item_of = item_of, .item_end = item_end};
         memset(item_of, 0xff, (f->ops_count + 1) * sizeof *item_of);
         find_items(c, &g, &g.items[i], &n);
+        /* (One may have had a warm-up before it.) */
         if (n.count < ITEMS_LEAST || n.whole * 10 < n.count * 9 ||
-            n.with_input * 10 < n.count * 9 || (n.several_streams && !c->data.known))
+            (n.with_input + 1) * 10 < n.count * 9 ||
+            /* (one may have had a warm-up before it) */ (n.several_streams && !c->data.known))
             continue;
         ok = try_items(c, &g.items[i], &n);
         break;

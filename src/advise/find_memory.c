@@ -158,14 +158,14 @@ bool weir_advise_find_managed(struct weir_advise_context *c)
 
 /* ---- 18: code that is loaded at its first launch ---- */
 
-#define LATE_OPS 32 /* submitted before: the program is under way */
+#define LATE_OPS 32 /* done before: the program is under way */
 
-static size_t submitted_before(const struct weir_trace_file *f, uint64_t ns)
+static size_t done_before(const struct weir_trace_file *f, uint64_t ns)
 {
     size_t n = 0;
 
-    while (n < f->ops_count && n <= LATE_OPS && f->ops[n].submit_ns < ns)
-        n++;
+    for (size_t i = 0; i < f->ops_count && n < LATE_OPS && f->ops[i].submit_ns < ns; i++)
+        n += weir_advise_is_work(&f->ops[i]) && f->ops[i].end_ns <= ns;
     return n;
 }
 
@@ -209,7 +209,7 @@ static void add_load(const struct weir_advise_context *c, const struct weir_trac
 {
     const struct weir_trace_file *f = c->f;
     uint64_t length = l->end_ns - l->begin_ns;
-    bool late = submitted_before(f, l->begin_ns) >= LATE_OPS;
+    bool late = done_before(f, l->begin_ns) >= LATE_OPS;
     uint32_t call = l->call;
 
     if (l->what == WEIR_TRACE_LOADS_KERNEL) {

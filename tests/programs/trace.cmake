@@ -5,3 +5,5 @@ weir_program_test(programs_trace_commands ${dir}/commands.sh TIMEOUT 240 LABELS 
 weir_program_test(programs_trace_advise ${dir}/advise.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_page ${dir}/page.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_questions ${dir}/questions.sh TIMEOUT 400 LABELS trace)
+weir_program_test(programs_trace_reports ${dir}/reports.sh TIMEOUT 400 LABELS trace)
+weir_program_test(programs_trace_examples ${dir}/examples.sh TIMEOUT 400 LABELS trace)

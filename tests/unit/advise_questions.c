@@ -316,9 +316,9 @@ static void test_loads(void **state)
     bool note;
 
     (void)state;
-    load_at(40);
+    load_at(48);
     /* Some of it hides behind the kernels that are in the queue. */
-    NEAR(gain_of("module-load", &note), 140 * US, 20 * US);
+    NEAR(gain_of("module-load", &note), 70 * US, 15 * US);
     assert_false(note);
     load_at(0);
     gain_of("module-load", &note);

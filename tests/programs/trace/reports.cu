@@ -1,0 +1,190 @@
+/* What users reported (streams that do not overlap, wishes for timelines), as programs: weir advise and
+ * weir diff have to say what it was.
+ *   reports CASE bad|good
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(cudaError_t err, int line)
+{
+    if (err != cudaSuccess) {
+        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(err));
+        exit(1);
+    }
+}
+#define CHECK(x) check((x), __LINE__)
+
+enum { PART = 1 << 14, PARTS = 32, BIG = 48 << 20, SLOW = 400000 };
+
+__global__ void work(const unsigned *in, unsigned *out, int steps)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned x = in[i];
+    for (int s = 0; s < steps; s++)
+        x = 1664525u * x + 1013904223u;
+    out[i] = x;
+}
+
+static unsigned *in, *out, *host;
+static char *big, *big_host;
+static cudaStream_t s[PARTS];
+
+static void launch(int part, cudaStream_t at, int blocks, int steps)
+{
+    work<<<blocks, 32, 0, at>>>(in + part * PART, out + part * PART, steps);
+    CHECK(cudaGetLastError());
+}
+static void copy_in(int part, cudaStream_t at)
+{
+    CHECK(cudaMemcpyAsync(in + part * PART, host + part * PART, 4 * PART, cudaMemcpyHostToDevice, at));
+}
+static void copy_out(int part, cudaStream_t at)
+{
+    CHECK(cudaMemcpyAsync(host + part * PART, out + part * PART, 4 * PART, cudaMemcpyDeviceToHost, at));
+}
+static void finish(void) { CHECK(cudaDeviceSynchronize()); }
+
+/* The copy back needs a conversion on the host: a wait that hides in a helper. */
+static void convert(int part, cudaStream_t at)
+{
+    CHECK(cudaStreamSynchronize(at));
+    for (int i = 0; i < PART; i++)
+        host[part * PART + i] ^= 1;
+}
+static void hidden_wait(bool good)
+{
+    for (int i = 0; i < 8; i++) {
+        copy_in(i, s[i % 4]);
+        for (int k = 0; k < 3; k++)
+            launch(i, s[i % 4], 1, SLOW);
+        copy_out(i, s[i % 4]);
+        if (!good)
+            convert(i, s[i % 4]);
+    }
+    finish();
+}
+static void full_kernels(bool good)
+{
+    for (int i = 0; i < 8; i++) {
+        copy_in(i, s[i % 4]);
+        for (int k = 0; k < 4; k++)
+            launch(i, s[i % 4], good ? 1 : 512, good ? SLOW : SLOW / 64);
+        copy_out(i, s[i % 4]);
+    }
+    finish();
+}
+static void tiny_kernels(bool good)
+{
+    for (int i = 0; i < (good ? 20 : 1000); i++)
+        launch(i % 2, s[i % 2], 1, good ? SLOW : 1);
+    finish();
+}
+static void no_stream(bool good)
+{
+    cudaStream_t a, b;
+    CHECK(good ? cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking) : cudaStreamCreate(&a));
+    CHECK(good ? cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking) : cudaStreamCreate(&b));
+    launch(0, a, 1, SLOW);
+    launch(1, 0, 1, SLOW); /* THE DEFAULT STREAM */
+    launch(2, b, 1, SLOW);
+    finish();
+}
+static void allocation(bool good)
+{
+    for (int i = 0; i < 20; i++) {
+        void *p;
+        launch(i % 2, s[i % 2], 1, SLOW / 4);
+        CHECK(good ? cudaMallocAsync(&p, 1 << 20, s[2]) : cudaMalloc(&p, 1 << 20));
+        CHECK(good ? cudaFreeAsync(p, s[2]) : cudaFree(p));
+    }
+    finish();
+}
+static void behind_a_large_copy(bool good)
+{
+    if (good)
+        copy_in(1, s[1]);
+    CHECK(cudaMemcpyAsync(big, big_host, BIG, cudaMemcpyHostToDevice, s[0]));
+    if (!good)
+        copy_in(1, s[1]);
+    launch(1, s[1], 1, SLOW);
+    copy_out(2, s[2]);
+    finish();
+}
+static void queues(bool good)
+{
+    for (int i = 0; i < 2 * 16; i++)
+        launch(good ? i % 16 : i / 2, s[good ? i % 16 : i / 2], 1, SLOW);
+    finish();
+}
+static void stray_wait(bool good)
+{
+    for (int i = 0; i < 12; i++) {
+        copy_in(i, s[i % 3]);
+        launch(i, s[i % 3], 1, SLOW);
+        copy_out(i, s[i % 3]);
+        if (!good)
+            CHECK(cudaStreamSynchronize(s[i % 3])); /* THE STRAY WAIT */
+    }
+    finish();
+}
+static void by_legacy(bool good)
+{
+    cudaStream_t a;
+    cudaEvent_t e;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    launch(0, 0, 1, SLOW);
+    if (good) {
+        CHECK(cudaEventRecord(e, 0));
+        CHECK(cudaStreamWaitEvent(a, e, 0));
+    }
+    copy_out(0, a); /* reads what the default stream wrote */
+    finish();
+}
+static void by_free(bool good)
+{
+    void *p;
+    CHECK(cudaMalloc(&p, 1 << 20));
+    launch(0, s[0], 1, SLOW);
+    if (good)
+        CHECK(cudaStreamSynchronize(s[0]));
+    CHECK(cudaFree(p));
+    copy_out(0, s[1]);
+    finish();
+}
+
+static const struct {
+    const char *name;
+    void (*run)(bool good);
+} cases[] = {
+    {"hidden-wait", hidden_wait},   {"full-kernels", full_kernels}, {"tiny-kernels", tiny_kernels},
+    {"no-stream", no_stream},       {"allocation", allocation},     {"large-copy", behind_a_large_copy},
+    {"queues", queues},             {"stray-wait", stray_wait},     {"by-legacy", by_legacy},
+    {"by-free", by_free},
+};
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    CHECK(cudaMalloc(&in, 4 * PART * PARTS));
+    CHECK(cudaMalloc(&out, 4 * PART * PARTS));
+    CHECK(cudaMalloc(&big, BIG));
+    CHECK(cudaMallocHost(&host, 4 * PART * PARTS));
+    CHECK(cudaMallocHost(&big_host, BIG));
+    memset(big_host, 1, BIG);
+    for (cudaStream_t &one : s)
+        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    for (int i = 0; i < PARTS; i++) /* loads the code, shows where each part begins */
+        launch(i, s[0], 1, 1);
+    finish();
+    for (const auto &c : cases) {
+        if (!strcmp(c.name, argv[1])) {
+            c.run(!strcmp(argv[2], "good"));
+            return 0;
+        }
+    }
+    return 2;
+}
