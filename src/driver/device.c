@@ -133,9 +133,10 @@ enum weir_err weir_drv_DeviceGetAttribute(int *pi, CUdevice_attribute attrib, CU
     DRV_TRY(weir_drv_check_device(dev));
     if (weir_context_attribute(&weir_core.contexts[dev], (int)attrib, pi))
         return WEIR_OK;
-    /* The runtime has no number for some: virtual memory and its handles, compression, gathering in
-     * textures. There is none of these. */
-    *pi = 0;
+    /* The runtime has no number for some: virtual memory and its handles, which are there;
+     * compression, gathering in textures, of which there is none. */
+    *pi = attrib == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
+          attrib == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
     if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device attribute %d", (int)attrib);
     return WEIR_OK;

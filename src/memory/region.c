@@ -168,14 +168,12 @@ static bool map(const struct weir_mem_region *r, size_t offset, size_t bytes)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-static bool charge(const struct weir_mem_region *r, size_t bytes)
+bool weir_mem_charge(int device, size_t bytes)
 {
     struct mem_state *m = &weir_mem_state;
-    struct mem_device *d = &m->devices[r->config.device];
+    struct mem_device *d = &m->devices[device];
     bool ok;
 
-    if (!r->config.charged)
-        return true;
     weir_lock_acquire(&m->lock);
     ok = bytes <= d->capacity && d->used <= d->capacity - bytes;
     if (ok) {
@@ -186,15 +184,31 @@ static bool charge(const struct weir_mem_region *r, size_t bytes)
     return ok;
 }
 
-static void discharge(const struct weir_mem_region *r, size_t bytes)
+void weir_mem_discharge(int device, size_t bytes)
 {
     struct mem_state *m = &weir_mem_state;
 
-    if (!r->config.charged)
-        return;
     weir_lock_acquire(&m->lock);
-    m->devices[r->config.device].used -= bytes;
+    m->devices[device].used -= bytes;
     weir_lock_release(&m->lock);
+}
+
+static bool charge(const struct weir_mem_region *r, size_t bytes)
+{
+    return !r->config.charged || weir_mem_charge(r->config.device, bytes);
+}
+
+static void discharge(const struct weir_mem_region *r, size_t bytes)
+{
+    if (r->config.charged)
+        weir_mem_discharge(r->config.device, bytes);
+}
+
+bool weir_mem_region_map(struct weir_mem_region *r, size_t offset, size_t bytes, int fd,
+                         uint64_t file_offset)
+{
+    return mmap((void *)(weir_mem_region_base(r) + offset), bytes, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED, fd, (off_t)file_offset) != MAP_FAILED;
 }
 
 enum weir_err weir_mem_region_open(struct weir_mem_region *r, size_t offset, size_t bytes)

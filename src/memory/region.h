@@ -35,6 +35,14 @@ enum weir_err weir_mem_region_open(struct weir_mem_region *r, size_t offset,
 /* Gives opened pages back, their contents are lost (`punch`: the file's, too). */
 void weir_mem_region_close(struct weir_mem_region *r, size_t offset, size_t bytes, bool punch);
 
+/* Maps pages of another file, of any offset, where pages are closed. False: the system refuses. */
+bool weir_mem_region_map(struct weir_mem_region *r, size_t offset, size_t bytes, int fd,
+                         uint64_t file_offset);
+
+/* Counts bytes against a device's memory, and gives them back. False: it has not as much left. */
+bool weir_mem_charge(int device, size_t bytes);
+void weir_mem_discharge(int device, size_t bytes);
+
 /* From here on weir_mem_find knows [offset, offset + bytes) as an allocation of kind DEVICE, with
  * `block` as the owner's own word. */
 void weir_mem_region_publish(struct weir_mem_region *r, size_t offset, size_t bytes, void *block);
