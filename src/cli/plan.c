@@ -15,6 +15,7 @@
 #include "plan/text.h"
 #include "plan/units.h"
 #include "trace/format.h"
+#include "view/view.h"
 
 static const char help[] =
     "usage: weir plan --stages h2d=TIME,kernel=TIME,d2h=TIME [OPTIONS]\n"
@@ -48,6 +49,7 @@ static const char help[] =
     "  --kernel NAME=TIME each launch of that kernel there, as in blur=9us\n"
     "  --kernels FACTOR   other kernels: times what was recorded\n"
     "  --chunks, --streams  other counts, where the program has such a pattern\n"
+    "  --html             the page of weir view of it, as it would run there\n"
     "\n"
     "--calibrate measures this machine's GPU and writes a device profile with its costs, for\n"
     "--device ./PROFILE here and in weir run.\n"
@@ -202,8 +204,13 @@ static int plan_trace(const struct options *o)
         return WEIR_EXIT_USAGE;
     f = weir_cli_read_trace("plan", o->file);
     to = f ? weir_cli_open_output("plan", o->out) : NULL;
-    if (to)
+    if (to && o->html) {
+        weir_trace_file_resolve(f);
+        status = weir_cli_close_output(
+            "plan", to, weir_plan_elsewhere_move(f, &how) && weir_view_page(f, o->file, to));
+    } else if (to) {
         status = weir_cli_close_output("plan", to, weir_plan_elsewhere_print(f, &how, to));
+    }
     weir_trace_file_free(f);
     return status;
 }

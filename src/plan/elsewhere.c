@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "plan/moved.h"
 #include "plan/passes.h"
 #include "plan/table.h"
 #include "plan/units.h"
@@ -199,6 +200,18 @@ bool weir_plan_elsewhere_print(const struct weir_trace_file *f,
         print_kernels(&e, to);
         ok = print_passes(&e, to);
     }
+    weir_plan_recorded_finish(&e.there);
+    weir_plan_data_finish(&e.data);
+    weir_vec_finish(&e.kernels);
+    return ok;
+}
+
+bool weir_plan_elsewhere_move(struct weir_trace_file *f, const struct weir_plan_elsewhere *how)
+{
+    struct elsewhere e = {.f = f, .how = how};
+    bool ok = weir_plan_data_init(&e.data, f) && weir_plan_recorded_init(&e.there, f, &e.data) &&
+              move(&e) && weir_plan_move(&e.there, f);
+
     weir_plan_recorded_finish(&e.there);
     weir_plan_data_finish(&e.data);
     weir_vec_finish(&e.kernels);

@@ -22,4 +22,7 @@ struct weir_plan_elsewhere {
 bool weir_plan_elsewhere_print(const struct weir_trace_file *f,
                                const struct weir_plan_elsewhere *how, FILE *to);
 
+/* The trace itself as it would run there (moved.h). *f is changed. False: as above. */
+bool weir_plan_elsewhere_move(struct weir_trace_file *f, const struct weir_plan_elsewhere *how);
+
 #endif

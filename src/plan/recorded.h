@@ -11,6 +11,7 @@
 
 #include "plan/data.h"
 #include "plan/device.h"
+#include "plan/sim.h"
 #include "weir/trace.h"
 
 struct weir_plan_scenario {
@@ -86,6 +87,18 @@ uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op);
 /* False: no memory. Deterministic. */
 bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,
                             struct weir_plan_outcome *out);
+
+/* When everything was in a simulation, ns from the trace's beginning; < 0: never. The caller's
+ * arrays, by operation and call. */
+struct weir_plan_moments {
+    struct weir_plan_time *ops;
+    double *call_begin, *call_work,
+        *call_end; /* work: its own time is over, it does what it does */
+};
+/* As weir_plan_recorded_run, and fills in *when. */
+bool weir_plan_recorded_times(const struct weir_plan_recorded *m,
+                              const struct weir_plan_scenario *s, struct weir_plan_outcome *out,
+                              const struct weir_plan_moments *when);
 
 /* Within what numbers can hold: times in a damaged trace are anything. */
 static inline uint64_t weir_plan_ns(double v)

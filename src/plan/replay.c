@@ -18,6 +18,8 @@ struct replay {
     const struct weir_plan_recorded *m;
     const struct weir_plan_scenario *s;
     const struct weir_trace_file *f;
+    const struct weir_plan_moments *when; /* or NULL */
+    uint32_t *call_step;                  /* with when: where a call's steps begin */
     struct weir_plan_stream *streams;
     struct weir_plan_op *ops;
     struct weir_plan_step *steps;
@@ -282,6 +284,10 @@ static void add_call(struct replay *r, const struct weir_trace_call *before, uin
     bool waits = !is_set(r->s->no_wait, call) && !is_set(r->s->free_call, call);
     uint32_t sync = 0;
 
+    if (r->when) {
+        r->call_step[call] = (uint32_t)r->step_count;
+        r->when->call_begin[call] = cost_of(r, call);
+    }
     add(r, WEIR_PLAN_WORK, 0)->ns = host_time(r, before, call);
     /* Waits for streams and devices come before a call's own operations, waits for those behind. */
     for (; waits && sync < c->sync_count; sync++) {
@@ -436,9 +442,43 @@ static bool make_steps(struct replay *r)
     return !r->no_memory;
 }
 
-static bool simulate(struct replay *r, struct weir_plan_outcome *out)
+/* call_begin holds what each cost so far. */
+static void tell_calls(const struct replay *r, const double *ends)
+{
+    for (size_t t = 0; t < r->f->threads_count; t++) {
+        uint32_t first = r->threads[t].step_first, next = first + r->threads[t].step_count;
+
+        for (uint32_t i = r->m->thread_count[t]; i-- > 0;) {
+            uint32_t call = r->m->thread_calls[r->m->thread_first[t] + i];
+            double work = ends[r->call_step[call]], end = ends[next - 1];
+
+            r->when->call_begin[call] = work < 0 ? -1 : work - r->when->call_begin[call];
+            r->when->call_work[call] = work;
+            r->when->call_end[call] = end;
+            next = r->call_step[call];
+        }
+    }
+}
+
+static bool run(struct replay *r, const struct weir_plan_program *p,
+                const struct weir_plan_device *device, struct weir_plan_result *result)
 {
     const struct weir_model_memory memory = {weir_alloc_for, weir_free_for, NULL};
+    double *ends;
+    bool ok;
+
+    if (!r->when)
+        return weir_plan_run(p, device, &memory, NULL, NULL, result);
+    ends = weir_alloc((r->step_count + 1) * sizeof *ends);
+    ok = ends && weir_plan_run(p, device, &memory, r->when->ops, ends, result);
+    if (ok)
+        tell_calls(r, ends);
+    weir_free(ends);
+    return ok;
+}
+
+static bool simulate(struct replay *r, struct weir_plan_outcome *out)
+{
     struct weir_plan_device device = {.units = r->m->slots, .share = true, .copy_engines = 2};
     struct weir_plan_program p = {
         .streams = r->streams,
@@ -465,7 +505,7 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
     p.steps = r->steps;
     p.step_count = (uint32_t)r->step_count;
     p.event_count = r->event_count;
-    if (!weir_plan_run(&p, &device, &memory, NULL, NULL, &result))
+    if (!run(r, &p, &device, &result))
         return false;
     out->length_ns = weir_plan_ns(result.end - result.begin);
     for (int e = 0; e < WEIR_TRACE_ENGINE_COUNT; e++)
@@ -474,17 +514,24 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
     return true;
 }
 
-bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,
-                            struct weir_plan_outcome *out)
+bool weir_plan_recorded_times(const struct weir_plan_recorded *m,
+                              const struct weir_plan_scenario *s, struct weir_plan_outcome *out,
+                              const struct weir_plan_moments *when)
 {
-    struct replay r = {.m = m, .s = s, .f = m->file};
+    struct replay r = {.m = m, .s = s, .f = m->file, .when = when};
     bool ok;
 
     *out = (struct weir_plan_outcome){0};
     r.streams = weir_calloc(r.f->streams_count + s->extra_streams + 1, sizeof *r.streams);
     r.ops = weir_calloc(r.f->ops_count + 1, sizeof *r.ops);
     r.threads = weir_calloc(r.f->threads_count + 1, sizeof *r.threads);
-    ok = r.streams && r.ops && r.threads && simulate(&r, out);
+    ok = r.streams && r.ops && r.threads;
+    if (when) {
+        r.call_step = weir_calloc(r.f->calls_count + 1, sizeof *r.call_step);
+        ok = ok && r.call_step;
+    }
+    ok = ok && simulate(&r, out);
+    weir_free(r.call_step);
     weir_free(r.streams);
     weir_free(r.ops);
     weir_free(r.threads);
@@ -492,4 +539,10 @@ bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct wei
     weir_free(r.steps);
     weir_map_finish(&r.event_numbers);
     return ok;
+}
+
+bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,
+                            struct weir_plan_outcome *out)
+{
+    return weir_plan_recorded_times(m, s, out, NULL);
 }

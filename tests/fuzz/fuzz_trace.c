@@ -35,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         }
         (void)!weir_plan_elsewhere_print(
             f, &(struct weir_plan_elsewhere){NULL, NULL, 0, 0.5, 1, 3, 1, 2}, to);
+        if (weir_plan_elsewhere_move(f, &(struct weir_plan_elsewhere){.kernels = 0.5}))
+            (void)!weir_view_page(f, "moved", to);
         fclose(to);
     }
     weir_trace_file_free(f);

@@ -50,6 +50,8 @@ has out 'planned on NVIDIA H200'
 ! grep -q 'takes as long as in the trace' "$tmp/out" || fail 'a kernel that is named counts as guessed'
 ends 0 --device rtx4090 --kernels 0.01 --chunks 1..4 "$trace"
 has out 'No pipeline of chunks was found'
+ends 0 --device rtx4090 --kernels 0.01 --html -o "$tmp/moved.html" "$trace"
+has moved.html '<canvas'
 ends 2 --kernel advance=0.5ms "$trace"
 if [ -f "$BUILD/lib/weir/devlib.bc" ] && [ -f "$BUILD/lib/libcudart.so.13" ] && [ -z "${SANITIZE:-}" ]; then
     "$WEIR" cc -O2 "$SOURCE/tests/programs/trace/advise.cu" -o "$tmp/app" && "$WEIR" trace -o "$tmp/app.weir" "$tmp/app" copy-engine-bound good >/dev/null ||

@@ -1,0 +1,134 @@
+/* Recorded programs: moved to another device, seen there, and their pattern of chunks.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "unit/advise_support.h"
+
+#include "plan/elsewhere.h"
+#include "plan/passes.h"
+
+#define MS 1000000u
+
+/* A device with one engine a direction, 10 bytes a ns, and nothing that costs. */
+static const struct weir_plan_machine machine = {
+    .device = {.units = 4 * 64, .copy_engines = 2},
+    .rates = {.h2d = 10, .d2h = 10, .pageable_h2d = 1, .pageable_d2h = 1, .device = 100},
+    .sms = 4,
+    .threads_per_sm = 64,
+    .blocks_per_sm = 8,
+    .name = "a device"};
+
+/* Copy in, kernel, copy out in each of two streams; all wait for one another as recorded. */
+static void two_chunks(void)
+{
+    uint32_t s[2];
+
+    start(2);
+    s[0] = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    s[1] = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    for (unsigned i = 0; i < 2; i++) {
+        copy(s[i], 0, false, i, 1 * MS)->bytes = 10 * MS;
+        kernel(s[i], 1, 1, i, 5 * MS);
+        copy(s[i], 2, true, i, 1 * MS)->bytes = 10 * MS;
+    }
+    serialise();
+    sync_device(3, 14 * MS);
+}
+
+static void test_moved(void **state)
+{
+    const struct weir_plan_kernel_time times[] = {{"work", 3 * MS}};
+    struct weir_plan_elsewhere how = {
+        .machine = &machine, .times = times, .time_count = 1, .kernels = 1};
+    const struct weir_trace_op *o = b.ops;
+    uint64_t begin;
+
+    (void)state;
+    two_chunks();
+    begin = b.calls[0].begin_ns;
+    assert_true(weir_plan_elsewhere_move(&b.f, &how));
+    /* Each copy takes 1 ms there, each kernel 3 ms on its own SM: 1 + 3 + 1, the second 1 behind.
+     */
+    NEAR(o[1].start_ns - begin, 1 * MS, 20 * US);
+    NEAR(o[1].end_ns - begin, 4 * MS, 20 * US);
+    NEAR(o[4].start_ns - begin, 2 * MS, 20 * US);
+    NEAR(o[5].end_ns - begin, 6 * MS, 20 * US);
+    assert_int_equal(o[1].why, WEIR_TRACE_WHY_STREAM);
+    assert_int_equal(o[1].why_op, 0);
+    assert_int_equal(o[3].why, WEIR_TRACE_WHY_ENGINE);
+    assert_int_equal(o[3].why_op, 0);
+    /* The host waits until then, and the file ends there. */
+    NEAR(b.calls[6].end_ns - begin, 6 * MS, 20 * US);
+    NEAR(b.calls[6].waited_ns, 6 * MS, 20 * US);
+    assert_int_equal(b.f.end_ns, b.calls[6].end_ns);
+    for (size_t i = 0; i < b.f.calls_count; i++)
+        assert_true(b.calls[i].begin_ns <= b.calls[i].end_ns &&
+                    (!i || b.calls[i].begin_ns >= b.calls[i - 1].end_ns));
+}
+
+/* The same kernels at a tenth of their time: the copies are what is left. */
+static void test_printed(void **state)
+{
+    struct weir_plan_elsewhere how = {.machine = &machine, .kernels = 0.1};
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+
+    (void)state;
+    assert_non_null(to);
+    two_chunks();
+    assert_true(weir_plan_elsewhere_print(&b.f, &how, to));
+    fclose(to);
+    assert_non_null(strstr(text, "planned on a device"));
+    assert_non_null(strstr(text, "500.00 us   2")); /* of each kernel */
+    assert_non_null(strstr(text, "Pattern: 1 pass of 2 chunks"));
+    free(text);
+}
+
+static void test_passes(void **state)
+{
+    struct weir_plan_data data;
+    struct weir_plan_recorded m;
+    struct weir_plan_passes p;
+    struct weir_plan_pipeline shape;
+
+    (void)state;
+    two_chunks();
+    assert_true(weir_plan_data_init(&data, &b.f) && weir_plan_recorded_init(&m, &b.f, &data));
+    assert_true(weir_plan_passes_find(&m, &p));
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.chunks, 2);
+    assert_int_equal(p.streams, 2);
+    NEAR(p.stage[0], 2 * MS, 10);
+    NEAR(p.stage[1], 10 * MS, 10);
+    shape = weir_plan_passes_shape(&p);
+    assert_int_equal(shape.stage_count, 3);
+    assert_true(shape.stages[1].fill > 0.49 && shape.stages[1].fill < 0.51);
+    weir_plan_recorded_finish(&m);
+    weir_plan_data_finish(&data);
+    /* Kernels alone are no pipeline. */
+    start(2);
+    kernel(stream(WEIR_TRACE_STREAM_NONBLOCKING), 0, 1, 0, 1 * MS);
+    sync_device(1, 1 * MS);
+    assert_true(weir_plan_data_init(&data, &b.f) && weir_plan_recorded_init(&m, &b.f, &data));
+    assert_true(weir_plan_passes_find(&m, &p));
+    assert_int_equal(p.count, 0);
+    weir_plan_recorded_finish(&m);
+    weir_plan_data_finish(&data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_moved), cmocka_unit_test(test_printed),
+                                       cmocka_unit_test(test_passes)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
