@@ -9,3 +9,8 @@ target_include_directories(bench_graph PRIVATE ${PROJECT_SOURCE_DIR}/include/cud
 target_compile_definitions(bench_graph PRIVATE _GNU_SOURCE)
 target_link_libraries(bench_graph PRIVATE cudart)
 set_target_properties(bench_graph PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+add_executable(bench_runtime ${CMAKE_CURRENT_LIST_DIR}/runtime.c)
+target_include_directories(bench_runtime PRIVATE ${PROJECT_SOURCE_DIR}/include/cuda)
+target_compile_definitions(bench_runtime PRIVATE _GNU_SOURCE)
+target_link_libraries(bench_runtime PRIVATE cudart Threads::Threads)
+set_target_properties(bench_runtime PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

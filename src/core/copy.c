@@ -221,7 +221,7 @@ static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *
                                  struct weir_model_point *point, enum weir_err *status)
 {
     struct weir_copy_op *op =
-        (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_LARGE);
+        (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_MEDIUM);
 
     if (!op) {
         if (staging)
@@ -494,7 +494,7 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     if (err != WEIR_OK)
         return err;
     rule = weir_model_memset_rule(dst.cls, f->async);
-    op = (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_MEMSET, WEIR_OP_LARGE);
+    op = (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_MEMSET, WEIR_OP_MEDIUM);
     if (!op)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a memset");
     init_copy_work(op, s, WEIR_ENGINE_D2D);

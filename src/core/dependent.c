@@ -51,7 +51,7 @@ void weir_dependent_look(struct weir_stream *s)
     if (!op)
         return;
     atomic_store_explicit(&op->op.dispatched, 1, memory_order_release);
-    weir_device_submit(op->op.ctx->engines, &op->work.work);
+    weir_device_submit(weir_op_ctx(&op->op)->engines, &op->work.work);
 }
 
 void weir_dependent_triggered(struct weir_kernel_work *work)
@@ -111,8 +111,8 @@ static bool help_head(struct weir_stream *s)
     weir_lock_release(&s->lock);
     if (!op)
         return false;
-    helped = weir_device_help(op->op.ctx->engines, &op->work.work, NULL) ||
-             weir_device_help_parked(op->op.ctx->engines, &op->work.work);
+    helped = weir_device_help(weir_op_ctx(&op->op)->engines, &op->work.work, NULL) ||
+             weir_device_help_parked(weir_op_ctx(&op->op)->engines, &op->work.work);
     weir_lock_acquire(&s->lock);
     weir_op_unref_locked(s, &op->op);
     weir_lock_release(&s->lock);

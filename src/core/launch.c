@@ -280,7 +280,7 @@ static void run_host_func(struct weir_host_work *work)
         void (*fn)(void *);
     } f = {.object = op->fn};
 
-    weir_host_func_run(op->op.ctx, f.fn, op->user);
+    weir_host_func_run(weir_op_ctx(&op->op), f.fn, op->user);
 }
 
 static void run_callback(struct weir_host_work *work)
@@ -288,15 +288,16 @@ static void run_callback(struct weir_host_work *work)
     struct weir_host_op *op = work->work.owner;
 
     weir_thread.host_func = true;
-    atomic_fetch_add_explicit(&op->op.ctx->host_funcs, 1, memory_order_relaxed);
-    op->invoke(op->fn, op->stream, weir_context_error(op->op.ctx), op->user);
+    atomic_fetch_add_explicit(&weir_op_ctx(&op->op)->host_funcs, 1, memory_order_relaxed);
+    op->invoke(op->fn, op->stream, weir_context_error(weir_op_ctx(&op->op)), op->user);
     weir_thread.host_func = false;
 }
 
 static struct weir_host_op *begin_host(struct weir_stream *s, enum weir_op_kind kind, void *fn,
                                        void *user, void (*run)(struct weir_host_work *))
 {
-    struct weir_host_op *op = (struct weir_host_op *)weir_submit_begin(s, kind, WEIR_OP_SMALL);
+    struct weir_host_op *op = (struct weir_host_op *)weir_submit_begin(
+        s, kind, kind == WEIR_OP_CALLBACK ? WEIR_OP_MEDIUM : WEIR_OP_SMALL);
 
     if (!op)
         return NULL;

@@ -29,7 +29,7 @@ static void end(struct weir_poll_op *op, enum weir_err status)
 /* In a failed context nothing is waited for. */
 static bool is_over(struct weir_poll_op *op)
 {
-    return weir_context_error(op->op.ctx) != WEIR_OK || op->poll.ready(&op->poll);
+    return weir_context_error(weir_op_ctx(&op->op)) != WEIR_OK || op->poll.ready(&op->poll);
 }
 
 static struct weir_poll_op *take_new(void)
@@ -123,7 +123,7 @@ void weir_poll_start(struct weir_poll_op *op)
 enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *poll)
 {
     struct weir_poll_op *op =
-        (struct weir_poll_op *)weir_submit_begin(s, WEIR_OP_POLL, WEIR_OP_LARGE);
+        (struct weir_poll_op *)weir_submit_begin(s, WEIR_OP_POLL, WEIR_OP_MEDIUM);
 
     if (!op) {
         struct weir_poll dropped = *poll;

@@ -34,9 +34,9 @@ struct weir_stream {
     _Atomic bool captures;
 
     /* guarded by lock */
-    struct weir_op *free_small, *free_large; /* finished operations, for reuse; linked by m.next */
-    uint64_t wait_seq;     /* the earliest number that a sleeping host thread waits for */
-    _Atomic uint32_t wake; /* futex word: changes when wait_seq is reached */
+    struct weir_op *free_ops[3]; /* by size: finished operations, for reuse; linked by m.next */
+    uint64_t wait_seq;           /* the earliest number that a sleeping host thread waits for */
+    _Atomic uint32_t wake;       /* futex word: changes when wait_seq is reached */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
 
     /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).
@@ -79,15 +79,21 @@ struct weir_event {
 
 /* ---- operations ---- */
 
-enum weir_op_size { WEIR_OP_SMALL, WEIR_OP_LARGE };
+/* SMALL: all but those that say otherwise. MEDIUM: copies, memsets, callbacks, polls. LARGE:
+ * kernels. */
+enum weir_op_size { WEIR_OP_SMALL, WEIR_OP_MEDIUM, WEIR_OP_LARGE, WEIR_OP_SIZES };
 
 struct weir_op {
     struct weir_model_op m;     /* first */
     uint32_t refs;              /* guarded by the stream's lock: 1 while queued, +1 per helper */
     uint8_t size;               /* enum weir_op_size */
     _Atomic uint8_t dispatched; /* handed to an engine: helpers may ask for it */
-    struct weir_context *ctx;
 };
+
+static inline struct weir_context *weir_op_ctx(const struct weir_op *op)
+{
+    return weir_stream_of(op->m.stream)->ctx;
+}
 
 struct weir_record_op {
     struct weir_op op;
@@ -101,8 +107,9 @@ struct weir_host_op {
     struct weir_op op;
     struct weir_host_work work;
     void *fn, *user;
-    void *stream; /* CALLBACK: the handle as given */
-    void (*invoke)(void *fn, void *handle, enum weir_err status, void *user); /* CALLBACK */
+    /* CALLBACK only: host functions end here */
+    void *stream; /* the handle as given */
+    void (*invoke)(void *fn, void *handle, enum weir_err status, void *user);
 };
 
 /* A free at its place in the stream (cudaFreeAsync). */

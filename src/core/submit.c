@@ -24,11 +24,17 @@
 #include "core/submit.h"
 #include "core/trace.h"
 
-#define SMALL_BYTES                                                                                \
-    WEIR_MAX(sizeof(struct weir_host_op),                                                          \
-             WEIR_MAX(sizeof(struct weir_record_op), sizeof(struct weir_graph_op)))
-#define LARGE_BYTES WEIR_MAX(sizeof(struct weir_kernel_op), sizeof(struct weir_copy_op))
-_Static_assert(sizeof(struct weir_poll_op) <= sizeof(struct weir_copy_op), "LARGE_BYTES");
+static const size_t op_bytes[WEIR_OP_SIZES] = {
+    [WEIR_OP_SMALL] = WEIR_ALIGN_UP(offsetof(struct weir_host_op, stream), 64),
+    [WEIR_OP_MEDIUM] = WEIR_ALIGN_UP(sizeof(struct weir_copy_op), 64),
+    [WEIR_OP_LARGE] = sizeof(struct weir_kernel_op),
+};
+_Static_assert(offsetof(struct weir_host_op, stream) <= 192, "a million of them are a million");
+_Static_assert(sizeof(struct weir_record_op) <= 192 && sizeof(struct weir_graph_op) <= 192,
+               "SMALL");
+_Static_assert(sizeof(struct weir_poll_op) <= sizeof(struct weir_copy_op), "MEDIUM");
+_Static_assert(sizeof(struct weir_host_op) <= sizeof(struct weir_copy_op), "MEDIUM");
+_Static_assert(sizeof(struct weir_kernel_op) % 64 == 0, "LARGE");
 #define OP_CHUNK 16 /* operations made at a time */
 
 /* ---- memory of operations ---- */
@@ -48,7 +54,7 @@ static void keep_chunk(struct op_chunk *chunk)
 
 static bool grow_locked(struct weir_op **list, enum weir_op_size size)
 {
-    size_t bytes = WEIR_ALIGN_UP(size == WEIR_OP_SMALL ? SMALL_BYTES : LARGE_BYTES, 64);
+    size_t bytes = op_bytes[size];
     char *chunk = weir_alloc_aligned(64, 64 + bytes * OP_CHUNK);
 
     if (!chunk)
@@ -67,7 +73,7 @@ static bool grow_locked(struct weir_op **list, enum weir_op_size size)
 
 static struct weir_op *take_locked(struct weir_stream *s, enum weir_op_size size)
 {
-    struct weir_op **list = size == WEIR_OP_SMALL ? &s->free_small : &s->free_large;
+    struct weir_op **list = &s->free_ops[size];
     struct weir_op *op = *list;
 
     if (WEIR_UNLIKELY(!op)) {
@@ -79,13 +85,13 @@ static struct weir_op *take_locked(struct weir_stream *s, enum weir_op_size size
     op->refs = 1;
     op->m.fails = 0;
     atomic_store_explicit(&op->dispatched, 0, memory_order_relaxed);
-    op->ctx = s->ctx;
+    op->m.stream = &s->m; /* weir_op_ctx */
     return op;
 }
 
 void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
 {
-    struct weir_op **list = op->size == WEIR_OP_SMALL ? &s->free_small : &s->free_large;
+    struct weir_op **list = &s->free_ops[op->size];
 
     if (--op->refs > 0)
         return;
@@ -173,7 +179,7 @@ static void free_payload(struct weir_op *op)
         if (copy->staging) {
             weir_free(copy->staging);
             copy->staging = NULL;
-            weir_staging_give(op->ctx, copy->staging_bytes);
+            weir_staging_give(weir_op_ctx(op), copy->staging_bytes);
         }
     } else if (op->m.kind == WEIR_OP_GRAPH) {
         weir_graph_op_free((struct weir_graph_op *)op, false);
@@ -269,11 +275,11 @@ static void fail(struct weir_op *op, enum weir_err status)
 
     if (status != WEIR_ERR_INVALID_VALUE ||
         (op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET))
-        weir_context_fail(op->ctx, status);
+        weir_context_fail(weir_op_ctx(op), status);
     else if (copy->status)
         *copy->status = status;
     else
-        atomic_store(&op->ctx->copy_error, (int)status);
+        atomic_store(&weir_op_ctx(op)->copy_error, (int)status);
 }
 
 /* op may start: the model found all its edges to hold. */
@@ -309,7 +315,7 @@ static void start(struct weir_op *op, struct weir_model_out *out)
     }
     /* In a failed context nothing runs, but for callbacks: they get the error (oracle
      * hostfunc_after_error). */
-    if (WEIR_UNLIKELY(weir_context_error(op->ctx)) && op->m.kind != WEIR_OP_CALLBACK) {
+    if (WEIR_UNLIKELY(weir_context_error(weir_op_ctx(op))) && op->m.kind != WEIR_OP_CALLBACK) {
         free_payload(op);
         complete(op, out);
         return;
@@ -321,7 +327,7 @@ static void start(struct weir_op *op, struct weir_model_out *out)
     work = engine_work(op);
     atomic_store_explicit(&op->dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */
-    weir_device_submit(op->ctx->engines, work);
+    weir_device_submit(weir_op_ctx(op)->engines, work);
 }
 
 static struct weir_op *pop(struct weir_model_op **first, struct weir_model_op ***tail)
@@ -396,8 +402,8 @@ void weir_op_end(struct weir_op *op, enum weir_err status)
     struct weir_model_out out;
 
     if (WEIR_UNLIKELY(status != WEIR_OK)) {
-        weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", op->ctx->ordinal, weir_err_name(status),
-                 weir_err_message());
+        weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", weir_op_ctx(op)->ordinal,
+                 weir_err_name(status), weir_err_message());
         fail(op, status);
     }
     free_payload(op);
@@ -556,7 +562,7 @@ struct weir_op *weir_submit_begin_peer(struct weir_stream *s, struct weir_stream
 
     weir_submit_wait_for_room(s);
     lock_pair(s->ctx, other->ctx);
-    op = take_locked(s, WEIR_OP_LARGE);
+    op = take_locked(s, WEIR_OP_MEDIUM);
     markers[0] = take_locked(other, WEIR_OP_SMALL);
     markers[1] = take_locked(other, WEIR_OP_SMALL);
     if (op && markers[0] && markers[1]) {

@@ -68,7 +68,7 @@ static bool help(const struct weir_model_point *p)
     if (!op)
         return false;
     s = weir_stream_of(op->m.stream);
-    did = weir_device_help(op->ctx->engines, weir_op_work(op), NULL);
+    did = weir_device_help(weir_op_ctx(op)->engines, weir_op_work(op), NULL);
     weir_lock_acquire(&s->lock);
     weir_op_unref_locked(s, op);
     weir_lock_release(&s->lock);

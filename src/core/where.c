@@ -74,7 +74,7 @@ static void describe_kernel(const struct where *w, struct where_stream *out,
     weir_where_put(&t, "kernel %s", weir_kernel_plain_name(op->function->name, name, sizeof name));
     if (!work_of(&op->op))
         return;
-    if (!weir_device_view_kernel(op->op.ctx->engines, &op->work, &v)) {
+    if (!weir_device_view_kernel(weir_op_ctx(&op->op)->engines, &op->work, &v)) {
         weir_where_put(&t, ", whose engine is locked");
         return;
     }
@@ -104,7 +104,7 @@ static void describe_host(const struct where *w, struct where_stream *out, struc
                    op->fn);
     if (!work)
         return;
-    out->host_runs = weir_device_view_host(op->op.ctx->engines, &id, &since) == work;
+    out->host_runs = weir_device_view_host(weir_op_ctx(&op->op)->engines, &id, &since) == work;
     out->host_queued = !out->host_runs;
     if (out->host_runs)
         weir_where_put(&t, ", runs since %.1f s", seconds(since, w->now_ns));
@@ -150,7 +150,7 @@ static void describe_graph(struct where_stream *out, struct weir_op *op)
         weir_where_put(&t, "; the last given to an engine: kernel %s",
                        weir_kernel_plain_name(item->kernel.function->name, name, sizeof name));
     }
-    running = weir_device_view_host(op->ctx->engines, &id, &since);
+    running = weir_device_view_host(weir_op_ctx(op)->engines, &id, &since);
     if (running && runs_host_node(&plan->main, running)) {
         out->host_runs = true;
         weir_where_put(&t, "; a host node runs");
@@ -508,7 +508,7 @@ static void look_at_op(struct weir_where_progress *p, struct weir_op *op)
     if (op->m.state != WEIR_OP_READY)
         return;
     if (op->m.kind == WEIR_OP_KERNEL && work_of(op)) {
-        if (!weir_device_view_kernel(op->ctx->engines, &kernel->work, &v))
+        if (!weir_device_view_kernel(weir_op_ctx(op)->engines, &kernel->work, &v))
             return;
         mix(&p->sign, v.done);
         p->compiles = p->compiles || v.compiles;

@@ -84,9 +84,11 @@ struct weir_model_dep {
 /* One operation; the first member of the caller's own struct. All fields belong to the model while
  * the op is queued; the caller may read stream, seq, kind, deps. */
 struct weir_model_op {
-    struct weir_model_op *next;     /* FIFO of its stream */
-    struct weir_model_op *out_next; /* link in weir_model_out lists */
-    struct weir_model_op *waiter_next;
+    struct weir_model_op *next;         /* FIFO of its stream */
+    union {                             /* an operation is in one of these lists at a time */
+        struct weir_model_op *out_next; /* of weir_model_out */
+        struct weir_model_op *waiter_next;
+    };
     struct weir_model_stream *stream;
     weir_seq seq;
     struct weir_model_dep *deps; /* dep_inline, or memory from the model's allocator */
