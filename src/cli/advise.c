@@ -1,6 +1,7 @@
 /* weir advise: what to change in a traced program, and what that gains.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "advise/advise.h"
@@ -22,7 +23,9 @@ static const char help[] =
     "as\n"
     "                       long as in the trace (weir run --device PROFILE --clock model has the\n"
     "                       device's time in it), or what is said by\n"
-    "  --kernel NAME=TIME   each launch of it, e.g. blur=9us; as often as needed\n"
+    "  --kernel NAME=TIME   each launch of it, e.g. blur=9us; with @BLOCKS, a launch of so many "
+    "blocks,\n"
+    "                       others in proportion; as often as needed\n"
     "  --json               findings and notes as JSON\n"
     "  --all                answers every question with yes or no\n"
     "  --exit-code          ends with 1 when there is a finding; --exit-code=note: or a note\n"
@@ -71,14 +74,17 @@ static int report(const struct options *o)
     return status;
 }
 
-/* "blur=9us" */
+/* "blur=9us", "advance=290us@32768" */
 static bool read_kernel(struct options *o, char *text)
 {
-    char *value = strchr(text, '=');
+    char *value = strchr(text, '='), *at = value ? strchr(value, '@') : NULL, *end = NULL;
     struct weir_plan_kernel_time *t = &o->times[o->time_count];
 
     if (!value || value == text || o->time_count == TIMES_MAX ||
-        !weir_plan_read_time(value + 1, strlen(value + 1), &t->ns))
+        !weir_plan_read_time(value + 1, at ? (size_t)(at - value - 1) : strlen(value + 1), &t->ns))
+        return false;
+    t->blocks = at ? strtoull(at + 1, &end, 10) : 0;
+    if (at && (!t->blocks || *end))
         return false;
     *value = '\0';
     t->name = text;

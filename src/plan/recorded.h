@@ -68,10 +68,12 @@ bool weir_plan_recorded_init(struct weir_plan_recorded *m, const struct weir_tra
                              const struct weir_plan_data *data);
 void weir_plan_recorded_finish(struct weir_plan_recorded *m);
 
-/* A kernel's time by its short name ("blur"), each launch. */
+/* A kernel's time by its short name ("blur"): each launch's, or of one of so many blocks, others in
+ * proportion. */
 struct weir_plan_kernel_time {
     const char *name;
     double ns;
+    uint64_t blocks; /* 0: each */
 };
 
 /* As on another device from now on: its engines, costs of calls, rates of copies; kernels take what

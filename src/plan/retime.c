@@ -27,11 +27,16 @@ uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op)
     return ns > 0 ? weir_plan_ns(ns) : m->alone_ns[op];
 }
 
-static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count, const char *name)
+static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count,
+                        const struct weir_trace_op *op)
 {
+    double blocks = 1;
+
+    for (int i = 0; i < 3; i++)
+        blocks *= op->u.kernel.grid[i];
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(times[i].name, name) == 0)
-            return times[i].ns;
+        if (strcmp(times[i].name, op->name) == 0)
+            return times[i].blocks ? times[i].ns * blocks / (double)times[i].blocks : times[i].ns;
     }
     return 0;
 }
@@ -50,7 +55,7 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
         double ns = 0;
 
         if (op->kind == WEIR_TRACE_OP_KERNEL)
-            ns = kernel_ns(times, count, op->name);
+            ns = kernel_ns(times, count, op);
         else if (op->kind == WEIR_TRACE_OP_COPY || op->kind == WEIR_TRACE_OP_MEMSET)
             ns = copy_ns(machine, op, weir_plan_is_pageable(op));
         if (ns > 0 && op->done)
