@@ -50,6 +50,9 @@ const char *weir_cli_profile_problem(const char *name);
 /* What is wrong with rules of --inject; NULL: nothing. Valid until the next call. */
 const char *weir_cli_inject_problem(const char *spec);
 
+/* The same for a list of --strict. */
+const char *weir_cli_strict_problem(const char *list);
+
 /* The profile's costs, for the simulator. False after a message. */
 struct weir_plan_machine;
 bool weir_cli_machine(const char *command, const char *name, struct weir_plan_machine *m);

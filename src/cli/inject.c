@@ -7,6 +7,14 @@
 #include "cli/cli.h"
 #if WEIR_HAVE_CORE
 #include "core/inject.h"
+#include "core/strict.h"
+
+const char *weir_cli_strict_problem(const char *list)
+{
+    struct weir_strict strict;
+
+    return weir_strict_parse(list, &strict) == WEIR_OK ? NULL : weir_err_message();
+}
 
 enum { TODO, DONE, VALUE };
 
@@ -64,6 +72,12 @@ const char *weir_cli_inject_problem(const char *spec)
     return NULL;
 }
 #else
+const char *weir_cli_strict_problem(const char *list)
+{
+    (void)list;
+    return "this build has no runtime";
+}
+
 const char *weir_cli_inject_problem(const char *spec)
 {
     (void)spec;

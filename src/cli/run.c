@@ -39,6 +39,11 @@ static const char help[] =
     "\"kernel:NAME=illegal-address\" or\n"
     "                    \"device:1=lost@2s\"; several with ';' between them, or the option again "
     "(docs/faults.md)\n"
+    "  --strict [LIST]   imitates limits that hurt on hardware: lazy-loading, hw-queues[=8], "
+    "queue-depth[=1021],\n"
+    "                    staging[=2M], copy-engines[=1], with commas between; without a list all "
+    "of "
+    "them\n"
     "  --hang SECONDS    when nothing advances for so long: prints what every stream and thread "
     "waits for and\n"
     "                    where the cycle is, and ends the program with status 124; more than the "
@@ -49,7 +54,7 @@ static const char help[] =
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
     "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_HANG=SECONDS, "
-    "WEIR_INJECT=RULES; "
+    "WEIR_INJECT=RULES, WEIR_STRICT=LIST; "
     "an option "
     "wins. WEIR_LOG=error|warn|info|debug\n"
     "says how much Weir tells (default: warn).\n"
@@ -81,7 +86,7 @@ static const struct option {
     {"schedule", NULL, true},
     {"late-dma", NULL, false},
     {"inject", "WEIR_INJECT", true},
-    {"strict", NULL, true},
+    {"strict", "WEIR_STRICT", true},
     {"hang", "WEIR_HANG", true},
 };
 
@@ -116,6 +121,8 @@ static int check_value(const struct option *o, const char *value)
             return weir_cli_usage_error("run", "--devices takes a number from 0 to 64, not \"%s\"",
                                         value);
     }
+    if (strcmp(o->name, "strict") == 0 && (problem = weir_cli_strict_problem(value)) != NULL)
+        return weir_cli_usage_error("run", "--strict: %s", problem);
     if (strcmp(o->name, "inject") == 0 && (problem = weir_cli_inject_problem(value)) != NULL)
         return weir_cli_usage_error("run", "--inject: %s", problem);
     if (strcmp(o->name, "hang") == 0 && !is_seconds(value))
@@ -168,7 +175,10 @@ static int take_option(int argc, char **argv, int *i)
     }
     if (!o->has_value && name[n] == '=')
         return weir_cli_usage_error("run", "--%s takes no value", o->name);
-    if (o->has_value) {
+    if (strcmp(o->name, "strict") == 0 && name[n] != '=') {
+        /* alone it means all of them: what follows is a list, or the program */
+        value = *i + 1 < argc && weir_cli_strict_problem(argv[*i + 1]) == NULL ? argv[++*i] : "all";
+    } else if (o->has_value) {
         if (name[n] == '=')
             value = name + n + 1;
         else if (*i + 1 < argc)

@@ -96,6 +96,7 @@ static uint64_t read_seconds(const char *name)
 enum weir_err weir_config_read(struct weir_config *config)
 {
     const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
+    const char *strict = getenv("WEIR_STRICT");
 
 #if defined(WEIR_CHECKS)
     weir_race_random((uint64_t)read_number("WEIR_RACE", 0, LONG_MAX, 0));
@@ -109,6 +110,12 @@ enum weir_err weir_config_read(struct weir_config *config)
     config->stats_file = getenv("WEIR_STATS_FILE");
     config->launch_blocking = read_number("CUDA_LAUNCH_BLOCKING", 0, INT_MAX, 0) != 0;
     config->hang_ns = read_seconds("WEIR_HANG");
+    weir_strict_default(&config->strict);
+    if (strict && *strict && strcmp(strict, "0") != 0 &&
+        weir_strict_parse(strcmp(strict, "1") == 0 ? "all" : strict, &config->strict) != WEIR_OK) {
+        weir_log(WEIR_LOG_WARN, "WEIR_STRICT=%s: %s; ignored", strict, weir_err_message());
+        weir_strict_default(&config->strict);
+    }
     device = device && *device ? device : "cpu";
     if (weir_profile_load(device, &config->profile) == WEIR_OK)
         return WEIR_OK;

@@ -36,6 +36,7 @@ static enum weir_err start_engines_locked(struct weir_context *primary)
         .ordinal = primary->ordinal,
         .workers = weir_core.config.workers,
         .help = weir_core.config.help,
+        .one_copy_engine = weir_core.config.strict.copy_engines == 1,
         .name = primary->profile->device_name,
     };
     enum weir_err err;
@@ -233,7 +234,9 @@ enum weir_err weir_context_wait_before(enum weir_host_call call, int device)
     weir_check_unpromised(weir_model_call_rule(call).strength != WEIR_GUARANTEED);
     err = weir_context_wait_device(device);
     weir_check_promised();
-    weir_context_count_sync(&weir_core.contexts[device], WEIR_SYNC_FREE, weir_clock_ns() - start);
+    weir_context_count_sync(&weir_core.contexts[device],
+                            call == WEIR_CALL_LAZY_LOAD ? WEIR_SYNC_LAZY_LOAD : WEIR_SYNC_FREE,
+                            weir_clock_ns() - start);
     return err;
 }
 
@@ -304,6 +307,11 @@ bool weir_context_attribute(const struct weir_context *ctx, int id, int *value)
         return true;
     case WEIR_ATTR_BOARD_GROUP: /* a board each (oracle multi_device.attributes_that_differ) */
         *value = ctx->ordinal;
+        return true;
+    case WEIR_ATTR_ASYNC_ENGINES:
+        if (!weir_profile_attribute(ctx->profile, id, value))
+            return false;
+        *value = WEIR_MIN(*value, weir_core.config.strict.copy_engines);
         return true;
     case WEIR_ATTR_MAJOR:
         *value = ctx->profile->major;

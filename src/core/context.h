@@ -14,9 +14,11 @@
 #include "core/printf.h"
 #include "core/profile.h"
 #include "device/device.h"
+#include "model/limits.h"
 #include "model/model.h"
 
 struct weir_stream;
+struct weir_hw_queues;
 
 /* cudaLimit's numbers. */
 enum weir_limit {
@@ -38,6 +40,7 @@ enum weir_implicit_sync {
     WEIR_SYNC_MANAGED_COPY,  /* the same because of managed memory */
     WEIR_SYNC_STAGING_FULL,  /* a pageable source, and no staging memory left */
     WEIR_SYNC_QUEUE_FULL,
+    WEIR_SYNC_LAZY_LOAD, /* the first use of a kernel, in that strict mode */
     WEIR_SYNC_COUNT
 };
 
@@ -65,13 +68,15 @@ struct weir_context {
     _Atomic size_t limits[WEIR_LIMIT_COUNT];
     _Atomic uint64_t
         peers; /* bit per device that this one may access (cudaDeviceEnablePeerAccess) */
-    _Atomic uint64_t epoch;    /* of resets and lives */
-    bool in_use;               /* created and not yet wholly destroyed; under the core's lock */
-    _Atomic size_t staging[2]; /* pageable sources captured and not yet copied: small, large */
-    _Atomic size_t heap_used;  /* bytes of device-side malloc */
+    _Atomic uint64_t epoch; /* of resets and lives */
+    bool in_use;            /* created and not yet wholly destroyed; under the core's lock */
+    _Atomic size_t staging[WEIR_STAGING_COUNT]; /* pageable sources captured and not yet copied:
+                                                   small, large */
+    _Atomic size_t heap_used;                   /* bytes of device-side malloc */
     struct weir_printf_buffer printf;
 
     struct weir_lock streams_lock; /* rank DEVICE_STREAMS: the model's list of streams, and: */
+    struct weir_hw_queues *queues; /* that its streams share (stream.c), or NULL */
     struct weir_stream *retired;   /* destroyed, work left when last looked at */
     struct weir_stream *spare_first, *spare_last; /* destroyed and idle, oldest first */
     uint32_t spare_count;

@@ -14,6 +14,7 @@
 #include "core/submit.h"
 #include "core/check.h"
 #include "core/trace.h"
+#include "model/limits.h"
 
 struct place {
     enum weir_mem_class cls;
@@ -137,44 +138,30 @@ static void pack(void *to, const struct weir_copy *c)
     }
 }
 
-/* Staging memory as measured (oracle queue_depth.pageable_*, memcpyasync_pageable_threshold): small
- * sources share one pool, 32 bytes each for keeping; larger ones take whole pieces of 1 MiB of
- * another. */
-#define SMALL_MAX  ((size_t)65536)
-#define SMALL_POOL ((size_t)4068000)
-#define SMALL_KEEP 32
-#define PIECE      ((size_t)1 << 20)
-
-static size_t staging_charge(size_t bytes, int *pool, size_t *limit)
+static struct weir_staging_rule staging_rule(size_t bytes)
 {
-    *pool = bytes > SMALL_MAX;
-    *limit = *pool ? WEIR_MODEL_STAGED_MAX : SMALL_POOL;
-    return *pool ? WEIR_ALIGN_UP(bytes, PIECE) : bytes + SMALL_KEEP;
+    return weir_model_staging_rule(bytes, weir_core.config.strict.staging);
 }
 
 void weir_staging_give(struct weir_context *ctx, size_t bytes)
 {
-    size_t limit, charge;
-    int pool;
+    struct weir_staging_rule r = staging_rule(bytes);
 
-    charge = staging_charge(bytes, &pool, &limit);
-    atomic_fetch_sub_explicit(&ctx->staging[pool], charge, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&ctx->staging[r.pool], r.charge, memory_order_relaxed);
 }
 
 /* Captures a pageable source. NULL when the pool of the device is used up (or no memory): the
  * caller waits instead. */
 static void *stage(struct weir_context *ctx, const struct weir_copy *c, size_t bytes)
 {
-    size_t limit, charge, used;
+    struct weir_staging_rule r = staging_rule(bytes); /* ORD-086 */
+    size_t used = atomic_fetch_add_explicit(&ctx->staging[r.pool], r.charge, memory_order_relaxed);
     void *staging = NULL;
-    int pool;
 
-    charge = staging_charge(bytes, &pool, &limit);
-    used = atomic_fetch_add_explicit(&ctx->staging[pool], charge, memory_order_relaxed);
-    if (used + charge <= limit)
+    if (used + r.charge <= r.limit)
         staging = weir_alloc(bytes);
     if (!staging) {
-        atomic_fetch_sub_explicit(&ctx->staging[pool], charge, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&ctx->staging[r.pool], r.charge, memory_order_relaxed);
         return NULL;
     }
     pack(staging, c);

@@ -7,6 +7,7 @@
 #include "core/context.h"
 #include "core/graph_state.h"
 #include "core/handle.h"
+#include "core/strict.h"
 #include "core/thread.h"
 #include "model/model.h"
 
@@ -24,6 +25,7 @@ struct weir_config {
     bool help;                   /* WEIR_HELP=0 turns helping waiters off (tests) */
     int spin_ns;                 /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
     const char *stats_file;      /* WEIR_STATS_FILE: instead of stderr (tests) */
+    struct weir_strict strict;   /* WEIR_STRICT */
     uint64_t hang_ns; /* WEIR_HANG: seconds without progress until the report; 0: never */
 };
 

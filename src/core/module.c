@@ -291,6 +291,12 @@ enum weir_err weir_function_image(struct weir_function *f, struct weir_context *
         if (WEIR_LIKELY(*out))
             return WEIR_OK;
     }
+    if (WEIR_UNLIKELY(weir_core.config.strict.lazy_loading)) {
+        enum weir_err err = weir_context_wait_before(WEIR_CALL_LAZY_LOAD, ctx->ordinal);
+
+        if (err != WEIR_OK)
+            return err;
+    }
     return load_function(f, ctx, out);
 }
 

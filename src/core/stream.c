@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "core/capture.h"
 #include "core/check.h"
 #include "core/trace.h"
@@ -66,6 +67,24 @@ static struct weir_stream *take_locked(struct weir_context *ctx)
     return s;
 }
 
+/* The queues that the streams of ctx share, made for the first of them; NULL: none. The list's lock
+ * is held. */
+static struct weir_hw_queues *queues_of(struct weir_context *ctx)
+{
+    if (WEIR_LIKELY(!weir_core.config.strict.hw_queues))
+        return NULL;
+    if (!ctx->queues) {
+        ctx->queues = weir_calloc(1, sizeof *ctx->queues);
+        if (!ctx->queues) {
+            weir_log(WEIR_LOG_WARN, "no memory for hardware queues, streams have their own");
+            return NULL;
+        }
+        weir_lock_init(&ctx->queues->lock, WEIR_RANK_LEAF);
+        ctx->queues->count = weir_core.config.strict.hw_queues;
+    }
+    return ctx->queues;
+}
+
 enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
                                  uint32_t flags, int priority, struct weir_stream **out)
 {
@@ -88,6 +107,7 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->flags = flags;
     s->priority = priority;
     s->wait_seq = UINT64_MAX;
+    s->queues = queues_of(ctx);
     s->retired_next = NULL;
     weir_lock_init(&s->follows_lock, WEIR_RANK_LEAF);
     s->follows_next = 0;

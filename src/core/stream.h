@@ -6,11 +6,19 @@
 
 #include "core/core.h"
 #include "model/capture.h"
+#include "model/limits.h"
 
 struct weir_op;
 
 #define WEIR_STREAM_FOLLOWS      4
 #define WEIR_POLICY_WINDOW_BYTES 32
+
+/* Queues of a device that its streams share, in a strict mode (ORD-090): [1] for copies. */
+struct weir_hw_queues {
+    struct weir_lock lock; /* rank LEAF */
+    int count;
+    struct weir_model_queue items[2][WEIR_HW_QUEUES_MAX];
+};
 
 struct weir_stream {
     struct weir_slot slot; /* first: handle */
@@ -20,8 +28,9 @@ struct weir_stream {
     /* immutable while live */
     struct weir_context *ctx;
     uint64_t id, epoch;
-    uint32_t flags; /* cudaStreamNonBlocking */
-    int priority;   /* as the program sees it */
+    uint32_t flags;                /* cudaStreamNonBlocking */
+    struct weir_hw_queues *queues; /* of its device, by id; NULL: it shares none */
+    int priority;                  /* as the program sees it */
     _Atomic int sync_policy;
     /* hints, kept for who asks: cudaAccessPolicyWindow, memory synchronisation domain; under lock
      */

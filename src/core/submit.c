@@ -23,6 +23,7 @@
 #include "core/pool.h"
 #include "core/submit.h"
 #include "core/trace.h"
+#include "model/limits.h"
 
 static const size_t op_bytes[WEIR_OP_SIZES] = {
     [WEIR_OP_SMALL] = WEIR_ALIGN_UP(offsetof(struct weir_host_op, stream), 64),
@@ -414,36 +415,14 @@ void weir_op_end(struct weir_op *op, enum weir_err status)
 
 /* ---- submission ---- */
 
-/* A stream takes so many operations, then the enqueueing call waits (oracle queue_depth): bounds
- * memory as well. */
-#define QUEUE_DEPTH 1022 /* the one that runs, and 1021 behind it */
-
-/* What only orders, and what the host does, takes no place (queue_depth.*: 20,000 of them return).
- */
-static bool counts_in_queue(enum weir_op_kind kind)
-{
-    switch (kind) {
-    case WEIR_OP_WAIT:
-    case WEIR_OP_MARKER:
-    case WEIR_OP_HOST_FUNC:
-    case WEIR_OP_CALLBACK:
-    case WEIR_OP_ALLOC:
-    case WEIR_OP_FREE:
-    case WEIR_OP_GRAPH: /* weir_submit_wait_for_room: its caller may hold a lock */
-        return false;
-    default:
-        return true;
-    }
-}
-
 void weir_submit_wait_for_room(struct weir_stream *s)
 {
-    struct weir_model_point point = {.stream = &s->m};
-    uint64_t last = atomic_load_explicit(&s->m.last, memory_order_relaxed), start;
+    uint64_t depth = (uint64_t)weir_core.config.strict.queue_depth, start;
+    struct weir_model_point point;
 
-    if (last - atomic_load_explicit(&s->m.completed, memory_order_acquire) < QUEUE_DEPTH)
+    /* Where streams share queues most operations have a gate in front of them. ORD-085 */
+    if (WEIR_LIKELY(!weir_model_is_full(&s->m, s->queues ? 2 * depth : depth, &point)))
         return;
-    point.seq = last - QUEUE_DEPTH + 1;
     start = weir_clock_ns();
     weir_wait_points(&point, 1);
     weir_context_count_sync(s->ctx, WEIR_SYNC_QUEUE_FULL, weir_clock_ns() - start);
@@ -454,7 +433,8 @@ struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
 {
     struct weir_op *op;
 
-    if (counts_in_queue(kind))
+    /* (A graph's caller may hold a lock: it has waited before.) */
+    if (kind != WEIR_OP_GRAPH && weir_model_takes_place(kind))
         weir_submit_wait_for_room(s);
     weir_submit_lock(s);
     op = take_locked(s, size);
@@ -477,15 +457,75 @@ static bool run_now_locked(struct weir_stream *s, struct weir_op *op, struct wei
     return complete_locked(s, op, out);
 }
 
+#define GATE_DEPS 8
+
+/* What op must follow in the queue that s shares (ORD-090). */
+static bool queue_next(struct weir_stream *s, const struct weir_op *op, struct weir_model_dep *dep)
+{
+    struct weir_hw_queues *all = s->queues;
+    bool copies = op->m.kind == WEIR_OP_COPY, found;
+
+    weir_lock_acquire(&all->lock);
+    found = weir_model_queue_next(&all->items[copies][s->id % (uint64_t)all->count], &s->m, dep);
+    weir_lock_release(&all->lock);
+    return found;
+}
+
+/* op with what its queue adds: behind a gate, which stands for its start. */
+static enum weir_model_result submit_queued_locked(struct weir_stream *s, struct weir_op *op,
+                                                   const struct weir_model_dep *deps, size_t count,
+                                                   struct weir_model_out *out, bool *wake)
+{
+    struct weir_model_dep here[GATE_DEPS], *all = here;
+    struct weir_op *gate = NULL;
+    enum weir_model_result result;
+
+    if (count >= GATE_DEPS)
+        all = weir_alloc((count + 1) * sizeof *all);
+    if (op->m.kind != WEIR_OP_WAIT)
+        gate = take_locked(s, WEIR_OP_SMALL);
+    if (!all || (op->m.kind != WEIR_OP_WAIT && !gate)) {
+        if (all != here)
+            weir_free(all);
+        if (gate)
+            weir_op_unref_locked(s, gate);
+        return WEIR_MODEL_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        all[i] = deps[i];
+    count += queue_next(s, op, &all[count]);
+    if (!gate) {
+        result = weir_model_submit_after(&s->m, &op->m, all, count, out);
+    } else {
+        gate->m.kind = WEIR_OP_MARKER;
+        result = weir_model_submit_after(&s->m, &gate->m, all, count, out);
+        if (result != WEIR_MODEL_OK)
+            weir_op_unref_locked(s, gate);
+    }
+    if (all != here)
+        weir_free(all);
+    if (!gate || result != WEIR_MODEL_OK)
+        return result;
+    if (weir_trace_enabled())
+        weir_core_trace_op(gate);
+    *wake = run_now_locked(s, gate, out);
+    return weir_model_submit(&s->m, &op->m, out); /* its edges are the gate's: needs no memory */
+}
+
 enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
                               const struct weir_model_dep *deps, size_t count,
                               struct weir_model_point *point, bool *ready)
 {
     struct weir_model_out out;
-    bool wake;
+    enum weir_model_result result;
+    bool wake, gate_wakes = false;
 
     weir_model_out_init(&out);
-    if (WEIR_UNLIKELY(weir_model_submit_after(&s->m, &op->m, deps, count, &out) != WEIR_MODEL_OK)) {
+    if (WEIR_UNLIKELY(s->queues != NULL) && weir_model_takes_queue((enum weir_op_kind)op->m.kind))
+        result = submit_queued_locked(s, op, deps, count, &out, &gate_wakes);
+    else
+        result = weir_model_submit_after(&s->m, &op->m, deps, count, &out);
+    if (WEIR_UNLIKELY(result != WEIR_MODEL_OK)) {
         if (op->m.kind == WEIR_OP_GRAPH)
             weir_graph_op_free((struct weir_graph_op *)op, true);
         else
@@ -503,7 +543,7 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
     if (ready)
         *ready = out.ready == &op->m;
-    wake = run_now_locked(s, op, &out);
+    wake = run_now_locked(s, op, &out) || gate_wakes;
     weir_submit_unlock(s);
     if (wake)
         weir_futex_wake(&s->wake, INT_MAX);

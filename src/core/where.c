@@ -266,11 +266,12 @@ static void look_at_stream(const struct where *w, struct where_stream *out, stru
     struct weir_op *op;
 
     *out = (struct where_stream){.stream = s, .writer_stream = WHERE_NONE};
-    name_stream(out, s);
     if (!lock_patiently(&s->lock)) {
+        snprintf(out->name, sizeof out->name, "a stream");
         out->locked = true;
         return;
     }
+    name_stream(out, s);
     op = (struct weir_op *)s->m.head;
     out->last = atomic_load_explicit(&s->m.last, memory_order_relaxed);
     if (op) {

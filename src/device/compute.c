@@ -332,12 +332,23 @@ static void prepare_run(struct compute *c, struct runner *r)
     weir_lock_release(&c->lock);
 }
 
+static void stop_kernel(struct weir_kernel_work *k, enum weir_err err)
+{
+    uint32_t none = WEIR_OK;
+
+    /* Whoever runs its blocks, or polls one, sees it and lets the rest be. */
+    if (atomic_load_explicit(&k->state, memory_order_relaxed) == KERNEL_RUNNING)
+        atomic_compare_exchange_strong(&k->error, &none, (uint32_t)err);
+}
+
 /* The block at r->index has parked. False: its kernel has failed meanwhile, the block is over. */
 static bool block_park(struct compute *c, struct runner *r)
 {
     bool park;
 
     weir_lock_acquire(&c->lock);
+    if (WEIR_UNLIKELY(c->stopped))
+        stop_kernel(r->kernel, c->stopped);
     park = atomic_load(&r->kernel->error) == WEIR_OK;
     if (park)
         weir_compute_park_locked(c, r);
@@ -742,15 +753,6 @@ void weir_compute_finish(struct compute *c)
     }
 }
 
-static void stop_kernel(struct weir_kernel_work *k, enum weir_err err)
-{
-    uint32_t none = WEIR_OK;
-
-    /* Whoever runs its blocks, or polls one, sees it and lets the rest be. */
-    if (atomic_load_explicit(&k->state, memory_order_relaxed) == KERNEL_RUNNING)
-        atomic_compare_exchange_strong(&k->error, &none, (uint32_t)err);
-}
-
 void weir_device_stop_kernels(struct weir_device *dev, enum weir_err err)
 {
     struct compute *c = &dev->compute;
@@ -758,6 +760,7 @@ void weir_device_stop_kernels(struct weir_device *dev, enum weir_err err)
     if (weir_device_is_forked(dev))
         return;
     weir_lock_acquire(&c->lock);
+    c->stopped = err; /* for those that run just now, or have yet to be compiled */
     for (int level = 0; level < PRIORITY_LEVELS; level++) {
         WEIR_LIST_FOR_EACH(node, &c->ready[level])
         stop_kernel(WEIR_CONTAINER_OF(node, struct weir_kernel_work, work.link), err);

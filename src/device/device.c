@@ -39,7 +39,9 @@ enum weir_err weir_device_create(const struct weir_device_config *config, struct
 
     if (!dev)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "device %d", config->ordinal);
-    *dev = (struct weir_device){.ordinal = config->ordinal, .help = config->help};
+    *dev = (struct weir_device){.ordinal = config->ordinal,
+                                .help = config->help,
+                                .one_copy_engine = config->one_copy_engine};
     pthread_once(&fork_once, fork_watch);
     dev->fork_generation = atomic_load_explicit(&fork_generation, memory_order_relaxed);
     snprintf(dev->name, sizeof dev->name, "%s", config->name ? config->name : "");
@@ -133,7 +135,7 @@ static void submit(struct weir_device *dev, struct weir_work *work, bool wake)
         weir_compute_submit(&dev->compute, WEIR_CONTAINER_OF(work, struct weir_kernel_work, work),
                             wake);
     else
-        weir_serial_submit(&dev->serial[work->engine], work, wake);
+        weir_serial_submit(serial_of(dev, work->engine), work, wake);
 }
 
 void weir_device_submit(struct weir_device *dev, struct weir_work *work)
@@ -166,7 +168,7 @@ bool weir_device_help(struct weir_device *dev, struct weir_work *work, const _At
         helped = weir_compute_help(&dev->compute,
                                    WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), stop);
     else
-        helped = weir_serial_help(&dev->serial[work->engine], work);
+        helped = weir_serial_help(serial_of(dev, work->engine), work);
     errno = saved;
     return helped;
 }

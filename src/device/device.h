@@ -85,8 +85,9 @@ struct weir_host_work {
 
 struct weir_device_config {
     int ordinal;
-    int workers; /* block workers; 0 = one per usable CPU */
-    bool help;   /* waiting host threads run work themselves (default true) */
+    int workers;          /* block workers; 0 = one per usable CPU */
+    bool help;            /* waiting host threads run work themselves (default true) */
+    bool one_copy_engine; /* for both directions */
     const char *name;
 };
 

@@ -134,6 +134,7 @@ struct compute {
     struct runner *helpers;
     int helper_count;
     uint64_t live, drained, ticket;
+    enum weir_err stopped; /* weir_device_stop_kernels; else WEIR_OK */
     int worker_count;
     struct worker *workers;
 };
@@ -169,13 +170,21 @@ struct stats {
 
 struct weir_device {
     int ordinal;
-    bool help;
+    bool help, one_copy_engine;
     char name[32];
     uint32_t fork_generation;
     struct compute compute;
     struct serial serial[WEIR_ENGINE_COUNT]; /* [WEIR_ENGINE_COMPUTE] is not used */
     struct stats stats;
 };
+
+/* The serial engine that does works for `engine`. */
+static inline struct serial *serial_of(struct weir_device *dev, int engine)
+{
+    if (WEIR_UNLIKELY(dev->one_copy_engine) && engine == WEIR_ENGINE_D2H)
+        engine = WEIR_ENGINE_H2D;
+    return &dev->serial[engine];
+}
 
 /* queue.c */
 void weir_inbox_push(struct inbox *in, struct weir_work *work);

@@ -162,7 +162,7 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
     struct runner *r, *previous;
     bool queued = false, left;
 
-    if (s->engine == WEIR_ENGINE_HOST) /* one thread runs all of them */
+    if (s->engine == WEIR_ENGINE_HOST || s->dev->one_copy_engine) /* one thread runs all */
         return false;
     weir_lock_acquire(&s->lock);
     drain_locked(s);

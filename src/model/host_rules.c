@@ -77,6 +77,8 @@ struct weir_call_rule weir_model_call_rule(enum weir_host_call call)
         return (struct weir_call_rule){false, WEIR_GUARANTEED, WEIR_RULE_CALL_DESTROYS};
     case WEIR_CALL_MODULE_LOAD: /* ORD-083 */
         return (struct weir_call_rule){false, WEIR_OBSERVED, WEIR_RULE_CALL_LOADS};
+    case WEIR_CALL_LAZY_LOAD: /* ORD-091 */
+        return (struct weir_call_rule){true, WEIR_OBSERVED, WEIR_RULE_LAZY_LOADING};
     case WEIR_CALL_DEVICE_RESET: /* ORD-084 */
         return (struct weir_call_rule){true, WEIR_OBSERVED, WEIR_RULE_CALL_RESETS};
     case WEIR_CALL_DEVICE_SYNCHRONIZE: /* ORD-043 */

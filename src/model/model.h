@@ -326,6 +326,7 @@ enum weir_host_call {
     WEIR_CALL_STREAM_DESTROY,
     WEIR_CALL_EVENT_DESTROY,
     WEIR_CALL_MODULE_LOAD,
+    WEIR_CALL_LAZY_LOAD, /* of a kernel, in the strict mode of that name */
     WEIR_CALL_DEVICE_RESET,
     WEIR_CALL_DEVICE_SYNCHRONIZE,
 };
