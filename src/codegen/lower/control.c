@@ -181,10 +181,10 @@ static void continue_at(struct control *c, uint32_t p, uint32_t known, const uin
 {
     struct low *l = c->l;
     if (l->general) {
-        bool retreats = known != UINT32_MAX && known <= p;
+        uint32_t retreat = known != UINT32_MAX ? low_general_retreat(l, p, known) : 0;
         for (uint32_t k = 0; k < extras; k++)
-            retreats |= extra[k] <= p;
-        low_general_continue(l, p, extras ? UINT32_MAX : known, retreats);
+            retreat = WEIR_MAX(retreat, low_general_retreat(l, p, extra[k]));
+        low_general_continue(l, p, extras ? UINT32_MAX : known, retreat);
         return;
     }
     const struct low_block *b = &l->blocks.items[p];
@@ -405,16 +405,14 @@ static LLVMValueRef at_offset(struct low *l, LLVMValueRef p, uint64_t offset)
 static LLVMValueRef state_load(struct low *l, LLVMTypeRef t, LLVMValueRef p)
 {
     LLVMValueRef v = LLVMBuildLoad2(l->b, t, p, "");
-    LLVMSetMetadata(v, l->md_scope, l->md_state);
-    LLVMSetMetadata(v, l->md_noalias, l->md_not_state);
+    low_scope_state(l, v);
     return v;
 }
 
 static void state_store(struct low *l, LLVMValueRef v, LLVMValueRef p)
 {
     LLVMValueRef s = LLVMBuildStore(l->b, v, p);
-    LLVMSetMetadata(s, l->md_scope, l->md_state);
-    LLVMSetMetadata(s, l->md_noalias, l->md_not_state);
+    low_scope_state(l, s);
 }
 
 static bool is_saved(const struct low *l, size_t reg)

@@ -16,6 +16,8 @@
 void low_scope(struct low *l, LLVMValueRef inst, uint8_t space)
 {
     LLVMValueRef scope = NULL, others = l->md_not_any;
+    if (l->request->tier == WEIR_JIT_QUICK)
+        return; /* no pass asks */
     if (space == WEIR_PTX_SHARED) {
         scope = l->md_shared;
         others = l->md_not_shared;

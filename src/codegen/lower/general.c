@@ -16,10 +16,11 @@
 enum { ROW_ARRIVED, ROW_EXPECTED, ROW_YES, ROW_LANES, ROW_LAST_YES, ROW_LAST_LANES, ROWS };
 #define HEADER      512u
 #define ANY_BARRIER 16u
-#define TURN        16u /* backward jumps before other lanes' blocks are picked */
-#define SPIN_POLL   64u /* ... before the next warp runs, in polling kernels */
-#define SPIN_PLAIN  65536u
-#define ROUNDS      16u /* rounds over the warps before the block parks */
+#define TURN        16u    /* backward jumps before other lanes' blocks are picked */
+#define TURN_POLL   4u     /* ... of a polling loop */
+#define SPIN        65536u /* ... before the next warp runs */
+#define POLL        10929u /* what one of a polling loop counts: six are a turn; 1 modulo TURN */
+#define ROUNDS      64u    /* rounds over the warps before the block parks */
 
 struct low_general {
     uint32_t words, units;                /* of the bitmap; blocks and resume points of bar.red */
@@ -181,24 +182,38 @@ bool low_general_branch(struct low *l, uint32_t from, const struct low_val *p)
         or_word(l, word_pointer(l, to[0]), first);
         or_word(l, word_pointer(l, to[1]), second);
     }
-    low_general_continue(l, from, UINT32_MAX, to[0] <= from || to[1] <= from);
+    low_general_continue(
+        l, from, UINT32_MAX,
+        WEIR_MAX(low_general_retreat(l, from, to[0]), low_general_retreat(l, from, to[1])));
     return true;
+}
+
+uint32_t low_general_retreat(const struct low *l, uint32_t from, uint32_t to)
+{
+    if (to > from)
+        return 0;
+    if (l->irreducible && l->polls)
+        return POLL; /* loops are not known then */
+    for (int32_t k = l->blocks.items[from].loop; k >= 0; k = l->loops.items[k].parent)
+        if (l->loops.items[k].polls && low_bit(l->loops.items[k].blocks, to))
+            return POLL;
+    return 1;
 }
 
 /* After block `from`: to the block that certainly has lanes when nothing comes before it, else to
  * the dispatcher. */
-void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool retreats)
+void low_general_continue(struct low *l, uint32_t from, uint32_t known, uint32_t retreat)
 {
     struct low_general *g = l->gen;
-    if (retreats) {
-        LLVMValueRef n = LLVMBuildAdd(l->b, load32(l, g->spins), c32(l, 1), "");
+    if (retreat) {
+        LLVMValueRef n = LLVMBuildAdd(l->b, load32(l, g->spins), c32(l, retreat), "");
         LLVMBuildStore(l->b, n, g->spins);
-        LLVMValueRef turn = is_zero(l, LLVMBuildAnd(l->b, n, c32(l, TURN - 1), ""));
+        uint32_t every = retreat == POLL ? TURN_POLL : TURN;
+        LLVMValueRef turn = is_zero(l, LLVMBuildAnd(l->b, n, c32(l, every - 1), ""));
         LLVMBuildStore(l->b, LLVMBuildSelect(l->b, turn, c32(l, from + 1), c32(l, 0), ""),
                        g->floor);
         LLVMBasicBlockRef leave = low_bb(l, "leave");
-        LLVMValueRef over =
-            LLVMBuildICmp(l->b, LLVMIntUGE, n, c32(l, l->polls ? SPIN_POLL : SPIN_PLAIN), "");
+        LLVMValueRef over = LLVMBuildICmp(l->b, LLVMIntUGE, n, c32(l, SPIN), "");
         LLVMBuildCondBr(l->b, over, leave, g->pick);
         LLVMPositionBuilderAtEnd(l->b, leave);
         LLVMBuildStore(l->b, LLVMConstInt(l->t.i1, 1, 0), g->spun);

@@ -32,6 +32,7 @@
 #define LOW_LANES      32
 #define LOW_MAX_GROUPS 8
 #define LOW_MAX_DESTS  16
+#define LOW_PIECE_ROWS 1024
 
 enum low_shape { LOW_UNDEF, LOW_UNIFORM, LOW_AFFINE, LOW_VARYING };
 
@@ -146,6 +147,7 @@ struct low_loop {
     uint32_t depth;
     uint32_t last; /* last block in order */
     uint64_t *blocks;
+    bool polls; /* its end depends on what others do */
 };
 
 /* A value while code is made: v[0] alone when UNIFORM, lane-0 scalars when AFFINE, vectors when
@@ -200,7 +202,7 @@ struct low {
     WEIR_VEC(struct low_reg) regs;
     WEIR_VEC(struct low_block) blocks;
     WEIR_VEC(struct low_loop) loops;
-    struct low_piece *pieces;
+    struct low_piece *pieces[LOW_PIECE_ROWS]; /* by variable and frame */
     uint64_t *addressed; /* functions whose address is taken; NULL: not looked for yet */
     size_t reg_words, block_words;
     uint64_t local_bytes, shared_total;
@@ -391,6 +393,7 @@ LLVMValueRef low_mask_not(struct low *l, LLVMValueRef a);
 LLVMValueRef low_slot(struct low *l, const struct low_reg *r, uint32_t g);
 LLVMValueRef low_slot_load(struct low *l, LLVMTypeRef t, LLVMValueRef slot);
 void low_slot_store(struct low *l, LLVMValueRef v, LLVMValueRef slot);
+void low_scope_state(struct low *l, LLVMValueRef inst); /* it loads from or stores to the state */
 /* An operand in its natural shape, as `type`. */
 struct low_val low_read(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                         enum weir_ptx_type type);
@@ -570,7 +573,7 @@ struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t elemen
  * general mode. */
 WEIR_NORETURN void low_need_general(struct low *l, const struct weir_ptx_inst *i, const char *why);
 
-/* polling.c: does the kernel have loops whose end depends on what others do? */
+/* polling.c: marks the loops whose end depends on what others do; are there any? */
 bool low_polls(struct low *l);
 
 /* control.c */
@@ -586,7 +589,9 @@ void low_general_send_all(struct low *l, uint32_t to); /* l->mask, which is not 
 /* Both ways of block `from`, where a branch's predicate differs, by the dispatcher; false: to be
  * made as ever. */
 bool low_general_branch(struct low *l, uint32_t from, const struct low_val *p);
-void low_general_continue(struct low *l, uint32_t from, uint32_t known, bool retreats);
+/* What a jump costs of a warp's turn: nothing when it goes forward, much when it polls. */
+uint32_t low_general_retreat(const struct low *l, uint32_t from, uint32_t to);
+void low_general_continue(struct low *l, uint32_t from, uint32_t known, uint32_t retreat);
 void low_general_barrier(struct low *l, uint32_t at);
 void low_general_arrive(struct low *l, const struct low_inst *i);
 bool low_general_in_state(const struct low *l, size_t reg);

@@ -171,6 +171,7 @@ void low_target_init(struct low *l)
                                                                    : LLVMCodeGenLevelDefault,
                                          LLVMRelocPIC, LLVMCodeModelSmall);
     l->ctx = LLVMContextCreate();
+    LLVMContextSetDiscardValueNames(l->ctx, getenv("WEIR_DUMP_IR") == NULL);
     l->module = LLVMModuleCreateWithNameInContext("kernel", l->ctx);
     LLVMSetTarget(l->module, triple);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(l->machine);

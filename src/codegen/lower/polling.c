@@ -127,7 +127,10 @@ static bool loop_polls(struct low *l, const struct low_loop *loop)
 
 bool low_polls(struct low *l)
 {
-    for (size_t k = 0; k < l->loops.count && !l->polls; k++)
-        l->polls = loop_polls(l, &l->loops.items[k]);
+    for (size_t k = 0; k < l->loops.count; k++) {
+        struct low_loop *loop = &l->loops.items[k];
+        loop->polls = loop_polls(l, loop);
+        l->polls |= loop->polls;
+    }
     return l->polls;
 }

@@ -98,7 +98,8 @@ int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var
     low_param_canonical(l, &frame, &var);
     if (l->frames.items[frame].instance && var->role != WEIR_PTX_VAR_BODY)
         low_refuse(l, l->inst ? l->inst->p : NULL, "parameter of a recursive function");
-    for (struct low_piece *p = l->pieces; p; p = p->next) {
+    struct low_piece **row = &l->pieces[((uintptr_t)var / sizeof *var + frame) % LOW_PIECE_ROWS];
+    for (struct low_piece *p = *row; p; p = p->next) {
         if (p->var != var || p->frame != frame)
             continue;
         if (p->offset == offset && p->bytes == bytes)
@@ -108,13 +109,13 @@ int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var
                        "call parameter accessed in overlapping pieces");
     }
     struct low_piece *p = low_alloc(l, sizeof *p);
-    *p = (struct low_piece){.next = l->pieces,
+    *p = (struct low_piece){.next = *row,
                             .var = var,
                             .frame = frame,
                             .bytes = bytes,
                             .offset = offset,
                             .reg = low_new_reg(l, bits_type(bytes))};
-    l->pieces = p;
+    *row = p;
     return p->reg;
 }
 

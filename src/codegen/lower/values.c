@@ -265,23 +265,27 @@ static bool has_slot(const struct low_reg *r)
     return r->slot[0] || r->state_offset >= 0;
 }
 
+void low_scope_state(struct low *l, LLVMValueRef inst)
+{
+    if (l->request->tier == WEIR_JIT_QUICK)
+        return; /* no pass asks */
+    LLVMSetMetadata(inst, l->md_scope, l->md_state);
+    LLVMSetMetadata(inst, l->md_noalias, l->md_not_state);
+}
+
 LLVMValueRef low_slot_load(struct low *l, LLVMTypeRef t, LLVMValueRef slot)
 {
     LLVMValueRef v = LLVMBuildLoad2(l->b, t, slot, "");
-    if (l->general) {
-        LLVMSetMetadata(v, l->md_scope, l->md_state);
-        LLVMSetMetadata(v, l->md_noalias, l->md_not_state);
-    }
+    if (l->general)
+        low_scope_state(l, v);
     return v;
 }
 
 void low_slot_store(struct low *l, LLVMValueRef v, LLVMValueRef slot)
 {
     LLVMValueRef s = LLVMBuildStore(l->b, v, slot);
-    if (l->general) {
-        LLVMSetMetadata(s, l->md_scope, l->md_state);
-        LLVMSetMetadata(s, l->md_noalias, l->md_not_state);
-    }
+    if (l->general)
+        low_scope_state(l, s);
 }
 
 /* ---- registers ---- */
