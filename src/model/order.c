@@ -111,7 +111,14 @@ static void join_stamp(struct weir_order *o, struct weir_clock **c,
 
 void weir_order_init(struct weir_order *o, const struct weir_model_memory *memory)
 {
-    *o = (struct weir_order){.memory = *memory, .host_changes = 1};
+    o->memory = *memory;
+    o->lanes = NULL;
+    o->lane_count = 0;
+    for (int i = 0; i < WEIR_MODEL_MAX_DEVICES; i++)
+        o->legacy[i] = 0;
+    o->host = NULL;
+    o->host_changes = 1;
+    o->failed = false;
 }
 
 void weir_order_finish(struct weir_order *o)
