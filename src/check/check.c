@@ -38,7 +38,7 @@ static void actor_gone(void *ctx, struct weir_actor *a)
     weir_free(a->detail);
 }
 
-bool weir_check_start(void)
+void weir_check_start(bool exact)
 {
     struct checker *c = &weir_checker;
 
@@ -48,8 +48,13 @@ bool weir_check_start(void)
     c->shadow.race = weir_check_raced;
     c->shadow.gone = actor_gone;
     c->settle_at = SETTLE_BYTES;
+    c->exact = exact;
     atomic_store(&weir_check_on, true);
-    return true;
+}
+
+bool weir_check_is_exact(void)
+{
+    return weir_checker.exact;
 }
 
 /* ---- where the program is ---- */
@@ -87,6 +92,13 @@ static uint32_t lane_of(const void *stream)
 static void lost(void)
 {
     weir_checker.failed = true;
+}
+
+void weir_check_lost(void)
+{
+    lock();
+    lost();
+    unlock();
 }
 
 void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls)

@@ -20,8 +20,10 @@ static inline bool weir_check_enabled(void)
     return WEIR_UNLIKELY(atomic_load_explicit(&weir_check_on, memory_order_relaxed));
 }
 
-/* Errors: MEMORY_ALLOCATION (false). Once per process. */
-bool weir_check_start(void) WEIR_MUST_CHECK;
+/* exact: kernels say byte by byte what they touch; else their arguments stand for all that they
+ * point to. Once per process. */
+void weir_check_start(bool exact);
+bool weir_check_is_exact(void);
 /* Writes the report to stderr; the number of findings. Nothing is checked any more. */
 size_t weir_check_finish(void);
 
@@ -69,6 +71,8 @@ struct weir_check_range {
 };
 void weir_check_access(struct weir_actor *a, enum weir_access kind,
                        const struct weir_check_range *r);
+/* Something that should have been looked at was not: the report says so. */
+void weir_check_lost(void);
 /* It has run; nothing behind it has begun. */
 void weir_check_op_done(const void *op);
 

@@ -64,6 +64,7 @@ struct checker {
     uint32_t lane_count;
     size_t settle_at;
     WEIR_VEC(struct weir_check_finding) findings;
+    bool exact;
     bool failed; /* out of memory: something was not looked at */
 };
 

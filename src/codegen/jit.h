@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 3
+#define WEIR_JIT_ABI 4
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -30,6 +30,7 @@ struct weir_jit_request {
     const struct weir_ptx_function *kernel; /* an entry function of a verified module */
     uint32_t block[3];                      /* the shape that code is specialised on */
     enum weir_jit_tier tier;
+    bool touch; /* says what it accesses: services->touch */
     /* What the module's variable with index i (module->vars[i]) is at run time: ((void
      * **)launch->module_data)[i] holds its address. */
     const char *cpu, *features; /* LLVM names, NULL = this machine */

@@ -28,7 +28,7 @@ static struct weir_cg_settings settings;
 
 static void read_settings(void)
 {
-    const char *tier = getenv("WEIR_JIT_TIER");
+    const char *tier = getenv("WEIR_JIT_TIER"), *check = getenv("WEIR_CHECK");
     struct weir_hash128 h;
     uint32_t abi[2] = {WEIR_KERNEL_ABI, WEIR_JIT_ABI};
 
@@ -36,6 +36,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_QUICK;
     else if (tier && strcmp(tier, "best") == 0)
         settings.tiers = WEIR_CG_TIERS_BEST;
+    settings.touch = check && strcmp(check, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
@@ -45,6 +46,7 @@ static void read_settings(void)
     weir_hash128_add_field(&h, abi, sizeof abi);
     weir_cg_jit_hash(&h);
     weir_cpu_hash(&h);
+    weir_hash128_add_field(&h, &settings.touch, sizeof settings.touch);
     weir_hash128_finish(&h, settings.platform);
 }
 
@@ -331,6 +333,7 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .kernel = v->kernel->function,
         .block = {v->block[0], v->block[1], v->block[2]},
         .tier = tier,
+        .touch = weir_cg_settings()->touch,
     };
     struct weir_jit_result result = {0};
     const struct weir_jit_api *jit;

@@ -8,6 +8,7 @@
 #include "core/copy.h"
 #include "core/graph_run.h"
 #include "core/module.h"
+#include "core/touch.h"
 #include "memory/memory.h"
 #include "trace/symbols.h"
 
@@ -74,8 +75,8 @@ static void copy_accesses(struct weir_actor *a, const struct weir_copy_work *w, 
 }
 
 /* All that an argument may point to: from there to the end of its allocation. */
-static void kernel_accesses(struct weir_actor *a, const struct weir_function *f,
-                            const struct weir_function_image *image, const void *params)
+static void argument_accesses(struct weir_actor *a, const struct weir_function *f,
+                              const struct weir_function_image *image, const void *params)
 {
     uint32_t count = 0, consts = weir_trace_const_pointers(f->name, &count), pointer = 0;
 
@@ -97,15 +98,24 @@ static void kernel_accesses(struct weir_actor *a, const struct weir_function *f,
     }
 }
 
-void weir_core_check_done(const struct weir_op *op, enum weir_err status)
+static void kernel_accesses(struct weir_actor *a, struct weir_kernel_work *w,
+                            const struct weir_function *f, const struct weir_function_image *image)
+{
+    if (w->launch.touches)
+        weir_touches_end(w->launch.touches, a);
+    else
+        argument_accesses(a, f, image, w->launch.params);
+    w->launch.touches = NULL;
+}
+
+void weir_core_check_done(struct weir_op *op, enum weir_err status)
 {
     if (!is_checked(op) || has_ended_already(op))
         return;
     if (status == WEIR_OK && op->m.kind == WEIR_OP_KERNEL) {
-        const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
+        struct weir_kernel_op *k = (struct weir_kernel_op *)op;
 
-        kernel_accesses(weir_check_actor(op), k->function, k->image,
-                        k->heap_params ? k->heap_params : k->params);
+        kernel_accesses(weir_check_actor(op), &k->work, k->function, k->image);
     } else if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
 
@@ -155,7 +165,12 @@ static enum weir_op_kind op_kind_of(const struct weir_item *item)
     }
 }
 
-void weir_core_check_node(const struct weir_item *item)
+void weir_core_check_node_begin(struct weir_item *item)
+{
+    item->kernel.work.launch.touches = weir_touches_begin();
+}
+
+void weir_core_check_node(struct weir_item *item)
 {
     const struct weir_plan *plan = item->run->plan;
     const struct weir_item *node = item;
@@ -166,10 +181,8 @@ void weir_core_check_node(const struct weir_item *item)
     a = weir_check_node(&plan->op->op, plan, (uint32_t)(node - node->run->items), op_kind_of(item),
                         item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
                         reach_of, node->run);
-    if (!a)
-        return;
     if (item->kind == WEIR_ITEM_KERNEL)
-        kernel_accesses(a, item->kernel.function, item->kernel.image, item->kernel.params);
+        kernel_accesses(a, &item->kernel.work, item->kernel.function, item->kernel.image);
     else if (item->kind == WEIR_ITEM_COPY)
         copy_accesses(a, &item->copy, false);
     weir_check_node_end(a);

@@ -11,10 +11,11 @@ void weir_core_check_op(const struct weir_op *op, const void *behind);
 /* The same of a copy between two devices' legacy streams (ORD-012). */
 void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other);
 /* The engine has run it, its memory is still its own, nothing behind it has begun. */
-void weir_core_check_done(const struct weir_op *op, enum weir_err status);
+void weir_core_check_done(struct weir_op *op, enum weir_err status);
 
-/* A graph's node has run, and its launch is not complete yet. */
+/* A graph's kernel is about to run; a node has run, and its launch is not complete yet. */
 struct weir_item;
-void weir_core_check_node(const struct weir_item *item);
+void weir_core_check_node_begin(struct weir_item *item);
+void weir_core_check_node(struct weir_item *item);
 
 #endif

@@ -238,6 +238,8 @@ static void start_kernel(struct weir_item *item)
     if (weir_inject_enabled())
         fail_on_demand(item);
     hold(item);
+    if (weir_check_enabled())
+        weir_core_check_node_begin(item);
     weir_device_submit(item->ctx->engines, &w->work);
 }
 
@@ -493,8 +495,11 @@ static void run_short(struct burst *b, struct weir_item *item)
 {
     struct weir_kernel_work *w = &item->kernel.work;
     uint64_t start = weir_trace_enabled() ? weir_clock_ns() : 0;
-    enum weir_err err = weir_device_inline_run(item->ctx->engines, w);
+    enum weir_err err;
 
+    if (weir_check_enabled())
+        weir_core_check_node_begin(item);
+    err = weir_device_inline_run(item->ctx->engines, w);
     if (WEIR_UNLIKELY(start))
         weir_core_trace_node(item, start, weir_clock_ns());
     if (weir_check_enabled() && err == WEIR_OK)

@@ -16,6 +16,7 @@
 #include "core/pages.h"
 #include "core/services.h"
 #include "core/submit.h"
+#include "core/touch.h"
 #include "core/trace.h"
 #include "memory/memory.h"
 
@@ -153,6 +154,7 @@ void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
     l->device = (uint32_t)ctx->ordinal;
     l->sm_count = (uint32_t)ctx->sm_count;
     l->owner = ctx;
+    l->touches = NULL;
 }
 
 static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_engine engine,
@@ -248,6 +250,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->heap_params = heap;
     op->workspace = workspace;
     op->work.launch.grid_workspace = (uint64_t)(uintptr_t)workspace;
+    if (weir_check_enabled())
+        op->work.launch.touches = weir_touches_begin();
     op->work.triggered = weir_dependent_triggered;
     op->programmatic = config->programmatic;
     op->triggered = false;

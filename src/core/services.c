@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/dependent.h"
 #include "core/printf.h"
+#include "core/touch.h"
 #include "device/device.h"
 #include "memory/memory.h"
 
@@ -219,4 +220,6 @@ const struct weir_kernel_services weir_kernel_services = {
     .set_conditional = kernel_set_conditional,
     .launch_dependents = weir_device_block_trigger,
     .wait_dependencies = weir_dependent_wait,
+    .touch = weir_touch,
+    .touch_lanes = weir_touch_lanes,
 };

@@ -22,6 +22,7 @@
 #include "core/poll.h"
 #include "core/pool.h"
 #include "core/submit.h"
+#include "core/touch.h"
 #include "core/trace.h"
 #include "model/limits.h"
 
@@ -168,6 +169,10 @@ static void free_payload(struct weir_op *op)
     if (op->m.kind == WEIR_OP_KERNEL) {
         struct weir_kernel_op *kernel = (struct weir_kernel_op *)op;
 
+        if (WEIR_UNLIKELY(kernel->work.launch.touches)) { /* it has not run */
+            weir_touches_end(kernel->work.launch.touches, NULL);
+            kernel->work.launch.touches = NULL;
+        }
         weir_free(kernel->heap_params);
         kernel->heap_params = NULL;
         if (WEIR_UNLIKELY(kernel->workspace)) {

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 4
+#define WEIR_KERNEL_ABI 5
 
 struct weir_block;
 struct weir_launch;
@@ -59,7 +59,15 @@ struct weir_kernel_services {
      * kernel depends on have ended. */
     void (*launch_dependents)(struct weir_block *block);
     void (*wait_dependencies)(struct weir_block *block);
-    void *reserved[5];
+    /* Code made with `touch` (weir_jit_request) says which global memory it is about to access: the
+     * lanes in the mask `lanes`, lane k at base + k * stride, or at addresses[k]; code: bytes of
+     * each, and above bit 16 the kind (0 read, 1 write, 2 atomic, or any other that orders).
+     * Generic addresses may mean shared or local memory. */
+    void (*touch)(struct weir_block *block, uint32_t lanes, uint32_t code, uint64_t base,
+                  int64_t stride);
+    void (*touch_lanes)(struct weir_block *block, uint32_t lanes, uint32_t code,
+                        const uint64_t *addresses);
+    void *reserved[3];
 };
 
 /* One launch, constant while it runs. Generated code reads it. */
@@ -77,6 +85,7 @@ struct weir_launch {
                                 the program's grid barrier (%envreg1 and 2); else 0 */
     uint32_t device, sm_count;
     void *owner; /* core's: for printf buffers, device heap, error reports */
+    void *touches; /* core's: what services->touch collects; NULL: nothing */
 };
 
 #define WEIR_LOCAL_ALIGN 1024u /* the most that a .local variable can be aligned to */

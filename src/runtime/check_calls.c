@@ -1,11 +1,11 @@
-/* WEIR_CHECK=1: the program's calls are told to the checker, and when it ends the findings are
- * written and make its exit status (WEIR_CHECK_STATUS, default 99).
+/* WEIR_CHECK=1 or light: the program's calls are told to the checker, and when it ends the findings
+ * are written and make its exit status (WEIR_CHECK_STATUS, default 99).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "check/check.h"
 #include "runtime/api.h"
 
@@ -36,13 +36,10 @@ WEIR_CONSTRUCTOR static void start_checking(void)
     const char *on = getenv("WEIR_CHECK");
     size_t count;
 
-    if (!on || *on != '1')
+    if (!on || (strcmp(on, "1") != 0 && strcmp(on, "light") != 0))
         return;
     table = weir_api_table(&count);
-    if (!weir_check_start()) {
-        weir_log(WEIR_LOG_ERROR, "check: no memory, nothing is checked");
-        return;
-    }
+    weir_check_start(*on == '1');
     next = weir_api_set_hook(&check_hook);
 }
 

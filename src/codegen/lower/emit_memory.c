@@ -307,6 +307,7 @@ void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, u
                          LLVMValueRef *out)
 {
     check(l, a, bytes, 1, kind);
+    low_touch(l, a, bytes, kind);
     for (unsigned g = 0; g < l->groups; g++)
         out[g] = absolute(l, a, low_vector(l, &a->base, g));
 }
@@ -740,6 +741,17 @@ static void store_ordered(struct low *l, struct low_access *x)
 
 /* ---- the load instruction ---- */
 
+/* Accesses that order others count as atomic: a flag that one kernel sets and another one polls is
+ * no race. */
+static void touch(struct low *l, struct low_access *x, uint32_t kind)
+{
+    if (!low_touches(l, &x->a))
+        return;
+    if (x->a.spec)
+        low_access_exact(l, x, &x->a);
+    low_touch(l, &x->a, x->size * x->comps, ordered(x->p, x->a.space) ? 2 : kind);
+}
+
 static const struct weir_ptx_operand *find_address(struct low *l, const struct weir_ptx_inst *p)
 {
     for (unsigned k = 0; k < p->operand_count; k++)
@@ -791,6 +803,7 @@ void low_emit_load(struct low *l, const struct low_inst *i)
                                                 (uint64_t)o->imm + (uint64_t)c * x.size, x.size));
     } else {
         low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
+        touch(l, &x, 0);
         if (ordered(i->p, x.a.space)) {
             if (x.a.spec)
                 low_access_exact(l, &x, &x.a);
@@ -977,6 +990,7 @@ void low_emit_store(struct low *l, const struct low_inst *i)
         return;
     }
     low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
+    touch(l, &x, 1);
     if (ordered(i->p, x.a.space)) {
         if (x.a.spec)
             low_access_exact(l, &x, &x.a);
@@ -1035,6 +1049,7 @@ static void load_filled(struct low *l, struct low_access *x, const struct low_in
         x->a.base = (struct low_val){.shape = LOW_VARYING};
         memcpy(x->a.base.v, all, sizeof all);
     }
+    low_touch(l, &x->a, bytes, 0);
     low_access_load(l, x);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
@@ -1056,7 +1071,10 @@ void low_emit_copy(struct low *l, const struct low_inst *i)
     low_address(l, i, &p->operands[1], WEIR_PTX_GLOBAL, bytes, &from.a);
     const struct weir_ptx_operand *fill =
         p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
-    if (fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes)) {
+    bool filled = fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes);
+    if (!filled)
+        touch(l, &from, 0);
+    if (filled) {
         load_filled(l, &from, i, bytes);
     } else if (low_outline_access(l, &from, false)) {
         ; /* done */

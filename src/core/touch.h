@@ -1,0 +1,22 @@
+/* What kernels touch, collected while they run: their code says it (services->touch), by thread and
+ * launch, and when the launch has ended the checker gets it as ranges.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CORE_TOUCH_H
+#define WEIR_CORE_TOUCH_H
+
+#include "check/check.h"
+#include "device/kernel.h"
+
+/* For a launch that is about to be submitted: its `touches`. NULL: no memory, or arguments are all
+ * that is looked at. */
+void *weir_touches_begin(void);
+/* All blocks are over: tells the checker, frees. `a` may be NULL. */
+void weir_touches_end(void *touches, struct weir_actor *a);
+
+/* The services. */
+void weir_touch(struct weir_block *block, uint32_t lanes, uint32_t code, uint64_t base,
+                int64_t stride);
+void weir_touch_lanes(struct weir_block *block, uint32_t lanes, uint32_t code,
+                      const uint64_t *addresses);
+
+#endif
