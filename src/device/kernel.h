@@ -84,7 +84,7 @@ struct weir_launch {
     uint64_t grid_workspace; /* of a cooperative launch: 64 bytes in the window, zero at start, for
                                 the program's grid barrier (%envreg1 and 2); else 0 */
     uint32_t device, sm_count;
-    void *owner; /* core's: for printf buffers, device heap, error reports */
+    void *owner;   /* core's: for printf buffers, device heap, error reports */
     void *touches; /* core's: what services->touch collects; NULL: nothing */
 };
 
