@@ -61,7 +61,7 @@ struct by_kernel {
 _Atomic bool weir_pages_watching;
 
 static struct {
-    struct weir_lock lock; /* rank LEAF */
+    struct weir_lock lock; /* rank PAGES */
     WEIR_VEC(struct watched) list;
     int pagemap; /* descriptor, -1 when the system does not tell */
     uint32_t turn;
@@ -74,7 +74,7 @@ static struct {
     struct move in_place[PLACES];                 /* reached where they were, as advised */
     struct by_kernel kernels[KERNELS_MAX];
     bool any;
-} pages = {.lock = WEIR_LOCK_INIT(LEAF), .pagemap = -2};
+} pages = {.lock = WEIR_LOCK_INIT(PAGES), .pagemap = -2};
 
 static int place_of(int device)
 {

@@ -50,6 +50,9 @@ int main(int argc, char **argv)
         }
         check(p, 0, 1);
         check(p, 1, 4);
+        cudaGraphExecDestroy(x);
+        cudaGraphDestroy(g);
+        cudaStreamDestroy(s);
     } else {
         check(p, 0, 1);
         check(p, N - 1, (int)N);
