@@ -237,8 +237,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->work.prepare = prepare;
     weir_launch_fill(&op->work.launch, s->ctx, config);
     /* When it is there, nobody need prepare it (a trace wants to see that). */
-    op->work.code =
-        weir_trace_enabled() ? NULL : weir_cg_kernel_code_peek(image->kernel, config->block);
+    op->work.code = weir_cg_kernel_code_peek(image->kernel, config->block);
     if (op->work.code)
         op->work.launch.module_data = op->work.code->module_data;
     op->work.launch.grid_id =

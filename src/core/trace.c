@@ -55,6 +55,11 @@ size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
     return n;
 }
 
+static bool has_managed(void)
+{
+    return atomic_load_explicit(&weir_trace_has_managed, memory_order_relaxed);
+}
+
 static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trace_id *id)
 {
     uint64_t pointers[WEIR_KERNEL_POINTERS];
@@ -69,7 +74,7 @@ static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trac
     };
 
     weir_trace_op_kernel(id, &k);
-    for (size_t i = 0; i < k.pointer_count; i++)
+    for (size_t i = 0; i < k.pointer_count && has_managed(); i++)
         weir_core_trace_managed_begin((const void *)(uintptr_t)pointers[i], true);
 }
 
@@ -118,7 +123,8 @@ static void trace_copy(const struct weir_copy_op *op, const struct weir_trace_id
     uint64_t bytes = (uint64_t)w->width * w->height * w->depth;
     struct weir_trace_copy c = {.engine = w->work.engine, .bytes = bytes};
 
-    weir_core_trace_managed_begin(w->dst, false);
+    if (has_managed())
+        weir_core_trace_managed_begin(w->dst, false);
     if (w->memset) {
         weir_trace_op_memset(id, w->dst, bytes, span(w, w->dst_pitch, w->dst_slice));
         return;
@@ -157,6 +163,8 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
 {
     weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, work->start_ns, work->end_ns,
                     work->engine, (int)status);
+    if (WEIR_LIKELY(!has_managed()))
+        return;
     if (op->m.kind == WEIR_OP_KERNEL) {
         uint64_t pointers[WEIR_KERNEL_POINTERS];
         size_t count = weir_core_kernel_pointers((const struct weir_kernel_op *)op, pointers);

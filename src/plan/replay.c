@@ -278,6 +278,13 @@ static void add_poll_wait(struct replay *r, const struct weir_trace_call *before
     }
 }
 
+static bool is_launch(const struct replay *r, uint32_t call)
+{
+    const struct weir_trace_call *c = &r->f->calls[call];
+
+    return c->op_count && r->f->ops[r->f->call_ops[c->op_first]].kind == WEIR_TRACE_OP_KERNEL;
+}
+
 static void add_call(struct replay *r, const struct weir_trace_call *before, uint32_t call)
 {
     const struct weir_trace_call *c = &r->f->calls[call];
@@ -289,8 +296,9 @@ static void add_call(struct replay *r, const struct weir_trace_call *before, uin
         r->when->call_begin[call] = cost_of(r, call);
     }
     add(r, WEIR_PLAN_WORK, 0)->ns = host_time(r, before, call);
-    /* Waits for streams and devices come before a call's own operations, waits for those behind. */
-    for (; waits && sync < c->sync_count; sync++) {
+    /* Waits for streams and devices come before a call's own operations, waits for those behind;
+     * and a launch that waits at all waits for its kernel (CUDA_LAUNCH_BLOCKING). */
+    for (; waits && !is_launch(r, call) && sync < c->sync_count; sync++) {
         if (r->f->syncs[c->sync_first + sync].what == WEIR_TRACE_WAITS_OP)
             break;
         add_sync(r, &r->f->syncs[c->sync_first + sync], call);

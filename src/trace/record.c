@@ -7,6 +7,7 @@
 
 #define EDGES_MAX    8
 #define POINTERS_MAX 16
+#define KIND_MANAGED 4 /* of enum weir_mem_kind, and in the file */
 
 static uint32_t named(struct weir_trace_buffer *b, const char *name, _Atomic uint32_t *name_id)
 {
@@ -241,11 +242,15 @@ void weir_trace_host_write(const void *address, size_t bytes)
     weir_trace_close(b, p);
 }
 
+_Atomic bool weir_trace_has_managed;
+
 void weir_trace_alloc(int kind, int device, const void *address, size_t bytes)
 {
     struct weir_trace_buffer *b = weir_trace_open();
     unsigned char *p;
 
+    if (kind == KIND_MANAGED)
+        atomic_store_explicit(&weir_trace_has_managed, true, memory_order_relaxed);
     if (!b)
         return;
     p = weir_trace_begin(b, WEIR_TRACE_ALLOC);

@@ -18,6 +18,9 @@
 
 extern _Atomic bool weir_trace_on;
 
+/* Managed memory has been allocated: not before is anything asked of it. */
+extern _Atomic bool weir_trace_has_managed;
+
 static inline bool weir_trace_enabled(void)
 {
     return WEIR_UNLIKELY(atomic_load_explicit(&weir_trace_on, memory_order_relaxed));
