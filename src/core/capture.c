@@ -402,6 +402,41 @@ enum weir_err weir_capture_take(struct weir_stream *s, struct weir_node_params *
     return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }
 
+enum weir_err weir_capture_alloc(struct weir_pool *p, struct weir_stream *s, size_t bytes,
+                                 const char *call, void **out)
+{
+    struct weir_node_params node = {.kind = WEIR_NODE_MEM_ALLOC,
+                                    .alloc = {.device = s->ctx->ordinal, .bytes = bytes}};
+    enum weir_err err;
+    bool taken = false;
+
+    if (weir_capture_any()) {
+        err = weir_capture_forbid_slow(WEIR_CAPTURE_CALL_ALLOC_ASYNC, s, call);
+        if (err == WEIR_OK)
+            err = weir_capture_take(s, &node, false, call, &taken);
+        if (err != WEIR_OK)
+            return err;
+    }
+    if (!taken)
+        return weir_pool_alloc(p, s, bytes, out);
+    *out = node.alloc.ptr;
+    return WEIR_OK;
+}
+
+enum weir_err weir_capture_free(struct weir_stream *s, void *ptr, const char *call)
+{
+    struct weir_node_params node = {.kind = WEIR_NODE_MEM_FREE, .free = ptr};
+    enum weir_err err;
+    bool taken = false;
+
+    if (weir_capture_any()) {
+        err = weir_capture_take(s, &node, false, call, &taken);
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    return weir_graph_mem_is(ptr) ? weir_graph_mem_free(ptr, s) : weir_pool_free(s, ptr);
+}
+
 void weir_capture_bad_launch(struct weir_stream *s)
 {
     struct weir_capture_caller me = caller("a launch with a bad configuration");

@@ -7,6 +7,7 @@
 #define WEIR_CORE_CAPTURE_H
 
 #include "core/graph.h"
+#include "core/pool.h"
 #include "model/capture.h"
 
 /* Does any stream capture? */
@@ -77,6 +78,11 @@ static inline void weir_capture_blame(const char *call, const void *site)
  */
 enum weir_err weir_capture_take(struct weir_stream *s, struct weir_node_params *params,
                                 bool programmatic, const char *call, bool *taken) WEIR_MUST_CHECK;
+/* Memory in s's order, from a pool or, when s captures, by a node; freed again, whose ever it is.
+ * Errors: those of weir_pool_alloc and weir_pool_free, and of captures. */
+enum weir_err weir_capture_alloc(struct weir_pool *p, struct weir_stream *s, size_t bytes,
+                                 const char *call, void **out) WEIR_MUST_CHECK;
+enum weir_err weir_capture_free(struct weir_stream *s, void *ptr, const char *call) WEIR_MUST_CHECK;
 /* The launch has a bad configuration: that breaks a capture (oracle capture_ops_*). */
 void weir_capture_bad_launch(struct weir_stream *s);
 

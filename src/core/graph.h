@@ -188,10 +188,10 @@ enum weir_err weir_exec_upload(struct weir_exec *x, struct weir_stream *s) WEIR_
 
 /* ---- memory nodes (graph_mem.c) ---- */
 
-/* cudaFree, cudaFreeAsync: is it memory of a graph, and if so takes it as freed. Errors:
- * INVALID_VALUE (not allocated now). */
+/* cudaFree, cudaFreeAsync: is it memory of a graph, and if so takes it as freed behind what is in s
+ * (NULL: the caller has waited). Errors: INVALID_VALUE (not allocated now). */
 bool weir_graph_mem_is(const void *ptr);
-enum weir_err weir_graph_mem_free(void *ptr) WEIR_MUST_CHECK;
+enum weir_err weir_graph_mem_free(void *ptr, struct weir_stream *s) WEIR_MUST_CHECK;
 struct weir_graph_mem_usage {
     uint64_t used, used_high, reserved, reserved_high;
 };

@@ -15,10 +15,13 @@ struct weir_graph_memory {
     void *ptr;
     size_t bytes;
     int device;
-    uint32_t refs;
-    uint64_t launch; /* that looked at it last */
-    bool live;       /* behind the nodes of its graph so far it is allocated */
-    bool allocated;  /* by a launch, and not freed since */
+    uint32_t refs;                  /* of nodes, and one while allocated: it outlives its graphs */
+    uint64_t launch;                /* that looked at it last */
+    uint64_t epoch;                 /* of the device's context */
+    struct weir_graph_memory *next; /* freed, but work in the stream may use it until */
+    struct weir_model_point until;
+    bool live;      /* behind the nodes of its graph so far it is allocated */
+    bool allocated; /* by a launch, and not freed since */
 };
 
 struct weir_node_kernel {

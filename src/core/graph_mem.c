@@ -1,5 +1,6 @@
 /* Memory of graphs: a node's allocation has one address for life; a launch makes it usable, a free
- * node, cudaFree or cudaFreeAsync ends that. The bytes are there all the time. What of them counts
+ * node, cudaFree or cudaFreeAsync ends that, which may be later than the end of the graph and its
+ * instances. The bytes are there all the time. What of them counts
  * as used is kept as a GPU reports it: each allocation of a launch is backed by a piece of whole 32
  * MiB, a piece is used again once nothing holds it and the launch that had it is over or ordered
  * before, and is given back by trimming (oracle graph_exec.graphmem_*).
@@ -73,6 +74,65 @@ static void back_locked(struct weir_graph_memory *m, const struct weir_stream *s
     p->holder = m->live ? m : NULL;
 }
 
+/* ---- life ---- */
+
+static uint64_t epoch_of(int device)
+{
+    return atomic_load_explicit(&weir_core.contexts[device].epoch, memory_order_relaxed);
+}
+
+/* Nobody knows it any more. */
+static void dispose(struct weir_graph_memory *m)
+{
+    if (m->epoch == epoch_of(m->device))
+        (void)!weir_mem_free(WEIR_MEM_KIND_DEVICE, m->ptr); /* it is ours */
+    weir_free(m);
+}
+
+/* Memory that was freed in a stream's order, once the stream is there. */
+static void reap(void)
+{
+    struct weir_graph_memory **link = &weir_core.graphs.leaving, *m, *gone = NULL;
+
+    weir_lock_acquire(&weir_core.graphs.memory_lock);
+    while ((m = *link) != NULL) {
+        if (!weir_model_point_holds(&m->until)) {
+            link = &m->next;
+            continue;
+        }
+        *link = m->next;
+        m->next = gone;
+        gone = m;
+    }
+    weir_lock_release(&weir_core.graphs.memory_lock);
+    for (; gone; gone = m) {
+        m = gone->next;
+        dispose(gone);
+    }
+}
+
+/* True: it was the last reference, and the caller has m now. */
+static bool unref_locked(struct weir_graph_memory *m)
+{
+    if (--m->refs > 0)
+        return false;
+    let_go_locked(m);
+    weir_map_remove(&weir_core.graphs.allocations, (uintptr_t)m->ptr);
+    atomic_fetch_sub_explicit(&weir_core.graphs.allocation_count, 1, memory_order_relaxed);
+    return true;
+}
+
+static void allocate_locked(struct weir_graph_memory *m, bool on)
+{
+    if (m->allocated == on)
+        return;
+    m->allocated = on;
+    if (on)
+        m->refs++;
+    else
+        m->refs--; /* never the last: a node's is there */
+}
+
 enum weir_err weir_graph_memory_create(int device, size_t bytes, struct weir_graph_memory **out)
 {
     struct weir_graph_state *s = &weir_core.graphs;
@@ -82,7 +142,9 @@ enum weir_err weir_graph_memory_create(int device, size_t bytes, struct weir_gra
 
     if (!m)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a memory node");
-    *m = (struct weir_graph_memory){.bytes = bytes, .device = device, .refs = 1, .live = true};
+    reap();
+    *m = (struct weir_graph_memory){
+        .bytes = bytes, .device = device, .refs = 1, .live = true, .epoch = epoch_of(device)};
     err = weir_mem_alloc(WEIR_MEM_KIND_DEVICE, device, bytes, 0, m, &m->ptr);
     if (err != WEIR_OK) {
         weir_free(m);
@@ -116,21 +178,13 @@ struct weir_graph_memory *weir_graph_memory_find(const void *ptr)
 
 void weir_graph_memory_unref(struct weir_graph_memory *m)
 {
-    struct weir_graph_state *s = &weir_core.graphs;
     bool last;
 
-    weir_lock_acquire(&s->memory_lock);
-    last = --m->refs == 0;
-    if (last) {
-        let_go_locked(m);
-        weir_map_remove(&s->allocations, (uintptr_t)m->ptr);
-        atomic_fetch_sub_explicit(&s->allocation_count, 1, memory_order_relaxed);
-    }
-    weir_lock_release(&s->memory_lock);
-    if (!last)
-        return;
-    (void)!weir_mem_free(WEIR_MEM_KIND_DEVICE, m->ptr); /* it is ours */
-    weir_free(m);
+    weir_lock_acquire(&weir_core.graphs.memory_lock);
+    last = unref_locked(m);
+    weir_lock_release(&weir_core.graphs.memory_lock);
+    if (last)
+        dispose(m);
 }
 
 /* ---- launches ---- */
@@ -170,9 +224,9 @@ static void launch_locked(struct weir_graph *g, const struct weir_stream *s,
             if (n->memory->launch != launch)
                 back_locked(n->memory, s, point, launch);
             n->memory->launch = launch;
-            n->memory->allocated = n->memory->live;
+            allocate_locked(n->memory, n->memory->live);
         } else if (m->kind == WEIR_NODE_MEM_FREE && n->memory->launch != launch) {
-            n->memory->allocated = false;
+            allocate_locked(n->memory, false);
             let_go_locked(n->memory);
         }
     }
@@ -194,19 +248,30 @@ bool weir_graph_mem_is(const void *ptr)
     return weir_graph_memory_find(ptr) != NULL;
 }
 
-enum weir_err weir_graph_mem_free(void *ptr)
+enum weir_err weir_graph_mem_free(void *ptr, struct weir_stream *s)
 {
-    struct weir_graph_memory *m = weir_graph_memory_find(ptr);
+    struct weir_graph_memory *m;
+    bool was = false, last = false;
 
-    bool was = false;
-
-    if (m) {
-        weir_lock_acquire(&weir_core.graphs.memory_lock);
-        was = m->allocated;
+    reap();
+    weir_lock_acquire(&weir_core.graphs.memory_lock);
+    m = weir_map_get(&weir_core.graphs.allocations, (uintptr_t)ptr);
+    if (m && m->allocated) {
+        was = true;
         m->allocated = false;
         let_go_locked(m);
-        weir_lock_release(&weir_core.graphs.memory_lock);
+        last = unref_locked(m);
     }
+    if (last && s) {
+        m->until = (struct weir_model_point){
+            &s->m, atomic_load_explicit(&s->m.last, memory_order_relaxed)};
+        m->next = weir_core.graphs.leaving;
+        weir_core.graphs.leaving = m;
+        last = false;
+    }
+    weir_lock_release(&weir_core.graphs.memory_lock);
+    if (last)
+        dispose(m);
     return was ? WEIR_OK
                : WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                            "%p is memory of a graph that is not allocated now", ptr);
@@ -237,6 +302,7 @@ void weir_graph_mem_trim(int device)
 {
     struct weir_graph_piece **link, *p;
 
+    reap();
     weir_lock_acquire(&weir_core.graphs.memory_lock);
     for (link = &weir_core.graphs.pieces; (p = *link);) {
         if (p->device != device || p->holder || !weir_model_point_holds(&p->last)) {

@@ -31,7 +31,8 @@ struct weir_graph_state {
 
     struct weir_lock memory_lock; /* rank LEAF: */
     struct weir_graph_piece *pieces;
-    struct weir_map allocations; /* struct weir_graph_memory by address */
+    struct weir_graph_memory *leaving; /* freed in stream order by the last that had it */
+    struct weir_map allocations;       /* struct weir_graph_memory by address */
     _Atomic size_t allocation_count;
     struct weir_graph_memory_count {
         uint64_t used, used_high, reserved_high; /* reserved is what is used */

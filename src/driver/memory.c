@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory.h"
 
+#include "core/graph.h"
 #include "core/managed.h"
 #include "core/pages.h"
 #include "core/pool.h"
@@ -85,6 +86,11 @@ enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
 
     if (!dptr)
         return WEIR_OK;
+    if (weir_graph_mem_is(p)) {
+        if (weir_mem_find(p, &info))
+            DRV_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
+        return weir_graph_mem_free(p, NULL);
+    }
     if (!weir_mem_find(p, &info) || info.base != dptr || !weir_context_is_owner(info.owner) ||
         (info.kind != WEIR_MEM_KIND_DEVICE && info.kind != WEIR_MEM_KIND_MANAGED) ||
         weir_pool_is_freed(info.base))

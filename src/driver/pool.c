@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/capture.h"
 #include "driver/drv.h"
 
 static enum weir_err get(CUmemoryPool handle, struct weir_pool **p)
@@ -21,7 +22,7 @@ static enum weir_err allocate(struct weir_pool *p, struct weir_stream *s, size_t
 
     if (bytes == 0)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "an allocation of 0 bytes");
-    DRV_TRY(weir_pool_alloc(p, s, bytes, &address));
+    DRV_TRY(weir_capture_alloc(p, s, bytes, "cuMemAllocAsync", &address));
     *out = (uintptr_t)address;
     return WEIR_OK;
 }
@@ -54,7 +55,7 @@ enum weir_err weir_drv_MemFreeAsync(CUdeviceptr dptr, CUstream hStream)
     struct weir_stream *s;
 
     DRV_TRY(weir_stream_get(hStream, &s));
-    return dptr ? weir_pool_free(s, weir_drv_pointer(dptr)) : WEIR_OK;
+    return dptr ? weir_capture_free(s, weir_drv_pointer(dptr), "cuMemFreeAsync") : WEIR_OK;
 }
 
 /* ---- pools ---- */

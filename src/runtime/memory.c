@@ -53,7 +53,7 @@ enum weir_err weir_rt_Free(void *devPtr)
     if (weir_graph_mem_is(devPtr)) {
         if (weir_mem_find(devPtr, &info))
             RT_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
-        return weir_graph_mem_free(devPtr);
+        return weir_graph_mem_free(devPtr, NULL);
     }
     if (!weir_mem_find(devPtr, &info) || info.base != (uintptr_t)devPtr ||
         !weir_context_is_owner(info.owner) ||

@@ -13,31 +13,10 @@ static enum weir_err get(cudaMemPool_t handle, struct weir_pool **p)
 
 /* ---- allocations ---- */
 
-/* In a capture: a memory node. */
-static enum weir_err capture_alloc(struct weir_stream *s, size_t size, void **out, bool *taken)
-{
-    struct weir_node_params p = {.kind = WEIR_NODE_MEM_ALLOC,
-                                 .alloc = {.device = s->ctx->ordinal, .bytes = size}};
-
-    *taken = false;
-    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_ALLOC_ASYNC, s, "cudaMallocAsync"));
-    RT_TRY(weir_capture_take(s, &p, false, "cudaMallocAsync", taken));
-    if (*taken)
-        *out = p.alloc.ptr;
-    return WEIR_OK;
-}
-
 static enum weir_err allocate(struct weir_pool *p, struct weir_stream *s, size_t size, void **out)
 {
-    bool taken;
-
     *out = NULL;
-    if (weir_capture_any() && size) {
-        RT_TRY(capture_alloc(s, size, out, &taken));
-        if (taken)
-            return WEIR_OK;
-    }
-    return size ? weir_pool_alloc(p, s, size, out) : WEIR_OK;
+    return size ? weir_capture_alloc(p, s, size, "cudaMallocAsync", out) : WEIR_OK;
 }
 
 enum weir_err weir_rt_MallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
@@ -68,17 +47,7 @@ enum weir_err weir_rt_FreeAsync(void *devPtr, cudaStream_t hStream)
     struct weir_stream *s;
 
     RT_TRY(weir_stream_get(hStream, &s));
-    if (!devPtr)
-        return WEIR_OK;
-    if (weir_capture_any()) {
-        struct weir_node_params p = {.kind = WEIR_NODE_MEM_FREE, .free = devPtr};
-        bool taken;
-
-        RT_TRY(weir_capture_take(s, &p, false, "cudaFreeAsync", &taken));
-        if (taken)
-            return WEIR_OK;
-    }
-    return weir_graph_mem_is(devPtr) ? weir_graph_mem_free(devPtr) : weir_pool_free(s, devPtr);
+    return devPtr ? weir_capture_free(s, devPtr, "cudaFreeAsync") : WEIR_OK;
 }
 
 /* ---- pools ---- */
