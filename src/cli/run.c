@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/late.h"
 #include "core/watch.h"
 #include "takeover/object.h"
 
@@ -39,6 +40,9 @@ static const char help[] =
     "\"kernel:NAME=illegal-address\" or\n"
     "                    \"device:1=lost@2s\"; several with ';' between them, or the option again "
     "(docs/faults.md)\n"
+    "  --late-dma[=SECS] copies of pageable memory to the device land as late as CUDA's documents "
+    "allow (but\n"
+    "                    within 0.2 s), so that a stream that reads too early shows; ORD-061\n"
     "  --strict [LIST]   imitates limits that hurt on hardware: lazy-loading, hw-queues[=8], "
     "queue-depth[=1021],\n"
     "                    staging[=2M], copy-engines[=1], with commas between; without a list all "
@@ -54,7 +58,7 @@ static const char help[] =
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
     "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_HANG=SECONDS, "
-    "WEIR_INJECT=RULES, WEIR_STRICT=LIST; "
+    "WEIR_INJECT=RULES, WEIR_STRICT=LIST, WEIR_LATE_DMA=SECONDS; "
     "an option "
     "wins. WEIR_LOG=error|warn|info|debug\n"
     "says how much Weir tells (default: warn).\n"
@@ -76,18 +80,12 @@ static const struct option {
     const char *variable; /* NULL: documented, not there yet */
     bool has_value;
 } options[] = {
-    {"device", "WEIR_DEVICE", true},
-    {"devices", "WEIR_DEVICES", true},
-    {"memory", "WEIR_MEMORY", true},
-    {"stats", "WEIR_STATS", false},
-    {"fidelity", "WEIR_FIDELITY", false},
-    {"clock", NULL, true},
-    {"trace", "WEIR_TRACE", true},
-    {"schedule", NULL, true},
-    {"late-dma", NULL, false},
-    {"inject", "WEIR_INJECT", true},
-    {"strict", "WEIR_STRICT", true},
-    {"hang", "WEIR_HANG", true},
+    {"device", "WEIR_DEVICE", true},      {"devices", "WEIR_DEVICES", true},
+    {"memory", "WEIR_MEMORY", true},      {"stats", "WEIR_STATS", false},
+    {"fidelity", "WEIR_FIDELITY", false}, {"clock", NULL, true},
+    {"trace", "WEIR_TRACE", true},        {"schedule", NULL, true},
+    {"late-dma", "WEIR_LATE_DMA", true},  {"inject", "WEIR_INJECT", true},
+    {"strict", "WEIR_STRICT", true},      {"hang", "WEIR_HANG", true},
 };
 
 static const struct option *find_option(const char *name, size_t n)
@@ -99,12 +97,12 @@ static const struct option *find_option(const char *name, size_t n)
     return NULL;
 }
 
-static bool is_seconds(const char *value)
+static bool is_seconds(const char *value, double low, double high)
 {
     char *end;
     double n = strtod(value, &end);
 
-    return end != value && *end == '\0' && n >= WEIR_HANG_MIN && n <= WEIR_HANG_MAX;
+    return end != value && *end == '\0' && n >= low && n <= high;
 }
 
 /* 0, or the exit status after a message. */
@@ -125,7 +123,11 @@ static int check_value(const struct option *o, const char *value)
         return weir_cli_usage_error("run", "--strict: %s", problem);
     if (strcmp(o->name, "inject") == 0 && (problem = weir_cli_inject_problem(value)) != NULL)
         return weir_cli_usage_error("run", "--inject: %s", problem);
-    if (strcmp(o->name, "hang") == 0 && !is_seconds(value))
+    if (strcmp(o->name, "late-dma") == 0 && strcmp(value, "default") != 0 &&
+        !is_seconds(value, WEIR_LATE_MIN, WEIR_LATE_MAX))
+        return weir_cli_usage_error(
+            "run", "--late-dma takes seconds, such as 1 or 0.05, not \"%s\"", value);
+    if (strcmp(o->name, "hang") == 0 && !is_seconds(value, WEIR_HANG_MIN, WEIR_HANG_MAX))
         return weir_cli_usage_error("run", "--hang takes seconds, such as 10 or 0.5, not \"%s\"",
                                     value);
     if (strcmp(o->name, "memory") == 0 && !weir_cli_parse_size(value, &bytes))
@@ -178,6 +180,8 @@ static int take_option(int argc, char **argv, int *i)
     if (strcmp(o->name, "strict") == 0 && name[n] != '=') {
         /* alone it means all of them: what follows is a list, or the program */
         value = *i + 1 < argc && weir_cli_strict_problem(argv[*i + 1]) == NULL ? argv[++*i] : "all";
+    } else if (strcmp(o->name, "late-dma") == 0 && name[n] != '=') {
+        value = "default";
     } else if (o->has_value) {
         if (name[n] == '=')
             value = name + n + 1;

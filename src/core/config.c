@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/race.h"
 #include "core/core.h"
+#include "core/late.h"
 #include "core/watch.h"
 
 #define DEFAULT_SPIN_NS 20000 /* no busy waiting beyond some tens of microseconds (DESIGN 4) */
@@ -76,7 +77,7 @@ static int visible_devices(int devices)
 }
 
 /* Seconds, such as 10 or 0.5, as nanoseconds. */
-static uint64_t read_seconds(const char *name)
+static uint64_t read_seconds(const char *name, double low, double high)
 {
     const char *text = getenv(name);
     char *end;
@@ -85,9 +86,9 @@ static uint64_t read_seconds(const char *name)
     if (!text || !*text)
         return 0;
     n = strtod(text, &end);
-    if (*end || !(n >= WEIR_HANG_MIN && n <= WEIR_HANG_MAX)) {
+    if (*end || !(n >= low && n <= high)) {
         weir_log(WEIR_LOG_WARN, "%s=%s is not a number of seconds from %g to %g, ignored", name,
-                 text, WEIR_HANG_MIN, WEIR_HANG_MAX);
+                 text, low, high);
         return 0;
     }
     return (uint64_t)(n * 1e9);
@@ -96,7 +97,7 @@ static uint64_t read_seconds(const char *name)
 enum weir_err weir_config_read(struct weir_config *config)
 {
     const char *device = getenv("WEIR_DEVICE"), *stats = getenv("WEIR_STATS");
-    const char *strict = getenv("WEIR_STRICT");
+    const char *strict = getenv("WEIR_STRICT"), *late = getenv("WEIR_LATE_DMA");
 
 #if defined(WEIR_CHECKS)
     weir_race_random((uint64_t)read_number("WEIR_RACE", 0, LONG_MAX, 0));
@@ -109,7 +110,11 @@ enum weir_err weir_config_read(struct weir_config *config)
     config->stats = stats && *stats && strcmp(stats, "0") != 0;
     config->stats_file = getenv("WEIR_STATS_FILE");
     config->launch_blocking = read_number("CUDA_LAUNCH_BLOCKING", 0, INT_MAX, 0) != 0;
-    config->hang_ns = read_seconds("WEIR_HANG");
+    config->hang_ns = read_seconds("WEIR_HANG", WEIR_HANG_MIN, WEIR_HANG_MAX);
+    if (late && strcmp(late, "default") == 0)
+        config->late_ns = WEIR_LATE_NS;
+    else
+        config->late_ns = read_seconds("WEIR_LATE_DMA", WEIR_LATE_MIN, WEIR_LATE_MAX);
     weir_strict_default(&config->strict);
     if (strict && *strict && strcmp(strict, "0") != 0 &&
         weir_strict_parse(strcmp(strict, "1") == 0 ? "all" : strict, &config->strict) != WEIR_OK) {

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "core/capture.h"
+#include "core/late.h"
 #include "core/pool.h"
 #include "core/services.h"
 #include "core/submit.h"
@@ -124,6 +125,7 @@ static void init_copy_work(struct weir_copy_op *op, struct weir_stream *s, enum 
     w->work.owner = op;
     w->work.ready_ns = w->work.start_ns = w->work.end_ns = 0;
     w->memset = false;
+    op->late = false;
     op->staging = NULL;
     op->staging_bytes = 0;
 }
@@ -155,10 +157,11 @@ void weir_staging_give(struct weir_context *ctx, size_t bytes)
 static void *stage(struct weir_context *ctx, const struct weir_copy *c, size_t bytes)
 {
     struct weir_staging_rule r = staging_rule(bytes); /* ORD-086 */
+    size_t limit = weir_late_enabled() ? SIZE_MAX : r.limit;
     size_t used = atomic_fetch_add_explicit(&ctx->staging[r.pool], r.charge, memory_order_relaxed);
     void *staging = NULL;
 
-    if (used + r.charge <= r.limit)
+    if (used + r.charge <= limit)
         staging = weir_alloc(bytes);
     if (!staging) {
         atomic_fetch_sub_explicit(&ctx->staging[r.pool], r.charge, memory_order_relaxed);
@@ -201,6 +204,7 @@ static void fill_copy(struct weir_copy_op *op, struct weir_stream *s, const stru
     w->dst_slice = c->dst_slice;
     op->staging = staging;
     op->staging_bytes = staging ? bytes : 0;
+    op->late = staging && weir_late_enabled();
 }
 
 static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *c,
@@ -290,8 +294,9 @@ static struct weir_context *other_device(const struct weir_stream *s, struct pla
 static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, struct place src,
                               struct place dst, size_t bytes)
 {
-    struct weir_copy_rule rule =
-        weir_model_copy_rule(rule_class(c, src), rule_class(c, dst), bytes, c->async);
+    bool late = weir_late_enabled();
+    struct weir_copy_rule rule = (late ? weir_model_copy_rule_late : weir_model_copy_rule)(
+        rule_class(c, src), rule_class(c, dst), bytes, c->async);
     enum weir_engine engine = engine_of(c->kind, src, dst);
     enum weir_implicit_sync cause = cause_of(c, src, dst);
     struct weir_model_point point;
@@ -310,11 +315,12 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
         err = weir_wait_stream(s);
         if (err != WEIR_OK)
             return err;
-        rule.wait = bytes > WEIR_MODEL_STAGED_MAX ? WEIR_HOST_WAIT_COMPLETE : WEIR_HOST_WAIT_STAGED;
+        rule.wait = bytes > WEIR_MODEL_STAGED_MAX && !late ? WEIR_HOST_WAIT_COMPLETE
+                                                           : WEIR_HOST_WAIT_STAGED;
     }
     /* When the stream is idle the copy itself is the capture: one pass over the bytes instead of
      * two. */
-    if (rule.wait == WEIR_HOST_WAIT_STAGED && !starts_now(s)) {
+    if (rule.wait == WEIR_HOST_WAIT_STAGED && (late || !starts_now(s))) {
         staging = stage(s->ctx, c, bytes);
         if (!staging)
             cause = WEIR_SYNC_STAGING_FULL;

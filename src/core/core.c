@@ -119,6 +119,7 @@ static enum weir_err start_locked(void)
     if (err != WEIR_OK)
         return err;
     weir_model_init(&c->model, WEIR_MAX_CONTEXTS, &memory);
+    c->model.guaranteed_only = c->config.late_ns != 0;
     atomic_store(&c->next_stream_id, FIRST_STREAM);
     atomic_store(&c->next_grid_id, 1);
     weir_cg_prepare();

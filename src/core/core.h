@@ -26,6 +26,7 @@ struct weir_config {
     int spin_ns;                 /* WEIR_SPIN_NS: how long a waiter spins before it sleeps */
     const char *stats_file;      /* WEIR_STATS_FILE: instead of stderr (tests) */
     struct weir_strict strict;   /* WEIR_STRICT */
+    uint64_t late_ns; /* WEIR_LATE_DMA: how long a copy is held back at most; 0: not at all */
     uint64_t hang_ns; /* WEIR_HANG: seconds without progress until the report; 0: never */
 };
 

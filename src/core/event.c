@@ -1,5 +1,6 @@
 /* Events. Rules of recording and waiting: model/event.c; time stamps: submit.c.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "core/late.h"
 #include "core/capture.h"
 #include "core/check.h"
 #include "core/ipc.h"
@@ -175,6 +176,7 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
 enum weir_err weir_event_query(struct weir_event *e)
 {
     enum weir_err err = weir_context_error(e->ctx);
+    struct weir_model_point point;
     uint64_t number;
     bool complete;
 
@@ -186,7 +188,10 @@ enum weir_err weir_event_query(struct weir_event *e)
         return weir_ipc_event_reached(e->shared, number) ? WEIR_OK : WEIR_ERR_NOT_READY;
     weir_lock_acquire(&e->lock);
     complete = weir_model_event_is_complete(&e->m);
+    point = e->m.recorded ? e->m.point : (struct weir_model_point){0};
     weir_lock_release(&e->lock);
+    if (weir_late_enabled() && !complete)
+        weir_late_demand(&point);
     if (weir_trace_enabled())
         weir_trace_query(WEIR_TRACE_QUERY_EVENT, weir_core_trace_event_id(e), complete);
     if (weir_check_enabled() && complete)

@@ -150,6 +150,10 @@ struct weir_copy_op {
     void *staging; /* captured source, freed at completion */
     size_t staging_bytes;
     enum weir_err *status; /* of the call that waits for it, else NULL; written before completion */
+    /* late.h */
+    bool late; /* is held back when its turn comes */
+    struct weir_copy_op *late_next;
+    uint64_t held_ns;
 };
 
 /* ---- streams (stream.c) ---- */

@@ -18,6 +18,7 @@
 #include "core/dependent.h"
 #include "core/graph_run.h"
 #include "core/ipc.h"
+#include "core/late.h"
 #include "core/pages.h"
 #include "core/poll.h"
 #include "core/pool.h"
@@ -330,6 +331,9 @@ static void start(struct weir_op *op, struct weir_model_out *out)
         weir_poll_start((struct weir_poll_op *)op);
         return;
     }
+    if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_COPY && ((struct weir_copy_op *)op)->late) &&
+        weir_late_hold((struct weir_copy_op *)op))
+        return;
     work = engine_work(op);
     atomic_store_explicit(&op->dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */

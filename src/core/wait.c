@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/pool.h"
 #include "core/graph_run.h"
+#include "core/late.h"
 #include "core/services.h"
 #include "core/stream.h"
 #include "core/submit.h"
@@ -102,6 +103,8 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
     if (weir_model_point_holds(p))
         return true;
     weir_thread_wait_begin(p->stream, p->seq);
+    if (weir_late_enabled())
+        weir_late_demand(p);
     while (!weir_model_point_holds(p)) {
         uint64_t now;
 
@@ -178,6 +181,18 @@ static enum weir_err collect(struct weir_context *ctx, struct weir_stream *s,
     }
 }
 
+/* First for what hangs on no copy that is held back: it runs before that lands. */
+static bool wait_points_late(const struct weir_model_point *points, size_t count,
+                             uint64_t deadline_ns)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < count && ok; i++)
+        if (!weir_late_is_held(&points[i]))
+            ok = wait_point(&points[i], deadline_ns);
+    return ok;
+}
+
 static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *s,
                                   uint64_t deadline_ns, bool *in_time)
 {
@@ -193,6 +208,8 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
         weir_trace_sync(s ? WEIR_TRACE_SYNC_STREAM : WEIR_TRACE_SYNC_DEVICE,
                         s ? s->id : (uint64_t)ctx->index, 0);
     err = collect(ctx, s, stack, &points, &count);
+    if (err == WEIR_OK && weir_late_enabled())
+        ok = wait_points_late(points, count, deadline_ns);
     for (size_t i = 0; err == WEIR_OK && i < count && ok; i++)
         ok = wait_point(&points[i], deadline_ns);
     if (checked)
@@ -263,6 +280,8 @@ enum weir_err weir_query_stream(struct weir_stream *s)
         weir_trace_query(WEIR_TRACE_QUERY_STREAM, s->id, count == 0);
     if (weir_check_enabled() && count == 0)
         weir_check_host_saw_stream(s);
+    if (count && weir_late_enabled())
+        weir_late_demand(&point);
     if (count)
         return WEIR_ERR_NOT_READY; /* not an error that anyone needs a message for */
     return weir_context_error(s->ctx);

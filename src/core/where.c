@@ -215,6 +215,9 @@ static void describe(const struct where *w, struct where_stream *out, struct wei
                      (void *)copy->dst,
                      copy->work.engine < WEIR_ARRAY_SIZE(directions) ? directions[copy->work.engine]
                                                                      : "?");
+        if (out->state == WEIR_OP_READY && !work_of(op))
+            strncat(out->what, ", held back (--late-dma)",
+                    sizeof out->what - 1 - strlen(out->what));
         break;
     case WEIR_OP_HOST_FUNC:
     case WEIR_OP_CALLBACK:

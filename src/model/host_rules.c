@@ -51,6 +51,16 @@ struct weir_copy_rule weir_model_copy_rule(enum weir_mem_class src, enum weir_me
     return async ? async_copy_rule(src, dst, bytes) : sync_copy_rule(src, dst);
 }
 
+struct weir_copy_rule weir_model_copy_rule_late(enum weir_mem_class src, enum weir_mem_class dst,
+                                                size_t bytes, bool async)
+{
+    struct weir_copy_rule r = weir_model_copy_rule(src, dst, bytes, async);
+
+    if (r.rule == WEIR_RULE_ASYNC_H2D_LARGE) /* ORD-068 is only observed */
+        return COPY(WEIR_HOST_WAIT_STAGED, WEIR_OBSERVED, WEIR_RULE_ASYNC_H2D_STAGED);
+    return r;
+}
+
 struct weir_copy_rule weir_model_memset_rule(enum weir_mem_class dst, bool async)
 {
     if (async) /* ORD-075 */

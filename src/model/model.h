@@ -160,6 +160,7 @@ struct weir_model {
     struct weir_model_memory memory;
     struct weir_model_device devices[WEIR_MODEL_MAX_DEVICES];
     int device_count;
+    bool guaranteed_only; /* makes no edge that is only observed (ORD-010); set before any use */
 };
 
 enum weir_model_result { WEIR_MODEL_OK, WEIR_MODEL_NO_MEMORY };
@@ -311,6 +312,12 @@ struct weir_copy_rule {
  * synchronization behavior" and oracle memcpyasync_*, sync_vs_*. Pure. */
 struct weir_copy_rule weir_model_copy_rule(enum weir_mem_class src, enum weir_mem_class dst,
                                            size_t bytes, bool async);
+/* The same by the documentation alone, where that leaves more room to the copy: the source of a
+ * pageable copy to the device is captured whatever its size, and the call waits for no more
+ * (ORD-061, ORD-067; not ORD-068). What the host may do with pageable memory after a call stays as
+ * it is. Pure. */
+struct weir_copy_rule weir_model_copy_rule_late(enum weir_mem_class src, enum weir_mem_class dst,
+                                                size_t bytes, bool async);
 /* The same for memset of the given memory. */
 struct weir_copy_rule weir_model_memset_rule(enum weir_mem_class dst, bool async);
 

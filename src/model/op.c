@@ -53,6 +53,12 @@ static bool legacy_edge_needed(const struct weir_model_stream *t)
     return is_blocking(t) && t->legacy_covered < last_of(t) && has_pending(t);
 }
 
+/* The streams that are gone and that the legacy stream s still follows (ORD-010). */
+static struct weir_model_stream *leaving_of(const struct weir_model_stream *s)
+{
+    return s->model->guaranteed_only ? NULL : device_of(s)->leaving;
+}
+
 static size_t count_edges(const struct weir_model_stream *s, const struct weir_model_dep *deps,
                           size_t count)
 {
@@ -63,7 +69,7 @@ static size_t count_edges(const struct weir_model_stream *s, const struct weir_m
     if (s->cls == WEIR_STREAM_LEGACY) {
         for (const struct weir_model_stream *t = device_of(s)->streams; t; t = t->device_next)
             n += legacy_edge_needed(t);
-        for (const struct weir_model_stream *t = device_of(s)->leaving; t; t = t->device_next)
+        for (const struct weir_model_stream *t = leaving_of(s); t; t = t->device_next)
             n += legacy_edge_needed(t);
     }
     return n;
@@ -91,7 +97,7 @@ static void add_legacy_edges(struct weir_model_stream *s, struct weir_model_op *
     }
     /* ORD-010. Nobody else writes a leaving stream's fields: legacy submissions exclude each other
      * by s's lock. */
-    for (struct weir_model_stream *t = device_of(s)->leaving; t; t = t->device_next) {
+    for (struct weir_model_stream *t = leaving_of(s); t; t = t->device_next) {
         if (legacy_edge_needed(t))
             add_edge(op, cap, end_of(t), WEIR_OBSERVED, WEIR_RULE_DESTROYED_IN_LEGACY);
         t->legacy_covered = last_of(t);

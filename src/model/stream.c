@@ -7,6 +7,7 @@ void weir_model_init(struct weir_model *m, int device_count, const struct weir_m
 {
     m->memory = *memory;
     m->device_count = device_count;
+    m->guaranteed_only = false;
     for (int i = 0; i < WEIR_MODEL_MAX_DEVICES; i++) {
         m->devices[i].legacy = NULL;
         m->devices[i].streams = NULL;

@@ -160,6 +160,31 @@ calls_as_measured(void **state) /* ORD-043, ORD-080, ORD-081, ORD-082, ORD-083, 
     }
 }
 
+/* Only the large asynchronous copy of a pageable source differs. */
+static void late_copies(void **state) /* ORD-061, ORD-067, ORD-068 */
+{
+    static const size_t sizes[] = {0, 1, WEIR_MODEL_STAGED_MAX, WEIR_MODEL_STAGED_MAX + 1};
+
+    (void)state;
+    for (int src = WEIR_MEM_PAGEABLE; src <= WEIR_MEM_MANAGED; src++) {
+        for (int dst = WEIR_MEM_PAGEABLE; dst <= WEIR_MEM_MANAGED; dst++) {
+            for (size_t i = 0; i < 8; i++) {
+                size_t bytes = sizes[i / 2];
+                struct weir_copy_rule now = weir_model_copy_rule(
+                    (enum weir_mem_class)src, (enum weir_mem_class)dst, bytes, i % 2);
+                struct weir_copy_rule late = weir_model_copy_rule_late(
+                    (enum weir_mem_class)src, (enum weir_mem_class)dst, bytes, i % 2);
+
+                if (src == WEIR_MEM_PAGEABLE && dst == WEIR_MEM_DEVICE && i == 7)
+                    assert_true(late.wait == WEIR_HOST_WAIT_STAGED && late.rule == 67 &&
+                                now.rule == 68);
+                else
+                    assert_memory_equal(&now, &late, sizeof now);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +192,7 @@ int main(void)
         cmocka_unit_test(per_thread_copy_against_held_legacy),
         cmocka_unit_test(memsets_as_measured),
         cmocka_unit_test(calls_as_measured),
+        cmocka_unit_test(late_copies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,29 @@ static void destroyed_stream_orders_legacy(void **state) /* ORD-010, ORD-041 */
     assert_true(fix_ready(&l));
 }
 
+/* Without the edges that are only observed (--late-dma) all others stand. */
+static void guaranteed_edges_alone(void **state) /* ORD-003, ORD-010 */
+{
+    struct fix f;
+    struct weir_model_op p = {0}, b = {0}, l = {0};
+
+    (void)state;
+    fix_init(&f);
+    f.m.guaranteed_only = true;
+    fix_submit(&f.p, &p);
+    fix_submit(&f.b, &b);
+    weir_model_stream_finish(&f.p);
+    fix_submit(&f.legacy, &l);
+    assert_int_equal(l.dep_count, 1);
+    assert_ptr_equal(l.deps[0].point.stream, &f.b);
+    assert_int_equal(l.deps[0].strength, WEIR_GUARANTEED);
+    fix_complete(&b);
+    assert_true(fix_ready(&l));
+    fix_complete(&l);
+    assert_true(fix_sync_waits(&f.legacy, &f.p)); /* host waits stay as they are */
+    fix_complete(&p);
+}
+
 /* A wait on an event of a stream that is gone promises more than ORD-010 does: the stronger edge
  * must stay. */
 static void explicit_edge_to_destroyed_stream_is_guaranteed(void **state) /* ORD-010, ORD-021 */
@@ -320,6 +343,7 @@ int main(void)
         cmocka_unit_test(query_of_legacy_couples_nothing),
         cmocka_unit_test(destroyed_stream_runs_on),
         cmocka_unit_test(destroyed_stream_orders_legacy),
+        cmocka_unit_test(guaranteed_edges_alone),
         cmocka_unit_test(explicit_edge_to_destroyed_stream_is_guaranteed),
         cmocka_unit_test(devices_have_their_own_legacy),
         cmocka_unit_test(peer_copy_joins_both_devices),
