@@ -17,7 +17,7 @@ static WEIR_TLS struct {
     const void *site, *launch_site;
     uint32_t last_lane; /* submitted by this thread */
     weir_seq last_seq;
-    bool unpromised;
+    bool unpromised, frees_in_order;
 } here;
 
 static const struct weir_model_memory heap = {weir_alloc_for, weir_free_for, NULL};
@@ -364,6 +364,29 @@ void weir_check_unpromised(bool on)
     here.unpromised = on;
 }
 
+void weir_check_host_func(const void *op)
+{
+    struct checker *c = &weir_checker;
+    const struct weir_actor *a;
+    struct weir_order_stamp s;
+
+    lock();
+    a = weir_map_get(&c->ops, (uintptr_t)op);
+    if (a) {
+        s = a->stamp;
+        s.seq--;
+        weir_order_host_saw(&c->order, &s);
+    }
+    unlock();
+}
+
+void weir_check_host_func_call(void)
+{
+    lock();
+    weir_check_misused(site_now(false));
+    unlock();
+}
+
 void weir_check_promised(void)
 {
     here.unpromised = false;
@@ -454,9 +477,69 @@ void weir_check_free(const void *p, size_t bytes)
     struct checker *c = &weir_checker;
 
     lock();
-    weir_check_freed(p, bytes, site_now(false));
+    if (!here.frees_in_order)
+        weir_check_freed(p, bytes, site_now(false));
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_free(weir_map_remove(&c->blocks, (uintptr_t)p));
+    unlock();
+}
+
+void weir_check_frees_in_order(bool on)
+{
+    here.frees_in_order = on;
+}
+
+struct collected {
+    struct weir_order *order;
+    struct weir_clock *clock;
+};
+
+static bool collect(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                    uintptr_t end)
+{
+    struct collected *c = ctx;
+
+    (void)kind;
+    (void)begin;
+    (void)end;
+    weir_order_clock_add(c->order, &c->clock, &a->stamp);
+    return true;
+}
+
+/* An operation that stands in the stream and writes all of the memory at once. */
+static void pool_access_locked(const void *stream, enum weir_op_kind kind, struct weir_clock *after,
+                               const void *p, size_t bytes)
+{
+    struct checker *c = &weir_checker;
+    struct weir_order_stamp stamp, behind = {0};
+    struct weir_actor *a;
+
+    behind.base = after;
+    weir_order_submit_after(&c->order, lane_of(stream), &behind, after != NULL, &stamp);
+    a = actor_make(&stamp, kind, NULL, site_now(false));
+    if (!a)
+        return;
+    a->early = true;
+    weir_shadow_access(&c->shadow, a, WEIR_ACCESS_WRITE, (uintptr_t)p, (uintptr_t)p + bytes);
+    weir_actor_drop(&c->shadow, a);
+}
+
+void weir_check_alloc_async(const void *stream, const void *p, size_t bytes)
+{
+    struct collected all = {.order = &weir_checker.order};
+
+    weir_check_alloc(p, bytes, "device memory");
+    lock();
+    weir_shadow_unfinished(&weir_checker.shadow, (uintptr_t)p, (uintptr_t)p + bytes, collect, &all);
+    pool_access_locked(stream, WEIR_OP_ALLOC, all.clock, p, bytes);
+    weir_order_clock_drop(&weir_checker.order, all.clock);
+    unlock();
+}
+
+void weir_check_free_async(const void *stream, const void *p, size_t bytes)
+{
+    lock();
+    pool_access_locked(stream, WEIR_OP_FREE, NULL, p, bytes);
     unlock();
 }
 

@@ -86,6 +86,10 @@ void weir_check_sync_end(struct weir_clock *c, bool over);
 void weir_check_host_saw_stream(const void *stream);
 /* The operation that this thread has submitted last. */
 void weir_check_host_saw_last(void);
+/* A host function begins: the host sees that what is before it has ended. */
+void weir_check_host_func(const void *op);
+/* A call that was refused because it came from inside of a host function or callback. */
+void weir_check_host_func_call(void);
 /* What the calling thread waits for between the two no document promises (on): it has not seen it.
  */
 void weir_check_unpromised(bool on);
@@ -94,7 +98,13 @@ void weir_check_promised(void);
 /* ---- memory ---- */
 
 void weir_check_alloc(const void *p, size_t bytes, const char *kind);
-/* Before the memory is given back. kind: of what frees. In order with the host only. */
+/* Before the memory is given back, by a call of the host's. */
 void weir_check_free(const void *p, size_t bytes);
+/* At their places in the stream (cudaMallocAsync, cudaFreeAsync). The allocation comes after all
+ * that is known of the same bytes: the pool that gives them away again keeps that order. */
+void weir_check_alloc_async(const void *stream, const void *p, size_t bytes);
+void weir_check_free_async(const void *stream, const void *p, size_t bytes);
+/* What the calling thread frees between (true) and (false) was freed in its stream's order. */
+void weir_check_frees_in_order(bool on);
 
 #endif

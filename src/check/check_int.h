@@ -35,7 +35,7 @@ struct weir_check_block {
     struct weir_check_site site;
 };
 
-enum weir_check_finding_kind { WEIR_FOUND_RACE, WEIR_FOUND_LIFETIME };
+enum weir_check_finding_kind { WEIR_FOUND_RACE, WEIR_FOUND_LIFETIME, WEIR_FOUND_HOST_FUNC };
 
 struct weir_check_side {
     struct weir_check_detail op;
@@ -73,6 +73,7 @@ extern struct checker weir_checker;
 /* report.c; under the lock */
 void weir_check_raced(void *ctx, const struct weir_race *race);
 void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by);
+void weir_check_misused(struct weir_check_site at); /* a call inside a host function */
 size_t weir_check_report(void);
 
 #endif

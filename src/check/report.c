@@ -23,6 +23,8 @@ static bool same_op(const struct weir_check_detail *a, const struct weir_check_d
 
 static bool same(const struct weir_check_finding *a, const struct weir_check_finding *b)
 {
+    if (a->kind == WEIR_FOUND_HOST_FUNC)
+        return b->kind == a->kind && a->b.op.site.address == b->b.op.site.address;
     return a->kind == b->kind && a->block.site.address == b->block.site.address &&
            ((same_op(&a->a.op, &b->a.op) && same_op(&a->b.op, &b->b.op)) ||
             (same_op(&a->a.op, &b->b.op) && same_op(&a->b.op, &b->a.op)));
@@ -93,6 +95,13 @@ void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by)
                            &by);
 }
 
+void weir_check_misused(struct weir_check_site at)
+{
+    struct weir_check_finding f = {.kind = WEIR_FOUND_HOST_FUNC, .b = {.op.site = at}};
+
+    add(&f);
+}
+
 /* ---- the text ---- */
 
 static const char *access_text(enum weir_access a)
@@ -111,6 +120,8 @@ static void print_op(const char *lead, const struct weir_check_side *s)
         [WEIR_OP_HOST_FUNC] = "host function",
         [WEIR_OP_CALLBACK] = "stream callback",
         [WEIR_OP_GRAPH] = "graph launch",
+        [WEIR_OP_ALLOC] = "allocation",
+        [WEIR_OP_FREE] = "free",
     };
     char name[256] = "", place[512] = "?";
     const char *kind = s->op.kind < sizeof kinds / sizeof kinds[0] ? kinds[s->op.kind] : NULL;
@@ -164,12 +175,22 @@ static const char *race_advice(const struct weir_check_finding *f)
            "first, and let the second's stream wait for it";
 }
 
+/* Of a race: memory that is allocated or freed in a stream's order is told apart. */
+static const char *race_kind(const struct weir_check_finding *f)
+{
+    if (f->a.op.kind == WEIR_OP_FREE || f->b.op.kind == WEIR_OP_FREE)
+        return "use-after-free";
+    if (f->a.op.kind == WEIR_OP_ALLOC || f->b.op.kind == WEIR_OP_ALLOC)
+        return "use-before-alloc";
+    return "race";
+}
+
 static void print_finding(const struct weir_check_finding *f)
 {
     char place[512] = "?";
 
     if (f->kind == WEIR_FOUND_RACE) {
-        fprintf(stderr, "weir: hazard: race, %llu %s\n", (unsigned long long)f->times,
+        fprintf(stderr, "weir: hazard: %s, %llu %s\n", race_kind(f), (unsigned long long)f->times,
                 f->times == 1 ? "time" : "times");
         print_op("one:    ", &f->a);
         print_op("other:  ", &f->b);
@@ -177,10 +198,19 @@ static void print_finding(const struct weir_check_finding *f)
         fprintf(stderr, "weir:   why, and what to change: %s\n", race_advice(f));
         return;
     }
-    fprintf(stderr, "weir: hazard: lifetime: memory given back while it may be in use\n");
-    print_op("user:   ", &f->a);
     if (f->b.op.site.address)
         weir_trace_describe_here(f->b.op.site.address, place, sizeof place);
+    if (f->kind == WEIR_FOUND_HOST_FUNC) {
+        fprintf(stderr,
+                "weir: hazard: callback-api: %s inside a host function or callback, at %s\n",
+                f->b.op.site.call ? f->b.op.site.call : "a call", place);
+        fprintf(stderr, "weir:   why, and what to change: it is refused there "
+                        "(cudaErrorNotPermitted): let the host function signal a thread that "
+                        "makes the call\n");
+        return;
+    }
+    fprintf(stderr, "weir: hazard: lifetime: memory given back while it may be in use\n");
+    print_op("user:   ", &f->a);
     fprintf(stderr, "weir:   freed:  %s at %s\n", f->b.op.site.call ? f->b.op.site.call : "?",
             place);
     print_block(f);

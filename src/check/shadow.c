@@ -299,7 +299,8 @@ static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
                      covers((enum weir_access)m->kind, kind);
         } else if (overlap(m, lo, hi_1, &begin, &end)) {
             if (weir_actor_before(m->actor, a)) {
-                if (covers(kind, (enum weir_access)m->kind) && !subtract(s, m, lo, hi_1)) {
+                if (!a->early && covers(kind, (enum weir_access)m->kind) &&
+                    !subtract(s, m, lo, hi_1)) {
                     mark_remove(s, p, i);
                     continue;
                 }

@@ -22,6 +22,7 @@ struct weir_trace_file;
 /* Subcommands: argv[0] is the subcommand's name. The exit status of `weir`. */
 int weir_cli_run(int argc, char **argv);
 int weir_cli_info(int argc, char **argv);
+int weir_cli_check(int argc, char **argv);
 int weir_cli_trace(int argc, char **argv);
 int weir_cli_view(int argc, char **argv);
 int weir_cli_export(int argc, char **argv);

@@ -20,7 +20,7 @@ static const struct command {
     {"cc", NULL, "compile .cu files, without the CUDA toolkit"},
 #endif
     {"info", weir_cli_info, "version, devices, CPU, coverage of the API"},
-    {"check", NULL, "find missing synchronisation"},
+    {"check", weir_cli_check, "find missing synchronisation"},
     {"explore", NULL, "run under many legal orders"},
     {"trace", weir_cli_trace, "write down what happens"},
     {"view", weir_cli_view, "a trace as a page"},

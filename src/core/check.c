@@ -18,6 +18,8 @@ static bool is_checked(const struct weir_op *op)
     case WEIR_OP_RECORD: /* weir_check_record, weir_check_wait */
     case WEIR_OP_WAIT:
     case WEIR_OP_MARKER:
+    case WEIR_OP_ALLOC: /* weir_check_alloc_async, weir_check_free_async */
+    case WEIR_OP_FREE:
         return false;
     case WEIR_OP_GRAPH: /* not the markers and gates of a graph's event nodes */
         return ((const struct weir_graph_op *)op)->plan != NULL;
@@ -28,7 +30,7 @@ static bool is_checked(const struct weir_op *op)
 
 static bool has_ended_already(const struct weir_op *op)
 {
-    return op->m.kind == WEIR_OP_ALLOC || op->m.kind == WEIR_OP_FREE || op->m.kind == WEIR_OP_POLL;
+    return op->m.kind == WEIR_OP_POLL;
 }
 
 static const char *name_of(const struct weir_op *op)

@@ -1,6 +1,7 @@
 /* Pools: handles, attributes, and whose turn it is with freed memory (pool.h). Room is found by
  * pool_arena.c, other processes are served by pool_ipc.c.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "check/check.h"
 #include "core/pool.h"
 
 #include <sys/mman.h>
@@ -349,6 +350,8 @@ enum weir_err weir_pool_alloc(struct weir_pool *p, struct weir_stream *s, size_t
     err = weir_arena_alloc_locked(p, s, bytes, is_usable, &b);
     if (err == WEIR_OK)
         *out = weir_piece_address(b);
+    if (weir_check_enabled() && err == WEIR_OK)
+        weir_check_alloc_async(s, *out, bytes);
     weir_lock_release(&p->lock);
     return err;
 }
@@ -482,7 +485,9 @@ void weir_pool_finish_free(void *ptr)
         return; /* a pool's, which needed only the place */
     /* In this order: a new allocation at the same address must not find itself on the list. */
     remove_pending(ptr);
+    weir_check_frees_in_order(true);
     (void)!weir_mem_free(WEIR_MEM_KIND_DEVICE, ptr); /* checked when it was submitted */
+    weir_check_frees_in_order(false);
 }
 
 static enum weir_err free_malloced(struct weir_stream *s, void *ptr)
@@ -508,6 +513,8 @@ enum weir_err weir_pool_free(struct weir_stream *s, void *ptr)
 
     if (!weir_mem_find(ptr, &info) || info.base != (uintptr_t)ptr)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of an allocation", ptr);
+    if (weir_check_enabled())
+        weir_check_free_async(s, ptr, info.bytes);
     if (info.block)
         return free_block(s, &info);
     if (!weir_context_is_owner(info.owner))

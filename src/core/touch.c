@@ -173,13 +173,15 @@ void weir_touch_lanes(struct weir_block *block, uint32_t lanes, uint32_t code,
     }
 }
 
-/* Only memory of the program's: not parameters, nor what Weir keeps for blocks. */
+/* Only memory of the program's: not parameters, nor what Weir keeps for blocks. What is found no
+ * more was given back meanwhile. */
 static bool is_the_programs(uint64_t address)
 {
     struct weir_mem_info info;
 
-    return weir_mem_find((const void *)(uintptr_t)address, &info) &&
-           info.kind != WEIR_MEM_KIND_INTERNAL;
+    if (!weir_mem_find((const void *)(uintptr_t)address, &info))
+        return address - weir_mem_window_base < weir_mem_window_bytes;
+    return info.kind != WEIR_MEM_KIND_INTERNAL;
 }
 
 void weir_touches_end(void *touches, struct weir_actor *a)

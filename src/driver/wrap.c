@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "check/check.h"
 #include "core/capture.h"
 #include "core/inject.h"
 #include "runtime/rt.h" /* shared bodies are of the types that the table says */
@@ -23,6 +24,8 @@ static inline enum weir_err guard_init(void)
 {
     uint32_t state = atomic_load_explicit(&weir_core.state, memory_order_acquire);
 
+    if (WEIR_UNLIKELY(weir_thread.host_func) && weir_check_enabled())
+        weir_check_host_func_call();
     if (WEIR_UNLIKELY(weir_thread.host_func))
         return WEIR_FAIL(WEIR_ERR_NOT_PERMITTED, "a CUDA call inside a host function or callback");
     if (WEIR_LIKELY(state == WEIR_CORE_READY))

@@ -101,10 +101,9 @@ static void join_lane(struct weir_order *o, struct weir_clock **c, uint32_t lane
 static void join_stamp(struct weir_order *o, struct weir_clock **c,
                        const struct weir_order_stamp *s)
 {
-    if (!s->lane)
-        return;
     join_clock(o, c, s->base);
-    join_point(o, c, s->lane, s->seq);
+    if (s->lane)
+        join_point(o, c, s->lane, s->seq);
 }
 
 /* ---- lanes ---- */
@@ -343,6 +342,12 @@ bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_s
 struct weir_clock *weir_order_host_clock(struct weir_order *o)
 {
     return take(o->host);
+}
+
+void weir_order_clock_add(struct weir_order *o, struct weir_clock **c,
+                          const struct weir_order_stamp *s)
+{
+    join_stamp(o, c, s);
 }
 
 void weir_order_clock_drop(struct weir_order *o, struct weir_clock *c)

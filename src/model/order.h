@@ -104,6 +104,10 @@ bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_s
 /* What the host knows now; another reference, NULL: nothing yet. Drop with weir_order_clock_drop.
  */
 struct weir_clock *weir_order_host_clock(struct weir_order *o);
+/* *c becomes a clock that has the stamp in it, too. A stamp of lane 0 with a clock as its base
+ * means "all of that clock" to weir_order_submit_after. */
+void weir_order_clock_add(struct weir_order *o, struct weir_clock **c,
+                          const struct weir_order_stamp *s);
 void weir_order_clock_drop(struct weir_order *o, struct weir_clock *c);
 
 void weir_order_stamp_copy(struct weir_order_stamp *to, const struct weir_order_stamp *from);

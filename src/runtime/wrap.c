@@ -19,6 +19,8 @@
 
 static WEIR_NOINLINE enum weir_err refuse_host_func(void)
 {
+    if (weir_check_enabled())
+        weir_check_host_func_call();
     return WEIR_FAIL(WEIR_ERR_NOT_PERMITTED, "a CUDA call inside a host function or callback");
 }
 

@@ -1,0 +1,330 @@
+/* Small programs, right and wrong, by name: what weir check must say of each is in hazards.sh. None
+ * depends on luck: the verdict follows from the documented order alone.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        cudaError_t ok_ = (call);                                                                  \
+        if (ok_ != cudaSuccess) {                                                                  \
+            printf("line %d: %s\n", __LINE__, cudaGetErrorName(ok_));                              \
+            exit(2);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { N = 5000 };
+
+__global__ void fill(int *to, int value, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] = value;
+}
+
+__global__ void copy(int *to, const int *from, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] = from[i];
+}
+
+__global__ void every_second(int *to, int first, int n)
+{
+    int i = 2 * (blockIdx.x * blockDim.x + threadIdx.x) + first;
+
+    if (i < n)
+        to[i] = first;
+}
+
+__global__ void count(int *to)
+{
+    atomicAdd(to, 1);
+}
+
+__global__ void one(int *to)
+{
+    *to = 1;
+}
+
+static int *a, *b, *host;
+static cudaStream_t s1, s2;
+static cudaEvent_t e;
+
+static unsigned blocks(int n)
+{
+    return (unsigned)(n + 255) / 256;
+}
+
+static void write_a(cudaStream_t s, int n = N)
+{
+    fill<<<blocks(n), 256, 0, s>>>(a, 1, n);
+}
+
+static void read_a(cudaStream_t s)
+{
+    copy<<<blocks(N), 256, 0, s>>>(b, a, N);
+}
+
+static void streams(bool ordered, bool writes_again)
+{
+    write_a(s1);
+    if (ordered) {
+        OK(cudaEventRecord(e, s1));
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    }
+    if (writes_again)
+        write_a(s2);
+    else
+        read_a(s2);
+}
+
+static void early_record(void)
+{
+    OK(cudaEventRecord(e, s1));
+    write_a(s1);
+    OK(cudaStreamWaitEvent(s2, e, 0));
+    read_a(s2);
+}
+
+static void recorded_again(bool before_wait)
+{
+    OK(cudaEventRecord(e, s1));
+    if (!before_wait)
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    write_a(s1);
+    OK(cudaEventRecord(e, s1));
+    if (before_wait)
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    read_a(s2);
+}
+
+static void halves(int overlap)
+{
+    fill<<<blocks(N), 256, 0, s1>>>(a, 1, N / 2 + overlap);
+    fill<<<blocks(N), 256, 0, s2>>>(a + N / 2, 2, N / 2);
+}
+
+static void interleaved(bool same)
+{
+    every_second<<<blocks(N), 256, 0, s1>>>(a, 0, N);
+    every_second<<<blocks(N), 256, 0, s2>>>(a, same ? 0 : 1, N);
+}
+
+static void atomics(bool plain)
+{
+    count<<<4, 64, 0, s1>>>(a);
+    if (plain)
+        one<<<1, 1, 0, s2>>>(a);
+    else
+        count<<<4, 64, 0, s2>>>(a);
+}
+
+static void columns(size_t width)
+{
+    OK(cudaMemcpy2DAsync(a, 64, host, 64, width, 32, cudaMemcpyHostToDevice, s1));
+    OK(cudaMemcpy2DAsync((char *)a + 32, 64, host, 64, 32, 32, cudaMemcpyHostToDevice, s2));
+}
+
+static void legacy(bool blocking)
+{
+    cudaStream_t s;
+
+    OK(cudaStreamCreateWithFlags(&s, blocking ? cudaStreamDefault : cudaStreamNonBlocking));
+    write_a(0);
+    read_a(s);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamDestroy(s));
+}
+
+static void pageable(bool waits)
+{
+    static int source[N];
+
+    OK(cudaMemcpy(a, source, sizeof source, cudaMemcpyHostToDevice));
+    if (waits)
+        OK(cudaDeviceSynchronize());
+    read_a(s1);
+}
+
+static void host_waits(bool stream)
+{
+    write_a(s1);
+    OK(cudaStreamSynchronize(stream ? s1 : s2));
+    read_a(s2);
+}
+
+static void pool(bool alloc_ordered, bool free_ordered)
+{
+    int *p;
+
+    OK(cudaMallocAsync((void **)&p, N * sizeof *p, s1));
+    if (alloc_ordered) {
+        OK(cudaEventRecord(e, s1));
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    }
+    fill<<<blocks(N), 256, 0, s2>>>(p, 1, N);
+    if (free_ordered) {
+        OK(cudaEventRecord(e, s2));
+        OK(cudaStreamWaitEvent(s1, e, 0));
+    }
+    OK(cudaFreeAsync(p, s1));
+}
+
+/* The same bytes go from owner to owner, in order: never an alarm. */
+static void pool_reuse(void)
+{
+    for (int i = 0; i < 50; i++) {
+        cudaStream_t s = i % 3 ? s1 : s2;
+        int *p;
+
+        OK(cudaMallocAsync((void **)&p, N * sizeof *p, s));
+        fill<<<blocks(N), 256, 0, s>>>(p, i, N);
+        OK(cudaFreeAsync(p, s));
+        if (i % 7 == 0)
+            OK(cudaStreamSynchronize(s));
+    }
+}
+
+static void freed_early(bool waits)
+{
+    int *p;
+
+    OK(cudaMallocHost((void **)&p, N * sizeof *p));
+    memset(p, 0, N * sizeof *p);
+    OK(cudaMemcpyAsync(a, p, N * sizeof *p, cudaMemcpyHostToDevice, s1));
+    if (waits)
+        OK(cudaStreamSynchronize(s1));
+    OK(cudaFreeHost(p));
+}
+
+static void CUDART_CB calls(void *arg)
+{
+    (void)arg;
+    cudaStreamQuery(s2);
+}
+
+static void CUDART_CB does_nothing(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static void graph(bool edge)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecord(e, s1));
+    OK(cudaStreamWaitEvent(s2, e, 0));
+    write_a(s1);
+    if (edge) {
+        OK(cudaEventRecord(e, s1));
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    }
+    read_a(s2);
+    OK(cudaEventRecord(e, s2));
+    OK(cudaStreamWaitEvent(s1, e, 0));
+    OK(cudaStreamEndCapture(s1, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    for (int i = 0; i < 3; i++) /* launches follow each other, in whatever stream */
+        OK(cudaGraphLaunch(x, i % 2 ? s2 : s1));
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+}
+
+static void run(const char *form)
+{
+    int called = 0;
+
+    if (!strcmp(form, "raw"))
+        streams(false, false);
+    else if (!strcmp(form, "raw-event"))
+        streams(true, false);
+    else if (!strcmp(form, "waw"))
+        streams(false, true);
+    else if (!strcmp(form, "waw-event"))
+        streams(true, true);
+    else if (!strcmp(form, "early-record"))
+        early_record();
+    else if (!strcmp(form, "recorded-again-late"))
+        recorded_again(false);
+    else if (!strcmp(form, "recorded-again"))
+        recorded_again(true);
+    else if (!strcmp(form, "never-recorded")) {
+        OK(cudaStreamWaitEvent(s2, e, 0));
+        streams(false, false);
+    } else if (!strcmp(form, "halves-overlap"))
+        halves(1);
+    else if (!strcmp(form, "halves"))
+        halves(0);
+    else if (!strcmp(form, "interleaved-same"))
+        interleaved(true);
+    else if (!strcmp(form, "interleaved"))
+        interleaved(false);
+    else if (!strcmp(form, "atomic-plain"))
+        atomics(true);
+    else if (!strcmp(form, "atomics"))
+        atomics(false);
+    else if (!strcmp(form, "columns-overlap"))
+        columns(36);
+    else if (!strcmp(form, "columns"))
+        columns(32);
+    else if (!strcmp(form, "legacy-nonblocking"))
+        legacy(false);
+    else if (!strcmp(form, "legacy"))
+        legacy(true);
+    else if (!strcmp(form, "memset-nonblocking")) {
+        OK(cudaMemset(a, 0, N * sizeof *a));
+        read_a(s1);
+    } else if (!strcmp(form, "pageable-nonblocking"))
+        pageable(false);
+    else if (!strcmp(form, "pageable-waits"))
+        pageable(true);
+    else if (!strcmp(form, "sync-other"))
+        host_waits(false);
+    else if (!strcmp(form, "sync"))
+        host_waits(true);
+    else if (!strcmp(form, "alloc-unordered"))
+        pool(false, true);
+    else if (!strcmp(form, "free-unordered"))
+        pool(true, false);
+    else if (!strcmp(form, "pool"))
+        pool(true, true);
+    else if (!strcmp(form, "pool-reuse"))
+        pool_reuse();
+    else if (!strcmp(form, "freed-early"))
+        freed_early(false);
+    else if (!strcmp(form, "freed"))
+        freed_early(true);
+    else if (!strcmp(form, "host-calls")) {
+        OK(cudaLaunchHostFunc(s1, calls, NULL));
+    } else if (!strcmp(form, "host-func")) {
+        OK(cudaLaunchHostFunc(s1, does_nothing, &called));
+        OK(cudaStreamSynchronize(s1));
+    } else if (!strcmp(form, "graph-unordered"))
+        graph(false);
+    else if (!strcmp(form, "graph"))
+        graph(true);
+    else
+        exit(3);
+}
+
+int main(int argc, char **argv)
+{
+    OK(cudaMalloc((void **)&a, N * sizeof *a));
+    OK(cudaMalloc((void **)&b, N * sizeof *b));
+    OK(cudaMallocHost((void **)&host, N * sizeof *host));
+    OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    run(argc > 1 ? argv[1] : "");
+    OK(cudaDeviceSynchronize());
+    printf("done\n");
+    return 0;
+}
