@@ -172,11 +172,30 @@ static void refused(void)
     EXPECT(cuMemCreate(&h, PIECE, &props, 0), CUDA_ERROR_INVALID_DEVICE);
 }
 
+/* Memory belongs to a device, not to a context: handles come and go without one. */
+static void without_context(void)
+{
+    CUmemAllocationProp props = on_device, got;
+    CUmemGenericAllocationHandle h;
+    CUdeviceptr a;
+    int fd = -1;
+
+    props.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    OK(cuMemCreate(&h, PIECE, &props, 0));
+    OK(cuMemGetAllocationPropertiesFromHandle(&got, h));
+    CHECK(got.location.id == 0);
+    OK(cuMemExportToShareableHandle(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CHECK(fd >= 0 && close(fd) == 0);
+    EXPECT(cuMemAddressReserve(&a, PIECE, 0, 0, 0), CUDA_ERROR_INVALID_CONTEXT);
+    OK(cuMemRelease(h));
+}
+
 int main(void)
 {
     CUcontext ctx;
 
     OK(cuInit(0));
+    without_context();
     OK(cuDevicePrimaryCtxRetain(&ctx, 0));
     OK(cuCtxSetCurrent(ctx));
     segment();
