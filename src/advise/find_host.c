@@ -149,6 +149,9 @@ static bool is_needless_sync(const struct weir_advise_context *c, uint32_t call)
 {
     const struct weir_trace_call *k = &c->f->calls[call];
 
+    /* (A launch that waits: that is question 23.) */
+    if (k->op_count && c->f->ops[c->f->call_ops[k->op_first]].kind == WEIR_TRACE_OP_KERNEL)
+        return false;
     return k->sync_count && !is_async(k->name) && !weir_advise_is_memory_call(k->name) &&
            !weir_advise_brings_results(c, call);
 }

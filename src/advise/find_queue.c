@@ -314,22 +314,50 @@ static const struct setting {
     {"COMPUTE_SANITIZER_", false, "the program runs under a sanitizer, which serialises kernels"},
 };
 
+/* Launches that waited for their kernels: as Weir does for CUDA_LAUNCH_BLOCKING. By call; how many.
+ */
+static uint32_t find_blocked(const struct weir_trace_file *f, bool *calls)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < f->calls_count; i++) {
+        const struct weir_trace_call *k = &f->calls[i];
+
+        calls[i] = k->sync_count && k->op_count &&
+                   f->ops[f->call_ops[k->op_first]].kind == WEIR_TRACE_OP_KERNEL;
+        count += calls[i];
+    }
+    return count;
+}
+
+static bool price_blocking(const struct weir_advise_context *c, uint64_t *gain, bool *obeyed)
+{
+    bool *calls = weir_calloc(c->f->calls_count + 1, sizeof *calls), ok = calls != NULL;
+    const struct weir_plan_scenario without = {.no_wait = calls}, with = {.blocking = true};
+    struct weir_plan_outcome r;
+
+    *gain = 0;
+    *obeyed = ok && find_blocked(c->f, calls) > 0;
+    if (*obeyed)
+        ok = weir_advise_price(c, &without, gain);
+    else if (ok && (ok = weir_plan_recorded_run(&c->model, &with, &r)) &&
+             r.length_ns > c->base.length_ns)
+        *gain = r.length_ns - c->base.length_ns;
+    weir_free(calls);
+    return ok;
+}
+
 static bool find_setting(struct weir_advise_context *c, const struct setting *set, const char *text)
 {
-    const struct weir_plan_scenario s = {.blocking = true};
     struct weir_advise_finding d = {.kind = "serialising-setting", .stream = WEIR_TRACE_NONE};
-    struct weir_plan_outcome with;
     size_t name = strcspn(text, "=");
+    bool obeyed = true;
 
-    if (set->blocks) {
-        if (!weir_plan_recorded_run(&c->model, &s, &with))
-            return false;
-        if (with.length_ns > c->base.length_ns)
-            d.gain_ns = with.length_ns - c->base.length_ns;
-    }
+    if (set->blocks && !price_blocking(c, &d.gain_ns, &obeyed))
+        return false;
     snprintf(d.message, sizeof d.message, "%.*s is set: %s%s",
              (int)WEIR_MIN(name + 12, strlen(text)), text, set->text,
-             set->blocks ? ". (Weir does not obey it: this is what a GPU would add)" : "");
+             obeyed ? "" : ". (The traced run did not obey it: this is what a GPU would add)");
     snprintf(d.change, sizeof d.change, "unset %.*s, but to look for errors", (int)name, text);
     return weir_advise_add(c, &d);
 }

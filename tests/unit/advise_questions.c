@@ -454,6 +454,22 @@ static void test_settings(void **state)
     pair_of_kernels();
     b.environment[b.f.environment_count++] = "CUDA_LAUNCH_BLOCKING=1";
     NEAR(gain_of("serialising-setting", NULL), 100 * US, 8 * US);
+    /* As Weir obeys it: each launch waits. */
+    start(64);
+    streams(2);
+    for (uint32_t i = 0; i < 2; i++) {
+        kernel(i, 0, 1, i, 100 * US);
+        b.syncs[b.f.syncs_count++] = (struct weir_trace_sync_point){
+            .what = WEIR_TRACE_WAITS_STREAM, .stream = i, .call = (uint32_t)b.f.calls_count - 1};
+        b.calls[b.f.calls_count - 1].sync_count = 1;
+        b.calls[b.f.calls_count - 1].sync_first = (uint32_t)b.f.syncs_count - 1;
+        b.calls[b.f.calls_count - 1].waited_ns = 100 * US;
+        b.calls[b.f.calls_count - 1].end_ns += 100 * US;
+        b.now += 100 * US;
+    }
+    sync_device(1, 0);
+    b.environment[b.f.environment_count++] = "CUDA_LAUNCH_BLOCKING=1";
+    NEAR(gain_of("serialising-setting", NULL), 100 * US, 8 * US);
     pair_of_kernels();
     b.environment[b.f.environment_count++] = "CUDA_LAUNCH_BLOCKING=0";
     b.environment[b.f.environment_count++] = "CUDA_VISIBLE_DEVICES=0";
