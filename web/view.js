@@ -100,7 +100,7 @@ function addRow(kind, label, group, store, items, extra) {
     }
     const longest = new Float64Array((count >> 6) + 1); // of each 64 items
     for (let i = 0; i < count; i++) longest[i >> 6] = Math.max(longest[i >> 6], end[i] - start[i]);
-    rows.push(Object.assign({kind, label, group, items, start, end, sum, longest, height: kind === "nvtx" ? 18 : kind === "engine" ? 16 : 24}, extra));
+    rows.push(Object.assign({kind, label, group, items, start, end, sum, longest, height: kind === "state" ? 9 : kind === "nvtx" ? 18 : kind === "engine" ? 16 : 24}, extra));
 }
 function split(count, key, groups) {
     const sizes = new Uint32Array(groups);
@@ -110,12 +110,39 @@ function split(count, key, groups) {
     return out;
 }
 const byThread = split(nc, i => call.thread[i], META.threads.length), byStream = split(n, i => op.stream[i], META.streams.length);
+// What each host thread was at: its own code, calls (those close together are one), blocked in a call for the device.
+const STATES = ["the program's own code", "in calls", "blocked for the device"], JOIN = 1000;
+const state = {start: [], end: [], kind: []}, blocked = META.threads.map(() => ({start: [], end: [], sum: [0]})), byState = META.threads.map(() => []);
+function addState(thread, from, to, kind) {
+    const list = byState[thread], last = list.length ? list[list.length - 1] : -1;
+    if (to <= from) return;
+    if (last >= 0 && state.kind[last] === kind && from <= state.end[last]) { state.end[last] = to; return; }
+    list.push(state.start.length); state.start.push(from); state.end.push(to); state.kind.push(kind);
+}
+byThread.forEach((list, t) => {
+    let at = -1;
+    for (const c of list) {
+        const wait = Math.min(call.waited[c], call.end[c] - call.start[c]), from = call.end[c] - wait;
+        if (at >= 0) addState(t, at, call.start[c], call.start[c] - at > JOIN ? 0 : 1);
+        addState(t, call.start[c], from, 1);
+        addState(t, from, call.end[c], 2);
+        if (wait) { const b = blocked[t]; b.start.push(from); b.end.push(call.end[c]); b.sum.push(b.sum[b.sum.length - 1] + wait); }
+        at = call.end[c];
+    }
+});
+// How long thread t was blocked between a and b.
+function blockedTime(t, a, b) {
+    const m = blocked[t], before = v => { const i = upper(m.start, v); return i ? m.sum[i] - Math.max(0, m.end[i - 1] - v) : 0; };
+    return b > a ? before(b) - before(a) : 0;
+}
+const submitter = i => op.call[i] === NONE ? -1 : call.thread[op.call[i]];
 META.threads.forEach((t, i) => {
     const depths = new Map();
     for (let k = 0; k < nr; k++) if (range.thread[k] === i) (depths.get(range.depth[k]) || depths.set(range.depth[k], []).get(range.depth[k])).push(k);
     [...depths.keys()].sort((a, b) => a - b).forEach(d => addRow("nvtx", d ? "" : "NVTX", t.label, range,
         depths.get(d).sort((a, b) => range.start[a] - range.start[b]), {}));
     if (byThread[i].length) addRow("thread", t.label, t.label, call, byThread[i], {});
+    if (byState[i].length) addRow("state", "host state", t.label, state, Uint32Array.from(byState[i]), {});
 });
 META.streams.forEach((t, i) => {
     if (byStream[i].length) addRow("stream", t.label, t.device, op, byStream[i], {stream: i});
@@ -174,14 +201,16 @@ const rule = r => "ORD-" + String(r).padStart(3, "0") + (META.rules[r] ? ": " + 
 // ---- drawing ----
 function colorOf(row, item) {
     if (row.kind === "thread") return call.waited[item] > (call.end[item] - call.start[item]) / 2 ? css.wait : css.call;
+    if (row.kind === "state") return [css.line, css.call, css.wait][state.kind[item]];
     if (row.kind === "nvtx") return "#" + (range.color[item] & 0xffffff).toString(16).padStart(6, "0");
     return css.engines[op.engine[item]];
 }
 function nameOf(row, item) {
-    return row.kind === "thread" ? callName(item) : row.kind === "nvtx" ? META.names[range.name[item]] : opName(item);
+    return row.kind === "state" ? STATES[state.kind[item]] : row.kind === "thread" ? callName(item) : row.kind === "nvtx" ? META.names[range.name[item]] : opName(item);
 }
 function isHit(row, item) {
     if (hitName === null) return true;
+    if (row.kind === "state") return false;
     const id = row.kind === "thread" ? call.name[item] : row.kind === "nvtx" ? range.name[item] : op.name[item];
     return hitName.has(id);
 }
@@ -251,7 +280,9 @@ function drawGaps(row, y) {
         drawn++;
         const item = row.items[i], from = row.end[i - 1], submitted = Math.max(from, Math.min(op.submit[item], row.start[i])),
             ready = Math.max(submitted, op.ready[item]), mid = y + row.height / 2 - 1;
-        for (const [a, b, c] of [[from, submitted, css.dim], [submitted, ready, css.crit], [ready, row.start[i], css.wait]]) {
+        // Before it was submitted: while the host itself waited there was nothing to do, else it is the host that is late.
+        const idle = submitter(item) < 0 ? 0 : blockedTime(submitter(item), from, submitted);
+        for (const [a, b, c] of [[from, from + idle, css.line], [from + idle, submitted, css.dim], [submitted, ready, css.crit], [ready, row.start[i], css.wait]]) {
             const xa = Math.max(x(a), LEFT), xb = Math.min(x(b), width);
             if (xb - xa < 1) continue;
             ctx.globalAlpha = c === css.dim ? .35 : .8;
@@ -276,7 +307,7 @@ function drawArrow(from, to, color, alpha) {
     ctx.globalAlpha = 1;
 }
 function drawArrows() {
-    if (selected && selected.row.kind !== "thread" && selected.row.kind !== "nvtx") {
+    if (selected && (selected.row.kind === "stream" || selected.row.kind === "engine")) {
         for (const a of arrowsTo.get(selected.item) || []) drawArrow(arrow.from[a], arrow.to[a], css.sel, 1);
         for (const a of (arrowsFrom.get(selected.item) || []).slice(0, 200)) drawArrow(arrow.from[a], arrow.to[a], css.sel, 1);
         if (op.why[selected.item] && op.whyOp[selected.item] !== NONE) drawArrow(op.whyOp[selected.item], selected.item, css.crit, .9);
@@ -465,7 +496,9 @@ function panel() {
     let h = "";
     if (selected) h += selected.row.kind === "thread" ? detailsOfCall(selected.item) : selected.row.kind === "nvtx" ?
         `<h2>Selected</h2><div class="name">${esc(META.names[range.name[selected.item]])}</div><table>` +
-        row2("duration", fmt(range.end[selected.item] - range.start[selected.item], 4)) + "</table>" : detailsOfOp(selected.item);
+        row2("duration", fmt(range.end[selected.item] - range.start[selected.item], 4)) + "</table>" : selected.row.kind === "state" ?
+        `<h2>Selected</h2><div class="name">${STATES[state.kind[selected.item]]}</div><table>` +
+        row2("duration", fmt(state.end[selected.item] - state.start[selected.item], 4)) + "</table>" : detailsOfOp(selected.item);
     h += `<h2>${measure ? "Measured" : "In view"}: ${fmt(span, 4)}</h2>`;
     const keys = Object.keys(merged), many = META.devices > 1;
     const pct = v => (100 * v / span).toFixed(1) + "%";
@@ -484,17 +517,18 @@ function panel() {
         p += row2(label + (many ? " of " + d : ""), fmt(v) + (of ? ` (${(100 * v / of).toFixed(0)}% of it)` : ""));
     }
     if (p) h += "<h2>At the same time</h2><table>" + p + "</table>";
-    const why = [0, 0, 0];
+    const why = [0, 0, 0, 0];
     for (const r of rows) if (r.kind === "stream") {
         const first = Math.max(upper(r.start, a), 1), last = Math.min(lower(r.start, b) + 1, r.items.length);
         if (last - first > 200000) { why[0] = -1; break; }
         for (let i = first; i < last; i++) {
             const item = r.items[i], clip = t => Math.min(Math.max(Math.min(t, r.start[i]), r.end[i - 1], a), b), sub = clip(op.submit[item]),
                 ready = Math.max(sub, clip(op.ready[item]));
-            why[0] += sub - clip(0); why[1] += ready - sub; why[2] += Math.max(0, clip(r.start[i]) - ready);
+            const idle = submitter(item) < 0 ? 0 : blockedTime(submitter(item), clip(0), sub);
+            why[3] += idle; why[0] += sub - clip(0) - idle; why[1] += ready - sub; why[2] += Math.max(0, clip(r.start[i]) - ready);
         }
     }
-    if (why[0] >= 0) h += "<h2>Streams stood still for</h2><table>" + row2("the host, nothing to do", fmt(why[0])) + row2("another stream", fmt(why[1])) +
+    if (why[0] >= 0) h += "<h2>Streams stood still for</h2><table>" + row2("the host", fmt(why[0])) + row2("nothing to do", fmt(why[3])) + row2("another stream or an event", fmt(why[1])) +
         row2("a taken engine", fmt(why[2])) + "</table>";
     if (critical) {
         let kernels = 0, copies = 0, sum = 0;
@@ -555,12 +589,14 @@ function tip(e) {
     if (p.index >= 0) {
         const item = r.items[p.index], d = r.end[p.index] - r.start[p.index];
         let more = fmt(d, 4);
-        if (r.kind === "thread") more += call.waited[item] ? `, ${fmt(call.waited[item])} waiting` : "";
+        if (r.kind === "state") more += "";
+        else if (r.kind === "thread") more += call.waited[item] ? `, ${fmt(call.waited[item])} waiting` : "";
         else if (r.kind !== "nvtx" && op.bytes[item]) more += `, ${size(op.bytes[item])}, ${(op.bytes[item] / d).toPrecision(3)} GB/s`;
         node.innerHTML = `${esc(nameOf(r, item))}<small>${more}</small>`;
     } else if (r.kind === "stream" && p.gap >= 0 && p.gap + 1 < r.items.length) {
-        const item = r.items[p.gap + 1], t = time(e.offsetX);
-        node.innerHTML = `nothing ran for ${fmt(r.start[p.gap + 1] - r.end[p.gap])}<small>` + (t < op.submit[item] ? "the host had submitted nothing" :
+        const item = r.items[p.gap + 1], t = time(e.offsetX), m = blocked[submitter(item)], k = m ? upper(m.start, t) - 1 : -1;
+        node.innerHTML = `nothing ran for ${fmt(r.start[p.gap + 1] - r.end[p.gap])}<small>` + (t < op.submit[item] ?
+            k >= 0 && t < m.end[k] ? "nothing to do: the host waited for the device itself" : "waiting for the host: it had submitted nothing" :
             t < op.ready[item] ? "waiting for another stream" : "waiting for the engine") + ` (next: ${esc(opName(item))})</small>`;
     } else { node.style.display = "none"; return; }
     node.style.display = "block";

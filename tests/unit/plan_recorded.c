@@ -45,7 +45,7 @@ static void two_chunks(void)
 
 static void test_moved(void **state)
 {
-    const struct weir_plan_kernel_time times[] = {{"work", 3 * MS}};
+    const struct weir_plan_kernel_time times[] = {{"work", 3 * MS, 0}};
     struct weir_plan_elsewhere how = {
         .machine = &machine, .times = times, .time_count = 1, .kernels = 1};
     const struct weir_trace_op *o = b.ops;

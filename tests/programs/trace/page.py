@@ -28,6 +28,8 @@ expect("the title stands in the page", b.eval("document.title") == "A test - Wei
 expect("eight operations", view("count") == 8)
 rows = {r[1]: r for r in view("rows") if r[1]}
 expect("rows for streams and engines", len([r for r in view("rows") if r[0] == "stream"]) == 2 and "kernels" in rows)
+expect("a row for the host's states", [r for r in view("rows") if r[0] == "state"] and "host state" in rows)
+expect("idle stretches have a reason", "nothing to do" in side() and "another stream or an event" in side())
 whole = view("range")
 
 b.wheel(700, 300, -300)
