@@ -78,13 +78,19 @@ got=$(GLIBC_TUNABLES=glibc.malloc.arena_max=2 bin/weir run sh -c 'echo $GLIBC_TU
 case $got in glibc.malloc.arena_max=2:glibc.rtld.optional_static_tls=*) ;; *) echo "FAILED tunables: $got"; failed=1 ;; esac
 
 # Options.
-for bad in --nonsense '--memory 5Q' '--devices x' --devices '--device nonsense' '--stats=3' '--hang 3'; do
+for bad in --nonsense '--memory 5Q' '--devices x' --devices '--device nonsense' '--stats=3' '--hang x' '--inject cudaMalloc:3' \
+    --strict=nothing --late-dma=x; do
     bin/weir run $bad ./pie >/dev/null 2>err
     [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] || { echo "FAILED option $bad"; cat err; failed=1; }
 done
 got=$(bin/weir run --memory=2G --devices 3 --stats --fidelity --device cpu -- sh -c \
     'echo $WEIR_MEMORY $WEIR_DEVICES $WEIR_STATS $WEIR_FIDELITY $WEIR_DEVICE')
 [ "$got" = '2G 3 1 1 cpu' ] || { echo "FAILED options: $got"; failed=1; }
+got=$(bin/weir run --hang 3 --inject 'cudaMalloc:3=2' --inject kernel:k=trap --strict hw-queues=4 --late-dma \
+    sh -c 'echo "$WEIR_HANG $WEIR_INJECT $WEIR_STRICT $WEIR_LATE_DMA"')
+[ "$got" = '3 cudaMalloc:3=2;kernel:k=trap hw-queues=4 default' ] || { echo "FAILED options: $got"; failed=1; }
+got=$(bin/weir run --strict -- sh -c 'echo "$WEIR_STRICT"')
+[ "$got" = all ] || { echo "FAILED --strict: $got"; failed=1; }
 # Without arguments each says in one line what it lacks, or that it is still to come.
 for command in check explore trace view advise plan; do
     bin/weir $command >/dev/null 2>err
