@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory.h"
 
+#include "core/external.h"
 #include "core/graph.h"
 #include "core/managed.h"
 #include "core/pages.h"
@@ -83,6 +84,7 @@ enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
 {
     void *p = weir_drv_pointer(dptr);
     struct weir_mem_info info;
+    int device;
 
     if (!dptr)
         return WEIR_OK;
@@ -90,6 +92,11 @@ enum weir_err weir_drv_MemFree(CUdeviceptr dptr)
         if (weir_mem_find(p, &info))
             DRV_TRY(weir_context_wait_before(WEIR_CALL_FREE, info.device));
         return weir_graph_mem_free(p, NULL);
+    }
+    if (weir_external_is(p, &device)) {
+        DRV_TRY(weir_context_wait_before(WEIR_CALL_FREE, device));
+        weir_external_free(p);
+        return WEIR_OK;
     }
     if (!weir_mem_find(p, &info) || info.base != dptr || !weir_context_is_owner(info.owner) ||
         (info.kind != WEIR_MEM_KIND_DEVICE && info.kind != WEIR_MEM_KIND_MANAGED) ||

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "driver.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define PIECE ((size_t)2 << 20)
@@ -148,6 +149,37 @@ static void shared(void)
     OK(cuMemAddressFree(b, PIECE));
 }
 
+/* A descriptor's memory as device memory; and the log, which is the runtime's. */
+static void external(void)
+{
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+                                          .size = 65536};
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC b = {.offset = 4096, .size = 4096};
+    CUexternalMemory m;
+    CUlogIterator log = 0;
+    char text[4096] = "";
+    size_t size = sizeof text;
+    unsigned char back = 0;
+    CUdeviceptr p;
+    int mine;
+
+    d.handle.fd = memfd_create("weir-test", 0);
+    mine = dup(d.handle.fd);
+    CHECK(ftruncate(mine, 65536) == 0);
+    OK(cuImportExternalMemory(&m, &d));
+    OK(cuExternalMemoryGetMappedBuffer(&p, m, &b));
+    OK(cuMemsetD8(p, 9, 16));
+    OK(cuCtxSynchronize());
+    CHECK(pread(mine, &back, 1, 4096 + 15) == 1 && back == 9);
+    OK(cuDestroyExternalMemory(m));
+    OK(cuMemFree(p));
+    EXPECT(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+    OK(cuLogsCurrent(&log, 0));
+    EXPECT(cuMemFree(p), CUDA_ERROR_INVALID_VALUE);
+    OK(cuLogsDumpToMemory(&log, text, &size, 0));
+    close(mine);
+}
+
 static void refused(void)
 {
     CUmemAllocationProp props = on_device;
@@ -201,6 +233,7 @@ int main(void)
     segment();
     aliases();
     shared();
+    external();
     refused();
     OK(cuDevicePrimaryCtxRelease(0));
     return DRIVER_END();

@@ -329,8 +329,8 @@ static void non_blocking_is_not_apart(void)
     OK(cudaStreamDestroy(t));
 }
 
-/* Records without timing do not fill a stream: 20,000 behind held work come back. (That a GPU's
- * stream takes 1021 other operations: `weir run --strict` imitates it.) Oracle hw_queue_depth.*. */
+/* Records without timing do not fill a stream: 20,000 behind held work come back. (Of other
+ * operations it takes 1021.) ORD-085; oracle queue_depth.*. */
 static void many_records(void)
 {
     cudaStream_t s = make_stream(cudaStreamNonBlocking);
