@@ -30,6 +30,25 @@ void weir_context_default_limits(struct weir_context *ctx)
                               ctx->profile->persisting_l2_bytes, memory_order_relaxed);
 }
 
+#define RESIDENT_KERNELS 128 /* of capability 7.0, 7.5, 8.x and 9.0 */
+
+/* What a GPU holds at a time; none when the profile is that of the machine's processors. */
+static struct weir_device_size size_of(const struct weir_profile *p)
+{
+    const int32_t *a = p->attributes;
+
+    if (!p->sm_count)
+        return (struct weir_device_size){0};
+    return (struct weir_device_size){
+        .sms = (uint32_t)p->sm_count,
+        .kernels = RESIDENT_KERNELS,
+        .blocks = (uint32_t)a[WEIR_ATTR_MAX_BLOCKS_PER_SM],
+        .threads = (uint32_t)a[WEIR_ATTR_MAX_THREADS_PER_SM],
+        .registers = (uint32_t)a[WEIR_ATTR_MAX_REGISTERS_PER_SM],
+        .shared = (uint32_t)a[WEIR_ATTR_MAX_SHARED_PER_SM],
+    };
+}
+
 static enum weir_err start_engines_locked(struct weir_context *primary)
 {
     struct weir_device_config config = {
@@ -38,6 +57,7 @@ static enum weir_err start_engines_locked(struct weir_context *primary)
         .help = weir_core.config.help,
         .one_copy_engine = weir_core.config.strict.copy_engines == 1,
         .name = primary->profile->device_name,
+        .size = size_of(primary->profile),
     };
     enum weir_err err;
 

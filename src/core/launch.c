@@ -236,6 +236,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     init_work(&op->work.work, s, WEIR_ENGINE_COMPUTE, &op->op);
     op->work.prepare = prepare;
     weir_launch_fill(&op->work.launch, s->ctx, config);
+    op->work.needs = weir_launch_needs(s->ctx, image, config);
     /* When it is there, nobody need prepare it (a trace wants to see that). */
     op->work.code = weir_cg_kernel_code_peek(image->kernel, config->block);
     if (op->work.code)
@@ -365,15 +366,20 @@ static int attribute(const struct weir_context *ctx, int id)
     return value;
 }
 
+static int registers_of_warp(const struct weir_profile *p, const struct weir_function_image *image)
+{
+    return (int)WEIR_ALIGN_UP(WEIR_ALIGN_UP(WEIR_MAX(image->info.registers, 1), p->register_unit) *
+                                  32,
+                              p->warp_register_unit);
+}
+
 /* Blocks that threads, block slots and registers allow; shared memory is left out. */
 static int blocks_without_shared(const struct weir_context *ctx,
                                  const struct weir_function_image *image, int threads)
 {
     const struct weir_profile *p = ctx->profile;
     int warps = (threads + 31) / 32, blocks = attribute(ctx, WEIR_ATTR_MAX_BLOCKS_PER_SM);
-    int warp_registers =
-        (int)WEIR_ALIGN_UP(WEIR_ALIGN_UP(WEIR_MAX(image->info.registers, 1), p->register_unit) * 32,
-                           p->warp_register_unit);
+    int warp_registers = registers_of_warp(p, image);
 
     if (threads > image->info.max_threads)
         return 0;
@@ -386,6 +392,22 @@ static size_t shared_of_block(const struct weir_context *ctx, size_t bytes)
 {
     return WEIR_ALIGN_UP(bytes + (size_t)attribute(ctx, WEIR_ATTR_RESERVED_SHARED),
                          (size_t)ctx->profile->shared_unit);
+}
+
+struct weir_block_needs weir_launch_needs(const struct weir_context *ctx,
+                                          const struct weir_function_image *image,
+                                          const struct weir_launch_config *c)
+{
+    uint32_t warps = (c->block[0] * c->block[1] * c->block[2] + 31) / 32;
+
+    if (WEIR_LIKELY(!ctx->profile->sm_count))
+        return (struct weir_block_needs){0};
+    return (struct weir_block_needs){
+        .threads = warps * 32,
+        .registers = warps * (uint32_t)registers_of_warp(ctx->profile, image),
+        .shared = (uint32_t)shared_of_block(ctx, image->info.static_shared_bytes +
+                                                     c->dynamic_shared_bytes),
+    };
 }
 
 int weir_occupancy_blocks(const struct weir_context *ctx, const struct weir_function_image *image,

@@ -29,6 +29,10 @@ enum weir_err weir_launch_check(struct weir_function *f, struct weir_context *ct
 /* Everything of a launch but arguments and grid_id. */
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
                       const struct weir_launch_config *config);
+/* What one block takes of a multiprocessor; nothing where the profile is of no GPU. */
+struct weir_block_needs weir_launch_needs(const struct weir_context *ctx,
+                                          const struct weir_function_image *image,
+                                          const struct weir_launch_config *config);
 /* Memory in which the blocks of a cooperative launch meet (weir_mem_free, INTERNAL); NULL for other
  * launches. */
 enum weir_err weir_launch_workspace(const struct weir_context *ctx,

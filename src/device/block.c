@@ -19,7 +19,7 @@
 
 enum weir_err weir_runner_init(struct runner *r, struct weir_device *dev)
 {
-    *r = (struct runner){.dev = dev};
+    *r = (struct runner){.dev = dev, .sm = -1};
     return weir_stack_create(&r->stack, RUNNER_STACK_BYTES);
 }
 

@@ -25,22 +25,23 @@ static uint64_t kernel_remaining(const struct weir_kernel_work *k)
 
 /* Blocks that poll keep their memory. A grid of any size may poll, but only so many of its blocks
  * are resident. */
-static bool may_start_more(const struct weir_kernel_work *k)
+static bool may_start_more(struct compute *c, struct weir_kernel_work *k)
 {
     uint32_t limit = WEIR_MAX(PARKED_LIMIT_MIN, PARKED_PER_SM * k->launch.sm_count);
 
-    return k->parked < limit || k->code->cooperative;
+    return (k->parked < limit || k->code->cooperative) &&
+           weir_residency_fits_locked(&c->residency, k);
 }
 
-static bool is_claimable(const struct weir_kernel_work *k)
+static bool is_claimable(struct compute *c, struct weir_kernel_work *k)
 {
     switch (atomic_load_explicit(&k->state, memory_order_relaxed)) {
-    case KERNEL_QUEUED:
-        return true;
+    case KERNEL_QUEUED: /* to be prepared, or a first block */
+        return !k->code || k->block_count == 0 || may_start_more(c, k);
     case KERNEL_RUNNING:
         return (k->run ||
                 atomic_load_explicit(&k->next_block, memory_order_relaxed) < k->block_count) &&
-               may_start_more(k);
+               may_start_more(c, k);
     default:
         return false;
     }
@@ -53,7 +54,7 @@ void weir_compute_update_locked(struct compute *c)
     for (int level = 0; level < PRIORITY_LEVELS && best == PRIORITY_NONE; level++) {
         WEIR_LIST_FOR_EACH(node, &c->ready[level])
         {
-            if (is_claimable(WEIR_CONTAINER_OF(node, struct weir_kernel_work, work.link))) {
+            if (is_claimable(c, WEIR_CONTAINER_OF(node, struct weir_kernel_work, work.link))) {
                 best = level + PRIORITY_BEST;
                 break;
             }
@@ -134,6 +135,8 @@ static uint64_t chunk_size(struct compute *c, struct weir_kernel_work *k, uint64
     uint64_t ps = weir_compute_block_ps(c, k);
     uint64_t n = ps ? (uint64_t)CHUNK_NS * 1000 / ps : 1;
 
+    if (c->residency.sms && k->code->may_park)
+        return 1; /* each is asked whether it fits */
     if (k->chunk)
         n = WEIR_MIN(n, k->chunk * CHUNK_GROWTH);
     /* The last blocks are spread over the workers, in pieces that are worth the way to them. */
@@ -164,6 +167,7 @@ static void chunk_take_locked(struct compute *c, struct runner *r, struct weir_k
         atomic_store_explicit(&k->next_block, next + n, memory_order_relaxed);
     }
     r->kernel = k;
+    r->sm = weir_residency_enter_locked(&c->residency, k); /* its blocks run one after another */
     r->index = r->begin;
     r->end = r->begin + n;
     r->priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
@@ -211,8 +215,12 @@ static struct weir_kernel_work *kernel_choose_locked(struct compute *c)
             struct weir_kernel_work *k =
                 WEIR_CONTAINER_OF(node, struct weir_kernel_work, work.link);
 
-            if (!is_claimable(k))
+            if (!is_claimable(c, k))
                 continue;
+            /* Where there is a bound, younger kernels get what the blocks of older ones leave. Of
+             * those that end soon anyway it does not matter. */
+            if (c->residency.sms && k->code && k->code->may_park)
+                return k;
             if (!best || k->served < best->served)
                 best = k;
             blocks += kernel_remaining(k);
@@ -258,6 +266,7 @@ static enum claim parked_take_locked(struct compute *c, struct runner *r, struct
         slot_give_locked(c, r->slot);
     r->slot = s;
     r->kernel = s->kernel;
+    r->sm = s->sm;
     r->begin = r->index = s->index;
     r->end = s->index + 1;
     r->priority = WEIR_MAX(WEIR_MIN(s->kernel->work.priority, 0), PRIORITY_BEST);
@@ -290,6 +299,8 @@ void weir_compute_park_locked(struct compute *c, struct runner *r)
 
     s->kernel = r->kernel;
     s->index = r->index;
+    s->sm = r->sm;
+    r->sm = -1;
     s->kernel->parked++;
     weir_list_append(&c->parked, &s->link);
     parked_count_set_locked(c, 1);
@@ -331,7 +342,7 @@ static bool is_ready_locked(struct compute *c, const struct weir_kernel_work *k)
 enum claim weir_compute_claim_kernel_locked(struct compute *c, struct runner *r,
                                             struct weir_kernel_work *k)
 {
-    if (!is_ready_locked(c, k) || !is_claimable(k))
+    if (!is_ready_locked(c, k) || !is_claimable(c, k))
         return CLAIM_NOTHING;
     /* A helper takes CPU time from the workers: not while they have more urgent blocks. */
     if (atomic_load_explicit(&c->best_priority, memory_order_relaxed) <
@@ -382,6 +393,7 @@ uint64_t weir_compute_cancel_locked(struct compute *c, struct weir_kernel_work *
         if (s->kernel == k) {
             weir_list_remove(node);
             parked_count_set_locked(c, -1);
+            weir_residency_leave_locked(&c->residency, k, s->sm);
             slot_give_locked(c, s);
             k->parked--;
             rest++;
@@ -403,7 +415,7 @@ bool weir_compute_is_ample_locked(struct compute *c)
                 WEIR_CONTAINER_OF(node, struct weir_kernel_work, work.link);
             uint64_t ps;
 
-            if (!is_claimable(k))
+            if (!is_claimable(c, k))
                 continue;
             ps = weir_compute_block_ps(c, k);
             if (!ps || ps > AMPLE_PS)

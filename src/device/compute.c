@@ -409,12 +409,28 @@ static uint64_t chunk_blocks(struct compute *c, struct runner *r)
     }
 }
 
+/* The runner's chunk, or block that had parked, is over: others may start where it was. Before its
+ * blocks count as done, for then k may be gone. */
+static void leave_sm(struct compute *c, struct runner *r)
+{
+    if (r->sm < 0)
+        return;
+    weir_lock_acquire(&c->lock);
+    weir_residency_leave_locked(&c->residency, r->kernel, r->sm);
+    weir_compute_update_locked(c);
+    weir_lock_release(&c->lock);
+    r->sm = -1;
+    if (!r->is_worker)
+        worker_call_if_nobody_looks(c);
+}
+
 static void chunk_run(struct compute *c, struct runner *r)
 {
     struct weir_kernel_work *k = r->kernel;
     uint64_t start = r->now, parked = chunk_blocks(c, r), finished;
 
     r->now = weir_clock_ns();
+    leave_sm(c, r);
     if (r->outcome == RUN_FAILED) {
         kernel_fail(c, r, r->failure, r->end - r->begin - parked);
         return;
@@ -440,6 +456,7 @@ static void parked_run(struct compute *c, struct runner *r)
         return;
     }
     r->streak = r->pause = 0;
+    leave_sm(c, r);
     if (r->outcome == RUN_FAILED)
         kernel_fail(c, r, r->failure, 1);
     else
@@ -559,6 +576,8 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
     k->served = k->chunk = 0;
     k->parked = 0;
     atomic_store_explicit(&k->triggers, 0, memory_order_relaxed);
+    k->resident = 0;
+    k->refused = 0;
     if (k->code)
         k->shared_bytes = shared_bytes_of(k);
     weir_inbox_push(&c->inbox, &k->work);
@@ -681,11 +700,14 @@ bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k)
 
 /* ---- start and end ---- */
 
-enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev, int workers)
+enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev, int workers,
+                                const struct weir_device_size *size)
 {
-    enum weir_err err;
+    enum weir_err err = weir_residency_init(&c->residency, size);
     int made = 0;
 
+    if (err != WEIR_OK)
+        return err;
     c->dev = dev;
     c->worker_count = workers;
     weir_lock_init(&c->lock, WEIR_RANK_DEVICE_QUEUE);
@@ -696,8 +718,10 @@ enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev, int 
     weir_list_init(&c->free_slots);
     atomic_store(&c->best_priority, PRIORITY_NONE);
     c->workers = weir_alloc_aligned(CACHE_LINE, (size_t)workers * sizeof *c->workers);
-    if (!c->workers)
+    if (!c->workers) {
+        weir_residency_finish(&c->residency);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "workers of device %d", dev->ordinal);
+    }
     for (; made < workers; made++) {
         struct worker *w = &c->workers[made];
 
@@ -715,6 +739,7 @@ fail_runner:
         weir_runner_finish(&c->workers[--made].runner);
     weir_free(c->workers);
     c->workers = NULL;
+    weir_residency_finish(&c->residency);
     return err;
 }
 
@@ -743,6 +768,7 @@ void weir_compute_finish(struct compute *c)
         weir_runner_finish(r);
         weir_free(r);
     }
+    weir_residency_finish(&c->residency);
     WEIR_LIST_FOR_EACH_SAFE(node, next, &c->free_slots)
     weir_slot_destroy(WEIR_LIST_ENTRY(node, struct slot, link));
     while (c->free_ranges) {

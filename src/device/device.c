@@ -48,7 +48,7 @@ enum weir_err weir_device_create(const struct weir_device_config *config, struct
     weir_stats_init(&dev->stats);
     for (int i = WEIR_ENGINE_COMPUTE + 1; i < WEIR_ENGINE_COUNT; i++)
         weir_serial_init(&dev->serial[i], dev, (enum weir_engine)i);
-    err = weir_compute_init(&dev->compute, dev, workers);
+    err = weir_compute_init(&dev->compute, dev, workers, &config->size);
     if (err != WEIR_OK) {
         weir_free(dev);
         return err;

@@ -39,6 +39,11 @@ struct weir_work {
     void *owner;
 };
 
+/* Of one block, rounded to what hardware hands out. Zeros: nothing. */
+struct weir_block_needs {
+    uint32_t threads, registers, shared;
+};
+
 /* What a short kernel that is run in place needs stands together, from code to the launch's first
  * half: a cache line in graphs of many. */
 struct weir_kernel_work {
@@ -60,6 +65,9 @@ struct weir_kernel_work {
      * one has let them. NULL: nobody depends on it. */
     void (*triggered)(struct weir_kernel_work *kernel);
     _Atomic uint64_t triggers; /* engine's: such blocks */
+    struct weir_block_needs needs;
+    uint32_t resident; /* engine's, as the next (residency.c) */
+    uint64_t refused;
     /* of the first block that failed; to be read in `done` and later */
     uint32_t error_line, error_block[3];
     uint64_t error_address;
@@ -83,12 +91,20 @@ struct weir_host_work {
                     *host); /* calls the program's function with its arguments; no lock is held */
 };
 
+/* What one multiprocessor holds at a time, how many there are, and how many kernels may have blocks
+ * on them. sms = 0: no bound. */
+struct weir_device_size {
+    uint32_t sms, kernels;
+    uint32_t blocks, threads, registers, shared;
+};
+
 struct weir_device_config {
     int ordinal;
     int workers;          /* block workers; 0 = one per usable CPU */
     bool help;            /* waiting host threads run work themselves (default true) */
     bool one_copy_engine; /* for both directions */
     const char *name;
+    struct weir_device_size size;
 };
 
 /* Threads start at the first submit. Errors: MEMORY_ALLOCATION, OPERATING_SYSTEM. */

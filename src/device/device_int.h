@@ -46,6 +46,7 @@ struct slot {
     struct weir_kernel_work *kernel;     /* while parked */
     const struct weir_kernel_code *code; /* that its block runs, from start to end */
     uint64_t index;                      /* of the block in the grid */
+    int32_t sm;                          /* that the parked block is on; -1: none */
     char *memory;                        /* in the window */
     size_t memory_bytes;
     size_t state_offset, local_offset;
@@ -74,6 +75,7 @@ struct runner {
     uint64_t index, end; /* block that runs, end of the chunk */
     uint64_t begin;
     int priority;
+    int32_t sm; /* that a block of the chunk is on; -1: none */
     enum run_end outcome;
     enum weir_err failure; /* when RUN_FAILED */
     bool may_yield;
@@ -96,6 +98,17 @@ struct worker {
     struct runner runner;
     struct weir_device *dev;
     pthread_t thread;
+};
+
+/* residency.c */
+struct residency {
+    struct weir_device_size size;
+    struct sm_use {
+        uint32_t blocks, threads, registers, shared;
+    } * sms;          /* NULL: no bound */
+    uint32_t cursor;  /* where a place is looked for first */
+    uint32_t kernels; /* that have blocks there */
+    uint64_t left;    /* blocks so far: what was refused is looked at again when it changes */
 };
 
 struct compute {
@@ -130,6 +143,7 @@ struct compute {
     struct weir_list parked;    /* slots, next to be polled first */
     struct weir_list free_slots;
     size_t free_slot_count;
+    struct residency residency;
     struct range *free_ranges;
     struct runner *helpers;
     int helper_count;
@@ -224,9 +238,19 @@ uint64_t weir_compute_block_ps(struct compute *c, struct weir_kernel_work *k);
 void weir_compute_learn(struct compute *c, struct weir_kernel_work *k, uint64_t ns,
                         uint64_t blocks);
 
+/* residency.c; but for the first two under compute.lock */
+enum weir_err weir_residency_init(struct residency *r,
+                                  const struct weir_device_size *size) WEIR_MUST_CHECK;
+void weir_residency_finish(struct residency *r);
+/* May a block of k start now? */
+bool weir_residency_fits_locked(struct residency *r, struct weir_kernel_work *k);
+/* It does; the SM, -1 without a bound. */
+int32_t weir_residency_enter_locked(struct residency *r, struct weir_kernel_work *k);
+void weir_residency_leave_locked(struct residency *r, struct weir_kernel_work *k, int32_t sm);
+
 /* compute.c */
-enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev,
-                                int workers) WEIR_MUST_CHECK;
+enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev, int workers,
+                                const struct weir_device_size *size) WEIR_MUST_CHECK;
 void weir_compute_finish(struct compute *c);
 void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake);
 bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k);
