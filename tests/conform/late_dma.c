@@ -7,19 +7,20 @@
 
 #include "conform.h"
 
-#define BYTES (4u << 20) /* more than staging memory has */
+#define BYTES ((2u << 20) + 65536) /* more than staging memory has */
 
 static bool late;
+static size_t bytes = BYTES;
 static unsigned char *source, *d, *out;
 static cudaStream_t apart, blocking;
 
 static void make(void)
 {
-    source = malloc(BYTES);
-    memset(source, 7, BYTES);
-    OK(cudaMalloc((void **)&d, BYTES));
-    OK(cudaMallocHost((void **)&out, BYTES));
-    OK(cudaMemset(d, 0, BYTES));
+    source = malloc(bytes);
+    memset(source, 7, bytes);
+    OK(cudaMalloc((void **)&d, bytes));
+    OK(cudaMallocHost((void **)&out, bytes));
+    OK(cudaMemset(d, 0, bytes));
     OK(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking));
     OK(cudaStreamCreate(&blocking));
     OK(cudaDeviceSynchronize());
@@ -27,18 +28,18 @@ static void make(void)
 
 static void copy_up(void)
 {
-    OK(cudaMemcpy(d, source, BYTES, cudaMemcpyHostToDevice));
-    memset(source, 99, BYTES); /* it has been read: that is promised */
+    OK(cudaMemcpy(d, source, bytes, cudaMemcpyHostToDevice));
+    memset(source, 99, bytes); /* it has been read: that is promised */
 }
 
 static void read_in(cudaStream_t s)
 {
-    OK(cudaMemcpyAsync(out, d, BYTES, cudaMemcpyDeviceToHost, s));
+    OK(cudaMemcpyAsync(out, d, bytes, cudaMemcpyDeviceToHost, s));
 }
 
 static void expect(unsigned char value)
 {
-    CHECK(out[0] == value && out[BYTES / 2] == value && out[BYTES - 1] == value);
+    CHECK(out[0] == value && out[bytes / 2] == value && out[bytes - 1] == value);
 }
 
 /* The popular mistake: a non-blocking stream reads right after cudaMemcpy. */
@@ -75,24 +76,24 @@ static void ordered(void)
     read_in(blocking);
     OK(cudaStreamSynchronize(blocking)); /* ORD-004 */
     expect(7);
-    memset(source, 8, BYTES);
+    memset(source, 8, bytes);
     copy_up();
     OK(cudaEventRecord(e, 0));
     OK(cudaStreamWaitEvent(apart, e, 0));
     read_in(apart);
     OK(cudaStreamSynchronize(apart)); /* ORD-021 */
     expect(8);
-    memset(source, 9, BYTES);
-    OK(cudaMemcpyAsync(d, source, BYTES, cudaMemcpyHostToDevice, apart));
-    memset(source, 98, BYTES); /* ORD-067: observed, and kept */
+    memset(source, 9, bytes);
+    OK(cudaMemcpyAsync(d, source, bytes, cudaMemcpyHostToDevice, apart));
+    memset(source, 98, bytes); /* ORD-067: observed, and kept */
     read_in(apart);
     OK(cudaStreamSynchronize(apart)); /* ORD-001 */
     expect(9);
-    memset(source, 10, BYTES);
+    memset(source, 10, bytes);
     copy_up();
-    OK(cudaMemcpy(out, d, BYTES, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(out, d, bytes, cudaMemcpyDeviceToHost));
     expect(10);
-    memset(source, 11, BYTES);
+    memset(source, 11, bytes);
     copy_up();
     OK(cudaEventRecord(e, 0));
     OK(cudaEventSynchronize(e));
@@ -110,8 +111,8 @@ static void queries(void)
     copy_up();
     while (cudaStreamQuery(0) == cudaErrorNotReady)
         sleep_ms(1);
-    memset(source, 8, BYTES);
-    OK(cudaMemcpyAsync(d, source, BYTES, cudaMemcpyHostToDevice, apart));
+    memset(source, 8, bytes);
+    OK(cudaMemcpyAsync(d, source, bytes, cudaMemcpyHostToDevice, apart));
     OK(cudaEventRecord(e, apart));
     while (cudaEventQuery(e) == cudaErrorNotReady)
         sleep_ms(1);
@@ -168,14 +169,15 @@ static void bounded(void)
 static const struct scenario {
     const char *name, *bound;
     void (*run)(void);
+    size_t bytes;
 } scenarios[] = {
-    {"race", "60", race},
-    {"race_of_stream_sync", "60", race_of_stream_sync},
-    {"ordered", "60", ordered},
-    {"queries", "60", queries},
-    {"waits_first", "60", waits_first},
-    {"destroyed", "60", destroyed},
-    {"bounded", "0.05", bounded},
+    {"race", "60", race, BYTES},
+    {"race_of_stream_sync", "60", race_of_stream_sync, 4096},
+    {"ordered", "60", ordered, 4096},
+    {"queries", "60", queries, 4096},
+    {"waits_first", "60", waits_first, 4096},
+    {"destroyed", "60", destroyed, 4096},
+    {"bounded", "0.05", bounded, 4096},
 };
 
 static bool run(const struct scenario *s, bool with)
@@ -186,6 +188,7 @@ static bool run(const struct scenario *s, bool with)
     if (pid == 0) {
         conform_failures = 0;
         late = with;
+        bytes = s->bytes;
         if (with)
             setenv("WEIR_LATE_DMA", s->bound, 1);
         make();
