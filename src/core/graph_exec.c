@@ -45,6 +45,37 @@ static struct weir_node *program_node(struct weir_graph *g, const struct weir_no
     return found;
 }
 
+/* GRA-012: what a graph that kernels may launch cannot hold; *at is of g. */
+static enum weir_err check_device_launch(const struct weir_graph *g, const struct weir_context *ctx,
+                                         struct weir_node **at)
+{
+    enum weir_err err = WEIR_OK;
+
+    for (const struct weir_model_node *m = g->m.first; m && err == WEIR_OK; m = m->next) {
+        struct weir_node *n = weir_node_of(m);
+
+        switch (weir_node_kind(n)) {
+        case WEIR_NODE_KERNEL:
+        case WEIR_NODE_MEMCPY:
+        case WEIR_NODE_MEMSET:
+            if (n->ctx == ctx)
+                break;
+            *at = n;
+            return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,
+                             "nodes of several devices in a graph to be launched by kernels");
+        case WEIR_NODE_GRAPH:
+            err = check_device_launch(n->child, ctx, at);
+            break;
+        default:
+            *at = n;
+            return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED,
+                             "a node of kind %d in a graph to be launched by kernels",
+                             (int)m->kind);
+        }
+    }
+    return err;
+}
+
 static enum weir_err make_locked(struct weir_exec *x, struct weir_graph *g, struct weir_node **at)
 {
     struct weir_node *blamed = NULL;
@@ -55,6 +86,14 @@ static enum weir_err make_locked(struct weir_exec *x, struct weir_graph *g, stru
     /* Its memory has one address, so there is one instance at a time. */
     if (g->memory_nodes && g->instanced)
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "a second instance of a graph with memory nodes");
+    if ((x->flags & WEIR_EXEC_DEVICE_LAUNCH) && g->m.first) {
+        err = check_device_launch(g, weir_node_of(g->m.first)->ctx, &blamed);
+        if (err != WEIR_OK) {
+            if (at)
+                *at = blamed;
+            return err;
+        }
+    }
     x->keep = weir_calloc(1, sizeof *x->keep);
     if (!x->keep)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an instance of a graph");
