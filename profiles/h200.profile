@@ -158,6 +158,7 @@ cost pageable-small-h2d-gbps 12.9 # bandwidth: 1 and 16 MiB pageable, 13.8 to 12
 cost pageable-small-d2h-gbps 9.1  # bandwidth: 1 and 16 MiB pageable, 8.1 to 10.2
 cost device-gbps       4150  # bandwidth: 1 GiB on the device, read and written
 cost launch-us         2.5   # calls: launch and synchronise 9.4 us, less the launch, a kernel's 1.5 and the return
+cost kernel-us         1.1   # calls: the host sees what a kernel wrote 8.0 us after the call, less submission and launch
 cost same-us           1.7   # priority: 20 kernels of 0.4 ms take 42 us more, 9.9 of them between their waves
 cost handover-us       6.7   # overlap: 64 chunks take 1.26 ms more than one, by 189 operations
 cost copy-gap-us       1.7   # as same-us: bandwidth has two copies of one direction behind each other without a gap

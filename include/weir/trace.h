@@ -128,6 +128,8 @@ struct weir_trace_op {
     uint32_t pointer_first, pointer_count; /* kernels: in pointers */
     uint32_t pointer_reads; /* bit per pointer: the kernel only reads there (T const *) */
     uint64_t bytes;
+    uint64_t instructions; /* kernels, in traces of weir run --counts: of all warps; else 0 */
+    uint64_t requested;    /* and what their lanes loaded and stored in global memory, bytes */
     union {
         struct {
             uint32_t grid[3], block[3];

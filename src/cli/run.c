@@ -34,6 +34,10 @@ static const char help[] =
     "refused\n"
     "  --trace FILE      writes down what happens; `weir view`, `summary`, `advise` and `export` "
     "read it\n"
+    "  --counts          kernels count their instructions and bytes, for the trace: weir plan "
+    "TRACE "
+    "takes a kernel's\n"
+    "                    time on another device from them\n"
     "  --inject RULE     makes calls, kernels or devices fail, such as "
     "\"cudaMalloc:3=cudaErrorMemoryAllocation\",\n"
     "                    \"cudaMalloc:10%=cudaErrorMemoryAllocation,seed=7\", "
@@ -57,7 +61,8 @@ static const char help[] =
     "\n"
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
-    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_HANG=SECONDS, "
+    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_COUNT=1, "
+    "WEIR_HANG=SECONDS, "
     "WEIR_INJECT=RULES, WEIR_STRICT=LIST, WEIR_LATE_DMA=SECONDS; "
     "an option "
     "wins. WEIR_LOG=error|warn|info|debug\n"
@@ -80,12 +85,19 @@ static const struct option {
     const char *variable; /* NULL: documented, not there yet */
     bool has_value;
 } options[] = {
-    {"device", "WEIR_DEVICE", true},      {"devices", "WEIR_DEVICES", true},
-    {"memory", "WEIR_MEMORY", true},      {"stats", "WEIR_STATS", false},
-    {"fidelity", "WEIR_FIDELITY", false}, {"clock", NULL, true},
-    {"trace", "WEIR_TRACE", true},        {"schedule", NULL, true},
-    {"late-dma", "WEIR_LATE_DMA", true},  {"inject", "WEIR_INJECT", true},
-    {"strict", "WEIR_STRICT", true},      {"hang", "WEIR_HANG", true},
+    {"device", "WEIR_DEVICE", true},
+    {"devices", "WEIR_DEVICES", true},
+    {"memory", "WEIR_MEMORY", true},
+    {"stats", "WEIR_STATS", false},
+    {"fidelity", "WEIR_FIDELITY", false},
+    {"counts", "WEIR_COUNT", false},
+    {"clock", NULL, true},
+    {"trace", "WEIR_TRACE", true},
+    {"schedule", NULL, true},
+    {"late-dma", "WEIR_LATE_DMA", true},
+    {"inject", "WEIR_INJECT", true},
+    {"strict", "WEIR_STRICT", true},
+    {"hang", "WEIR_HANG", true},
 };
 
 static const struct option *find_option(const char *name, size_t n)

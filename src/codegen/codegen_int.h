@@ -26,6 +26,7 @@ struct weir_cg_settings {
     uint64_t platform[2]; /* hash of Weir, ABIs, LLVM, compiler library, processor */
     const char *missing;  /* processor feature, or NULL */
     bool touch;           /* code says what it accesses (WEIR_CHECK=1) */
+    bool counts;          /* WEIR_COUNT: code adds up what it does */
     bool fidelity;        /* report each kernel's instructions when its code is asked for first */
 };
 struct weir_cg_settings *weir_cg_settings(void);

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 4
+#define WEIR_JIT_ABI 5
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -30,7 +30,8 @@ struct weir_jit_request {
     const struct weir_ptx_function *kernel; /* an entry function of a verified module */
     uint32_t block[3];                      /* the shape that code is specialised on */
     enum weir_jit_tier tier;
-    bool touch; /* says what it accesses: services->touch */
+    bool touch;  /* says what it accesses: services->touch */
+    bool counts; /* the code adds up what it does (weir_block.instructions, bytes) */
     /* What the module's variable with index i (module->vars[i]) is at run time: ((void
      * **)launch->module_data)[i] holds its address. */
     const char *cpu, *features; /* LLVM names, NULL = this machine */

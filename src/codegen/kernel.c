@@ -38,6 +38,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_BEST;
     settings.touch = check && strcmp(check, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
+    settings.counts = getenv("WEIR_COUNT") != NULL;
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
     weir_hash128_init(&h);
@@ -47,6 +48,8 @@ static void read_settings(void)
     weir_cg_jit_hash(&h);
     weir_cpu_hash(&h);
     weir_hash128_add_field(&h, &settings.touch, sizeof settings.touch);
+    if (settings.counts) /* other code, kept apart */
+        weir_hash128_add_field(&h, "counts", sizeof "counts");
     weir_hash128_finish(&h, settings.platform);
 }
 
@@ -334,6 +337,7 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .block = {v->block[0], v->block[1], v->block[2]},
         .tier = tier,
         .touch = weir_cg_settings()->touch,
+        .counts = weir_cg_settings()->counts,
     };
     struct weir_jit_result result = {0};
     const struct weir_jit_api *jit;

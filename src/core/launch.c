@@ -253,6 +253,10 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     if (weir_check_enabled())
         op->work.launch.touches = weir_touches_begin();
     op->work.triggered = weir_dependent_triggered;
+    if (weir_trace_enabled()) {
+        atomic_store_explicit(&op->work.instructions, 0, memory_order_relaxed);
+        atomic_store_explicit(&op->work.bytes, 0, memory_order_relaxed);
+    }
     op->programmatic = config->programmatic;
     op->triggered = false;
     op->early = WEIR_EARLY_NONE;

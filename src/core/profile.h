@@ -27,6 +27,7 @@
     X(PAGEABLE_SMALL_D2H_GBPS, "pageable-small-d2h-gbps")                                          \
     X(DEVICE_GBPS, "device-gbps")           /* device memory, read and written together */         \
     X(LAUNCH_US, "launch-us")               /* from submission to the start, idle device */        \
+    X(KERNEL_US, "kernel-us")               /* the least that a kernel takes */                    \
     X(SAME_US, "same-us")                   /* from a kernel to the next in its stream */          \
     X(HANDOVER_US, "handover-us")           /* from one engine to another, in order */             \
     X(COPY_GAP_US, "copy-gap-us")           /* a copy engine, between two that waited */           \

@@ -188,6 +188,13 @@ static void failure_note(struct runner *r, bool left)
     r->failure = (enum weir_err)b->error;
 }
 
+static void take_counts(struct weir_kernel_work *k, struct weir_block *b)
+{
+    atomic_fetch_add_explicit(&k->instructions, b->instructions, memory_order_relaxed);
+    atomic_fetch_add_explicit(&k->bytes, b->bytes, memory_order_relaxed);
+    b->instructions = b->bytes = 0;
+}
+
 void weir_runner_blocks(struct runner *r, bool resume)
 {
     struct weir_block *b = &r->slot->block;
@@ -207,6 +214,8 @@ void weir_runner_blocks(struct runner *r, bool resume)
         block_position(b, &k->launch, r->index);
     }
     left = !weir_runner_guarded(r, blocks_body, r);
+    if (WEIR_UNLIKELY(b->instructions))
+        take_counts(k, b);
     if (left)
         r->outcome = RUN_FAILED;
     if (r->outcome == RUN_FAILED)

@@ -68,6 +68,8 @@ struct weir_kernel_work {
     struct weir_block_needs needs;
     uint32_t resident; /* engine's, as the next (residency.c) */
     uint64_t refused;
+    /* Sums of what its blocks counted (kernel.h); the engine only adds. */
+    _Atomic uint64_t instructions, bytes;
     /* of the first block that failed; to be read in `done` and later */
     uint32_t error_line, error_block[3];
     uint64_t error_address;

@@ -110,6 +110,10 @@ struct weir_block {
     void *escape;           /* engine's: where a fault or services->fail leaves to */
     void *engine;           /* engine's */
     uint32_t triggered;     /* engine's: it has let dependents begin */
+    /* What it has done so far: instructions of warps, and bytes that their lanes loaded and stored
+     * in global memory. Only code that was made to count (weir_jit_request.counts) touches them;
+     * the engine takes them. */
+    uint64_t instructions, bytes;
 };
 
 /* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable, but for

@@ -260,8 +260,16 @@ bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file 
     *d = (struct weir_plan_data){0};
     d->first = weir_calloc(f->ops_count + 1, sizeof *d->first);
     d->count = weir_calloc(f->ops_count + 1, sizeof *d->count);
-    ok = d->first && d->count && make_tables(&t, f) && collect_bounds(f, &t, &bounds, &count) &&
-         find_deps(d, f, &t, bounds, count);
+    d->touched = weir_calloc(f->ops_count + 1, sizeof *d->touched);
+    ok = d->first && d->count && d->touched && make_tables(&t, f) &&
+         collect_bounds(f, &t, &bounds, &count) && find_deps(d, f, &t, bounds, count);
+    for (size_t i = 0; ok && i < f->ops_count; i++) {
+        struct range r[RANGES_MAX];
+        size_t ranges = ranges_of(f, &t, &f->ops[i], r);
+
+        for (size_t k = 0; k < ranges; k++)
+            d->touched[i] += r[k].to - r[k].from;
+    }
     /* What a graph's nodes touch is not in a trace. */
     for (size_t i = 0; i < f->ops_count; i++)
         d->known = d->known && f->ops[i].kind != WEIR_TRACE_OP_GRAPH;
@@ -277,6 +285,7 @@ void weir_plan_data_finish(struct weir_plan_data *d)
 {
     weir_free(d->first);
     weir_free(d->count);
+    weir_free(d->touched);
     weir_free(d->deps);
     *d = (struct weir_plan_data){0};
 }

@@ -45,6 +45,8 @@ bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profi
                   .small_h2d = c[WEIR_COST_PAGEABLE_SMALL_H2D_GBPS],
                   .small_d2h = c[WEIR_COST_PAGEABLE_SMALL_D2H_GBPS],
                   .device = c[WEIR_COST_DEVICE_GBPS],
+                  .kernel_ns = c[WEIR_COST_KERNEL_US] * 1e3,
+                  .clock = attribute(p, WEIR_ATTR_CLOCK_RATE) * 1e-6,
                   .copy_ns = c[WEIR_COST_COPY_US] * 1e3,
                   .graph_node_ns = c[WEIR_COST_GRAPH_NODE_US] * 1e3,
                   .host_func_ns = c[WEIR_COST_HOST_FUNC_US] * 1e3},
@@ -87,4 +89,27 @@ double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engin
         rate = out ? r->pageable_d2h : r->pageable_h2d;
     ns = rate > 0 ? bytes / rate : 0;
     return rate > 0 ? WEIR_MAX(ns, r->copy_ns) : 0;
+}
+
+#define ISSUES      4.0   /* instructions of warps, an SM and cycle: four schedulers */
+#define WARP_CYCLES 4.0   /* between two dependent instructions of one warp */
+#define CACHE_BYTES 128.0 /* an SM and cycle */
+
+double weir_plan_kernel_ns(const struct weir_plan_machine *m,
+                           const struct weir_plan_kernel_work *work)
+{
+    double unit = weir_plan_block_units(m, work->threads, work->shared_bytes);
+    double fit = WEIR_MAX((double)(m->threads_per_sm / (uint32_t)unit), 1); /* blocks an SM */
+    double blocks = (double)WEIR_MAX(work->blocks, (uint64_t)1);
+    double sms = WEIR_MIN(blocks, (double)m->sms);
+    double resident = WEIR_MIN(fit, blocks / sms) * (double)((work->threads + 31) / 32);
+    double rate = WEIR_MIN(ISSUES, resident / WARP_CYCLES), ns, bytes;
+
+    if (m->rates.clock <= 0 || rate <= 0)
+        return 0;
+    ns = (double)work->instructions / (sms * rate * m->rates.clock);
+    bytes = (double)work->requested / (sms * CACHE_BYTES * m->rates.clock);
+    if (m->rates.device > 0)
+        bytes = WEIR_MAX(bytes, (double)WEIR_MIN(work->touched, work->requested) / m->rates.device);
+    return ns + bytes + m->rates.kernel_ns;
 }

@@ -16,7 +16,8 @@ struct weir_plan_host {
 struct weir_plan_rates {
     /* bytes a ns; small: memory of at most 16 MiB, used again and again */
     double h2d, d2h, pageable_h2d, pageable_d2h, small_h2d, small_d2h, device;
-    double copy_ns; /* the least that a copy takes */
+    double copy_ns, kernel_ns; /* the least that a copy takes, and a kernel */
+    double clock;              /* of the SMs, cycles a ns */
     double graph_node_ns, host_func_ns;
 };
 
@@ -37,6 +38,19 @@ bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profi
  * 0 when none is. 0 ns: the profile does not say. */
 double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
                          bool pageable, double bytes, double memory);
+
+struct weir_plan_kernel_work {
+    uint64_t blocks, threads, shared_bytes; /* a block's threads and shared memory */
+    uint64_t instructions;                  /* of warps, all blocks together */
+    uint64_t requested, touched;            /* bytes that lanes ask for; of memory, at most */
+};
+
+/* A kernel's time by itself: issuing its instructions (4 a cycle and SM, one a warp in 4 cycles),
+ * and moving bytes, the slower of what its lanes ask for through the SMs' caches (128 bytes a cycle
+ * and SM) and of the memory that it touches. Both add up, as in the kernels that were measured
+ * (docs/plan.md). 0: the profile says no clock. */
+double weir_plan_kernel_ns(const struct weir_plan_machine *m,
+                           const struct weir_plan_kernel_work *work);
 
 /* How many of the device's units a block of so many threads and bytes of shared memory takes: its
  * largest share of an SM. Units are places of threads. */

@@ -16,7 +16,7 @@ struct kernel {
     const char *name;
     double before, after; /* ns, sums */
     uint32_t count;
-    bool given;
+    bool given, counted;
 };
 
 struct elsewhere {
@@ -66,6 +66,7 @@ static bool note_kernels(struct elsewhere *e, bool after)
         else
             k->before += (double)e->there.alone_ns[i];
         k->count += !after;
+        k->counted = k->counted || e->f->ops[i].instructions;
     }
     return true;
 }
@@ -129,17 +130,20 @@ static void print_kernels(const struct elsewhere *e, FILE *to)
     for (size_t i = 0; i < e->kernels.count; i++) {
         const struct kernel *k = &e->kernels.items[i];
 
-        guessed = guessed || !k->given;
+        guessed = guessed || (!k->given && !k->counted);
         if (i < NAMES_MAX)
-            fprintf(to, "  %-28.28s %14s %14s   %u\n", k->name,
+            fprintf(to, "  %-28.28s %14s %14s   %u%s\n", k->name,
                     weir_plan_time_text(k->before / k->count, a),
-                    weir_plan_time_text(k->after / k->count, b), k->count);
+                    weir_plan_time_text(k->after / k->count, b), k->count,
+                    k->given                        ? ", as given"
+                    : k->counted && e->how->machine ? ", as counted"
+                                                    : "");
     }
     if (e->kernels.count > NAMES_MAX)
         fprintf(to, "  ... %zu more kernels\n", e->kernels.count - NAMES_MAX);
     if (guessed && e->how->machine && e->how->kernels == 1)
-        fputs("A kernel that no --kernel NAME=TIME names takes as long as in the trace, which is "
-              "that machine's time.\n",
+        fputs("A kernel that no --kernel NAME=TIME names and that did not count (weir trace "
+              "--counts) takes as long\nas in the trace, which is that machine's time.\n",
               to);
 }
 

@@ -77,8 +77,8 @@ struct weir_plan_kernel_time {
 };
 
 /* As on another device from now on: its engines, costs of calls, rates of copies; kernels take what
- * `times` says, and others as recorded (which is the device's time when the trace was made with
- * --clock model). Own time of the host stays. `machine` lives as long as m. False: no memory. */
+ * `times` says, else what they counted (weir run --counts) costs there, else as recorded. Own time
+ * of the host stays. `machine` lives as long as m. False: no memory. */
 bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
                            const struct weir_plan_kernel_time *times, size_t count);
 /* Does a copy use pageable memory? (Of one whose source was captured the call knew.) */

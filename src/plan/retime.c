@@ -41,6 +41,27 @@ static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count,
     return 0;
 }
 
+/* By what it counted; 0: it did not. */
+static double counted_ns(const struct weir_plan_recorded *m, size_t i)
+{
+    const struct weir_trace_op *op = &m->file->ops[i];
+    struct weir_plan_kernel_work work = {.blocks = 1,
+                                         .threads = 1,
+                                         .shared_bytes = op->u.kernel.shared_bytes,
+                                         .instructions = op->instructions,
+                                         .requested = op->requested,
+                                         .touched = m->data->touched[i]};
+
+    if (!op->instructions)
+        return 0;
+    for (int k = 0; k < 3; k++) {
+        work.blocks *= WEIR_MIN(WEIR_MAX(op->u.kernel.grid[k], 1u), k ? 65535u : 0x7fffffffu);
+        work.threads *= WEIR_MIN(WEIR_MAX(op->u.kernel.block[k], 1u), 1024u);
+    }
+    work.threads = WEIR_MIN(work.threads, (uint64_t)1024);
+    return weir_plan_kernel_ns(m->machine, &work);
+}
+
 bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
                            const struct weir_plan_kernel_time *times, size_t count)
 {
@@ -56,6 +77,8 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
 
         if (op->kind == WEIR_TRACE_OP_KERNEL)
             ns = kernel_ns(times, count, op);
+        if (op->kind == WEIR_TRACE_OP_KERNEL && ns <= 0)
+            ns = counted_ns(m, i);
         else if (op->kind == WEIR_TRACE_OP_COPY || op->kind == WEIR_TRACE_OP_MEMSET)
             ns = copy_ns(machine, op, weir_plan_is_pageable(op));
         if (ns > 0 && op->done)

@@ -301,6 +301,15 @@ static void link_names(struct reader *r)
         if (d->engine < WEIR_TRACE_ENGINE_NONE)
             f->ops[op].engine = (uint8_t)d->engine;
     }
+    for (size_t i = 0; i < r->works.count; i++) {
+        const struct raw_work *w = &r->works.items[i];
+        uint32_t op = find_op(f, stream_index(r, w->stream), w->seq, true);
+
+        if (op == WEIR_TRACE_NONE)
+            continue;
+        f->ops[op].instructions = w->instructions;
+        f->ops[op].requested = w->bytes;
+    }
     for (size_t i = 0; i < f->waits_count; i++)
         f->waits[i].op = find_op(f, stream_index(r, r->raw_waits.items[i].stream),
                                  r->raw_waits.items[i].seq, false);

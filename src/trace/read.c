@@ -350,6 +350,17 @@ static void read_done(struct reader *r, struct cursor *c)
         r->no_memory = true;
 }
 
+static void read_work(struct reader *r, struct cursor *c)
+{
+    struct raw_work w = {.stream = get_u(c)};
+
+    w.seq = get_u(c);
+    w.instructions = get_u(c);
+    w.bytes = get_u(c);
+    if (!c->bad && !weir_vec_push(&r->works, w))
+        r->no_memory = true;
+}
+
 static void read_node(struct reader *r, struct cursor *c)
 {
     struct raw_node n = {.stream = get_u(c)};
@@ -681,6 +692,9 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     case WEIR_TRACE_DONE:
         read_done(r, c);
         break;
+    case WEIR_TRACE_WORK:
+        read_work(r, c);
+        break;
     case WEIR_TRACE_NODE:
         read_node(r, c);
         break;
@@ -803,6 +817,7 @@ static void finish(struct reader *r)
     weir_vec_finish(&r->raw_ops);
     weir_vec_finish(&r->raw_deps);
     weir_vec_finish(&r->dones);
+    weir_vec_finish(&r->works);
     weir_vec_finish(&r->nodes);
     weir_vec_finish(&r->raw_waits);
     weir_vec_finish(&r->sync_streams);

@@ -32,6 +32,10 @@ struct raw_done {
     uint32_t engine, status;
 };
 
+struct raw_work {
+    uint64_t stream, seq, instructions, bytes;
+};
+
 struct raw_node {
     uint64_t stream, seq, bytes, blocks, threads, start_ns, end_ns;
     uint32_t name;
@@ -61,6 +65,7 @@ struct reader {
     WEIR_VEC(struct raw_op) raw_ops;
     WEIR_VEC(struct raw_dep) raw_deps;
     WEIR_VEC(struct raw_done) dones;
+    WEIR_VEC(struct raw_work) works;
     WEIR_VEC(struct raw_node) nodes;
     WEIR_VEC(struct raw_wait) raw_waits;
     WEIR_VEC(uint64_t) sync_streams; /* of each sync: stream's or context's id */

@@ -390,6 +390,21 @@ void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t 
     weir_trace_close(b, p);
 }
 
+void weir_trace_work(uint64_t stream, uint64_t seq, uint64_t instructions, uint64_t bytes)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_WORK);
+    p = weir_trace_put_u(p, stream);
+    p = weir_trace_put_u(p, seq);
+    p = weir_trace_put_u(p, instructions);
+    p = weir_trace_put_u(p, bytes);
+    weir_trace_close(b, p);
+}
+
 void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n)
 {
     struct weir_trace_buffer *b = weir_trace_open();

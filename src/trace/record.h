@@ -113,6 +113,9 @@ void weir_trace_op_other(const struct weir_trace_id *id, int kind);
 void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t end_ns, int engine,
                      int status);
 
+/* What a kernel did, where its code counts: instructions of warps; bytes that lanes asked for. */
+void weir_trace_work(uint64_t stream, uint64_t seq, uint64_t instructions, uint64_t bytes);
+
 #define WEIR_TRACE_NODE_MEMORY 5 /* as engine of memory nodes: none */
 
 /* A node of the graph launch (stream, seq) has run. name: kernels, else NULL. */

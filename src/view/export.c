@@ -92,6 +92,9 @@ static void json_op(const struct weir_trace_file *f, const struct weir_trace_op 
                 op->u.kernel.grid[0], op->u.kernel.grid[1], op->u.kernel.grid[2],
                 op->u.kernel.block[0], op->u.kernel.block[1], op->u.kernel.block[2],
                 op->u.kernel.shared_bytes);
+    if (op->instructions)
+        fprintf(to, ", \"instructions\": %" PRIu64 ", \"requested\": %" PRIu64, op->instructions,
+                op->requested);
     fputs(", \"follows\": [", to);
     for (uint32_t d = 0; d < op->dep_count; d++) {
         const struct weir_trace_dep *dep = &f->deps[op->dep_first + d];

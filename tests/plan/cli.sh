@@ -53,13 +53,6 @@ has out 'No pipeline of chunks was found'
 ends 0 --device rtx4090 --kernels 0.01 --html -o "$tmp/moved.html" "$trace"
 has moved.html '<canvas'
 ends 2 --kernel advance=0.5ms "$trace"
-if [ -f "$BUILD/lib/weir/devlib.bc" ] && [ -f "$BUILD/lib/libcudart.so.13" ] && [ -z "${SANITIZE:-}" ]; then
-    "$WEIR" cc -O2 "$SOURCE/tests/programs/trace/advise.cu" -o "$tmp/app" && "$WEIR" trace -o "$tmp/app.weir" "$tmp/app" copy-engine-bound good >/dev/null ||
-        fail 'the traced program'
-    ends 0 --device a100 --kernels 0.1 --chunks 1..4 --streams 1..2 "$tmp/app.weir"
-    has out 'planned on NVIDIA A100'
-fi
-
 echo 'kernel nowhere 1' >"$tmp/bad.plan"
 ends 1 "$tmp/bad.plan"
 has err 'bad.plan: line 1: a stream was expected'

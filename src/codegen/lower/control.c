@@ -716,6 +716,79 @@ static bool computed_before(const struct low *l, const struct low_inst *i)
     return r->fact.invariant && r->def_count == 1 && i->p->operands[0].pred_reg < 0;
 }
 
+/* ---- counting ---- */
+
+/* Bytes that a lane moves between global memory and registers. Generic addresses count, too. */
+static uint64_t lane_bytes(const struct weir_ptx_inst *p)
+{
+    switch (p->opcode) {
+    case WEIR_PTX_OP_ld:
+    case WEIR_PTX_OP_ldu:
+    case WEIR_PTX_OP_st:
+    case WEIR_PTX_OP_atom:
+    case WEIR_PTX_OP_red:
+        if (p->space != WEIR_PTX_GLOBAL && p->space != WEIR_PTX_GENERIC)
+            return 0;
+        return (uint64_t)weir_ptx_type_bits((enum weir_ptx_type)p->type[0]) / 8 *
+               (p->vec ? p->vec : 1);
+    default:
+        return 0;
+    }
+}
+
+/* What NVIDIA's assembler mostly folds into others or unrolls away: moves, addresses of parameters,
+ * loop control. */
+static bool is_folded(const struct weir_ptx_inst *p)
+{
+    switch (p->opcode) {
+    case WEIR_PTX_OP_mov:
+    case WEIR_PTX_OP_cvta:
+    case WEIR_PTX_OP_setp:
+    case WEIR_PTX_OP_bra:
+        return true;
+    case WEIR_PTX_OP_ld:
+        return p->space == WEIR_PTX_PARAM || p->space == WEIR_PTX_CONST;
+    default:
+        return false;
+    }
+}
+
+static void add_to(struct low *l, size_t offset, LLVMValueRef n)
+{
+    LLVMValueRef at = at_offset(l, l->block_ptr, offset);
+    LLVMValueRef sum = LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i64, at, ""), n, "");
+
+    LLVMBuildStore(l->b, sum, at);
+}
+
+/* A warp runs this block of the program: its PTX instructions, and the bytes of the lanes that are
+ * here (a guard's lanes that do nothing count). */
+static void count(struct low *l, const struct low_block *b)
+{
+    uint64_t instructions = 0, bytes = 0;
+
+    for (uint32_t n = b->first; n < b->end; n++) {
+        const struct low_inst *i = &l->insts.items[n];
+
+        if (i->kind != LOW_PTX || !i->p)
+            continue;
+        instructions += !is_folded(i->p);
+        bytes += lane_bytes(i->p);
+    }
+    if (instructions)
+        add_to(l, offsetof(struct weir_block, instructions),
+               LLVMConstInt(l->t.i64, instructions, 0));
+    if (bytes) {
+        LLVMValueRef lanes = LLVMConstInt(l->t.i64, 32, 0);
+
+        if (!l->mask_full)
+            lanes = LLVMBuildZExt(l->b, low_unary(l, "llvm.ctpop", low_mask_bits(l, l->mask)),
+                                  l->t.i64, "");
+        add_to(l, offsetof(struct weir_block, bytes),
+               LLVMBuildMul(l->b, lanes, LLVMConstInt(l->t.i64, bytes, 0), ""));
+    }
+}
+
 static void emit_block(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
@@ -731,6 +804,8 @@ static void emit_block(struct control *c, uint32_t at)
     } else {
         load_masks(l, b->needs_mask ? wait_slots(l, at) : live_slots(l), l->mask);
     }
+    if (l->request->counts)
+        count(l, b);
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
         if (!is_control(b, i, n + 1 == b->end) && !computed_before(l, i))

@@ -1,0 +1,25 @@
+# --counts: what kernels count is exact for bytes, linear in a loop's rounds, the same from both compilers, and what weir plan takes their
+# time from.
+# SPDX-License-Identifier: Apache-2.0
+[ -f "$BUILD/lib/weir/devlib.bc" ] && [ -f "$BUILD/lib/libcudart.so.13" ] || { echo "skipped: this build has no weir cc"; exit 77; }
+[ -z "${SANITIZE:-}" ] || { echo 'skipped: covered by the plain builds'; exit 77; }
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+fail() { echo "FAILED: $*"; cat "$tmp/numbers" 2>/dev/null; exit 1; }
+"$WEIR" cc -O2 "$SOURCE/tests/plan/counts.cu" -o "$tmp/counts" || fail 'compile'
+# numbers TIER OPTIONS...: a line a kernel, instructions and bytes
+numbers() {
+    tier=$1
+    shift
+    WEIR_JIT_TIER=$tier "$WEIR" trace -o "$tmp/t.weir" "$@" "$tmp/counts" >/dev/null || fail "$tier does not run"
+    "$WEIR" export --format json "$tmp/t.weir" | sed -n 's/.*"instructions": \([0-9]*\), "requested": \([0-9]*\).*/\1 \2/p'
+}
+numbers quick --counts >"$tmp/numbers"
+numbers best --counts >"$tmp/best"
+cmp -s "$tmp/numbers" "$tmp/best" || fail 'the two compilers count differently'
+awk 'NR == 1 { first = $1 } NR == 2 { step = $1 - first } $1 != first + (NR - 1) * step || $2 != 8000 { exit 1 }
+    END { exit !(NR == 4 && step >= 10 * 32 && first >= step) }' "$tmp/numbers" || { cat "$tmp/numbers"; fail "other numbers"; }
+"$WEIR" plan --device h200 "$tmp/t.weir" >"$tmp/plan" || fail 'plan'
+grep -q '^  loop .* 4, as counted$' "$tmp/plan" || fail 'the plan does not take the counted time'
+[ -z "$(numbers best)" ] || fail 'it counts unasked'
+echo 'counts'
