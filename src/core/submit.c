@@ -38,7 +38,8 @@ _Static_assert(sizeof(struct weir_record_op) <= 192 && sizeof(struct weir_graph_
 _Static_assert(sizeof(struct weir_poll_op) <= sizeof(struct weir_copy_op), "MEDIUM");
 _Static_assert(sizeof(struct weir_host_op) <= sizeof(struct weir_copy_op), "MEDIUM");
 _Static_assert(sizeof(struct weir_kernel_op) % 64 == 0, "LARGE");
-#define OP_CHUNK 16 /* operations made at a time */
+/* Operations made at a time: of the small ones programs may queue a million. */
+static const int op_chunk[WEIR_OP_SIZES] = {32, 16, 16};
 
 /* ---- memory of operations ---- */
 
@@ -58,13 +59,13 @@ static void keep_chunk(struct op_chunk *chunk)
 static bool grow_locked(struct weir_op **list, enum weir_op_size size)
 {
     size_t bytes = op_bytes[size];
-    char *chunk = weir_alloc_aligned(64, 64 + bytes * OP_CHUNK);
+    char *chunk = weir_alloc_aligned(64, 64 + bytes * (size_t)op_chunk[size]);
 
     if (!chunk)
         return false;
-    memset(chunk, 0, 64 + bytes * OP_CHUNK);
+    memset(chunk, 0, 64 + bytes * (size_t)op_chunk[size]);
     keep_chunk((struct op_chunk *)chunk);
-    for (int i = 0; i < OP_CHUNK; i++) {
+    for (int i = 0; i < op_chunk[size]; i++) {
         struct weir_op *op = (struct weir_op *)(chunk + 64 + bytes * (size_t)i);
 
         op->size = (uint8_t)size;
