@@ -17,6 +17,7 @@
 /* A name (of a call or an operation) at a place in the code. */
 struct place {
     const char *name, *site;
+    char *key; /* of the index, owned */
     uint64_t syncs[2], copies[2], pageable[2], launches[2];
     uint32_t streams[2]; /* different ones that the place's operations went to */
     uint32_t last[2][16];
@@ -45,18 +46,18 @@ static struct place *place_of(struct places *p, const struct weir_trace_file *f,
     key[name] = '@';
     memcpy(key + name + 1, site, text + 1);
     at = (uintptr_t)weir_strmap_get(&p->index, key, name + 1 + text);
-    if (!at) {
-        if (!weir_vec_reserve_bytes((void **)&p->items, &p->cap, p->count + 1, sizeof *p->items) ||
-            !weir_strmap_put(&p->index, key, name + 1 + text, (void *)(p->count + 1))) {
-            weir_free(key);
-            p->no_memory = true;
-            return NULL;
-        }
-        p->items[p->count++] = (struct place){.name = k->name, .site = site};
-        at = p->count;
+    if (at) {
+        weir_free(key);
+        return &p->items[at - 1];
     }
-    weir_free(key);
-    return &p->items[at - 1];
+    if (!weir_vec_reserve_bytes((void **)&p->items, &p->cap, p->count + 1, sizeof *p->items) ||
+        !weir_strmap_put(&p->index, key, name + 1 + text, (void *)(p->count + 1))) {
+        weir_free(key);
+        p->no_memory = true;
+        return NULL;
+    }
+    p->items[p->count++] = (struct place){.name = k->name, .site = site, .key = key};
+    return &p->items[p->count - 1];
 }
 
 static void add_stream(struct place *p, int which, uint32_t stream)
@@ -217,6 +218,8 @@ bool weir_view_changes(const struct weir_trace_file *a, const struct weir_trace_
                  ((double)bare[1] - (double)bare[0]) * 1e-6);
     }
     weir_strmap_finish(&p.index);
+    for (size_t i = 0; i < p.count; i++)
+        weir_free(p.items[i].key);
     weir_free(p.items);
     if (!ok)
         weir_view_changes_finish(out);
