@@ -337,6 +337,17 @@ void weir_check_access(struct weir_actor *a, enum weir_access kind,
     unlock();
 }
 
+void weir_check_access_pages(struct weir_actor *a,
+                             bool (*next)(void *ctx, struct weir_check_page *page), void *ctx)
+{
+    struct weir_check_page page;
+
+    lock();
+    while (a && next(ctx, &page))
+        weir_shadow_access_bits(&weir_checker.shadow, a, page.kind, page.number, page.bits);
+    unlock();
+}
+
 /* Marks of what the host knew when everything that now runs was not yet submitted can go. */
 static void settle_locked(struct checker *c)
 {

@@ -71,6 +71,15 @@ struct weir_check_range {
 };
 void weir_check_access(struct weir_actor *a, enum weir_access kind,
                        const struct weir_check_range *r);
+/* The same of many pages at once, as weir_shadow_access_bits: `next` fills in the next, or gives
+ * false. The lock is held meanwhile. */
+struct weir_check_page {
+    uint64_t number;
+    enum weir_access kind;
+    const uint64_t *bits;
+};
+void weir_check_access_pages(struct weir_actor *a,
+                             bool (*next)(void *ctx, struct weir_check_page *page), void *ctx);
 /* Something that should have been looked at was not: the report says so. */
 void weir_check_lost(void);
 /* It has run; nothing behind it has begun. */

@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 
-#define PAGE_SHIFT 12
+#define PAGE_SHIFT WEIR_SHADOW_PAGE_SHIFT
 #define PAGE_BYTES 4096u
-#define WORDS      (PAGE_BYTES / 64)
+#define WORDS      WEIR_SHADOW_PAGE_WORDS
 
 struct bits {
     uint64_t w[WORDS];
@@ -313,6 +313,108 @@ static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
     }
     if (!known)
         mark_add(s, p, a, kind, lo, hi_1);
+}
+
+/* ---- many bytes of a page at once ---- */
+
+/* A run from the first bit on; false: there are others behind it. No bit: *end 0. */
+static bool is_one_run(const uint64_t *w, unsigned *begin, unsigned *end)
+{
+    unsigned i = 0, count = 0;
+
+    *begin = *end = 0;
+    for (unsigned k = 0; k < WORDS; k++)
+        count += (unsigned)__builtin_popcountll(w[k]);
+    if (!count)
+        return true;
+    while (!w[i])
+        i++;
+    *begin = i * 64 + (unsigned)__builtin_ctzll(w[i]);
+    for (i = WORDS - 1; !w[i];)
+        i--;
+    *end = i * 64 + 64 - (unsigned)__builtin_clzll(w[i]);
+    return *end - *begin == count;
+}
+
+/* The first bytes that m and w share. */
+static bool overlap_bits(const struct mark *m, const uint64_t *w, unsigned *begin, unsigned *end)
+{
+    for (unsigned k = m->lo / 64; k <= m->hi_1 / 64u; k++) {
+        uint64_t both = w[k] & (m->bits ? m->bits->w[k] : mask_of(k, m->lo, m->hi_1)), from;
+
+        if (!both)
+            continue;
+        from = both >> __builtin_ctzll(both);
+        *begin = k * 64 + (unsigned)__builtin_ctzll(both);
+        *end = *begin + (~from ? (unsigned)__builtin_ctzll(~from) : 64);
+        return true;
+    }
+    return false;
+}
+
+static bool subtract_bits(struct weir_shadow *s, struct mark *m, const uint64_t *w)
+{
+    if (!make_bits(s, m))
+        return true;
+    for (unsigned k = m->lo / 64; k <= m->hi_1 / 64u; k++)
+        m->bits->w[k] &= ~w[k];
+    return bits_shrink(m);
+}
+
+static void mark_add_bits(struct weir_shadow *s, struct page *p, struct weir_actor *a,
+                          enum weir_access kind, const uint64_t *w, unsigned lo, unsigned hi_1)
+{
+    struct mark *m = NULL;
+
+    for (uint32_t i = p->count; i > 0 && !m; i--) {
+        if (p->marks[i - 1].actor == a && p->marks[i - 1].kind == kind)
+            m = &p->marks[i - 1];
+    }
+    if (!m) {
+        mark_add(s, p, a, kind, lo, lo);
+        m = p->count ? &p->marks[p->count - 1] : NULL;
+        if (!m || m->actor != a || m->kind != kind)
+            return; /* no memory */
+    }
+    if (!make_bits(s, m))
+        return;
+    for (unsigned k = 0; k < WORDS; k++)
+        m->bits->w[k] |= w[k];
+    m->lo = (uint16_t)WEIR_MIN(lo, m->lo);
+    m->hi_1 = (uint16_t)WEIR_MAX(hi_1, m->hi_1);
+}
+
+void weir_shadow_access_bits(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                             uint64_t number, const uint64_t bits[WEIR_SHADOW_PAGE_WORDS])
+{
+    unsigned lo, hi, begin, end;
+    bool one = is_one_run(bits, &lo, &hi);
+    struct page *p = hi ? page_get(s, number, true) : NULL;
+
+    if (!p)
+        return;
+    if (one) {
+        page_access(s, p, number, a, kind, lo, hi - 1);
+        return;
+    }
+    for (uint32_t i = 0; i < p->count;) {
+        struct mark *m = &p->marks[i];
+
+        if (m->actor != a && overlap_bits(m, bits, &begin, &end)) {
+            if (weir_actor_before(m->actor, a)) {
+                if (!a->early && covers(kind, (enum weir_access)m->kind) &&
+                    !subtract_bits(s, m, bits)) {
+                    mark_remove(s, p, i);
+                    continue;
+                }
+            } else if (conflicts((enum weir_access)m->kind, kind) &&
+                       !weir_actor_before(a, m->actor)) {
+                report(s, number, m, a, kind, begin, end);
+            }
+        }
+        i++;
+    }
+    mark_add_bits(s, p, a, kind, bits, lo, hi - 1);
 }
 
 void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,

@@ -69,6 +69,11 @@ bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
  * each page, actor and kind that it meets there. */
 void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
                         uintptr_t begin, uintptr_t end);
+/* The bytes of page `number` (of 4 KiB) whose bit is set; bit i of bits[w] is byte 64 * w + i. */
+#define WEIR_SHADOW_PAGE_SHIFT 12
+#define WEIR_SHADOW_PAGE_WORDS 64
+void weir_shadow_access_bits(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                             uint64_t number, const uint64_t bits[WEIR_SHADOW_PAGE_WORDS]);
 /* height rows of width bytes. */
 void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
                              uintptr_t begin, size_t width, size_t height, size_t pitch);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/touch.h"
 
-#include <stdlib.h>
-
 #include "base/alloc.h"
-#include "base/vec.h"
+#include "base/map.h"
 #include "memory/memory.h"
 
-#define RECENT     8               /* ranges that a new one may extend */
-#define COMPACT_AT ((size_t)65536) /* ranges, before they are sorted and joined */
-#define TELL_AT    ((size_t)1 << 20)
+#define KINDS      3  /* enum weir_access */
+#define CACHED     64 /* pages found without a look-up */
+#define PAGE_SHIFT WEIR_SHADOW_PAGE_SHIFT
+#define PAGE_BYTES ((uint64_t)1 << PAGE_SHIFT)
 
-struct range {
-    uint64_t begin, end;
-    uint32_t kind; /* enum weir_access */
+/* A bit a byte for each kind of access. */
+struct touched {
+    uint64_t number;
+    uint64_t bits[KINDS][WEIR_SHADOW_PAGE_WORDS];
 };
 
 /* Of one thread. */
 struct log {
     struct log *next;
-    size_t compact_at;
-    WEIR_VEC(struct range) ranges;
+    struct weir_map pages; /* number -> struct touched */
+    struct touched *cache[CACHED];
 };
 
 struct touches {
@@ -56,7 +56,6 @@ static struct log *log_of(struct touches *t)
         atomic_store_explicit(&t->lost, true, memory_order_relaxed);
         return NULL;
     }
-    log->compact_at = COMPACT_AT;
     log->next = atomic_load_explicit(&t->logs, memory_order_relaxed);
     /* Release: the reader is ordered behind by the end of the blocks; this is for the list. */
     while (!atomic_compare_exchange_weak_explicit(&t->logs, &log->next, log, memory_order_release,
@@ -67,50 +66,47 @@ static struct log *log_of(struct touches *t)
     return log;
 }
 
-static int compare(const void *a, const void *b)
+static WEIR_NOINLINE struct touched *page_slow(struct touches *t, struct log *log, uint64_t number)
 {
-    const struct range *x = a, *y = b;
+    struct touched *p = weir_map_get(&log->pages, number);
 
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    return x->begin < y->begin ? -1 : x->begin > y->begin;
+    if (!p) {
+        p = weir_calloc(1, sizeof *p);
+        if (p)
+            p->number = number;
+        if (!p || !weir_map_put(&log->pages, number, p)) {
+            atomic_store_explicit(&t->lost, true, memory_order_relaxed);
+            weir_free(p);
+            return NULL;
+        }
+    }
+    log->cache[number % CACHED] = p;
+    return p;
 }
 
-static void compact(struct log *log)
+static inline void add(struct touches *t, struct log *log, uint64_t begin, uint64_t end,
+                       uint32_t kind)
 {
-    size_t n = 0;
+    while (begin < end) {
+        uint64_t number = begin >> PAGE_SHIFT, stop = WEIR_MIN(end, (number + 1) << PAGE_SHIFT);
+        struct touched *p = log->cache[number % CACHED];
+        unsigned lo = (unsigned)(begin % PAGE_BYTES), hi_1 = (unsigned)((stop - 1) % PAGE_BYTES);
 
-    qsort(log->ranges.items, log->ranges.count, sizeof log->ranges.items[0], compare);
-    for (size_t i = 0; i < log->ranges.count; i++) {
-        struct range r = log->ranges.items[i], *last = n ? &log->ranges.items[n - 1] : NULL;
+        if (WEIR_UNLIKELY(!p || p->number != number))
+            p = page_slow(t, log, number);
+        if (WEIR_UNLIKELY(!p))
+            return;
+        for (unsigned w = lo / 64; w <= hi_1 / 64; w++) {
+            uint64_t m = UINT64_MAX;
 
-        if (last && last->kind == r.kind && r.begin <= last->end)
-            last->end = WEIR_MAX(last->end, r.end);
-        else
-            log->ranges.items[n++] = r;
+            if (w == lo / 64)
+                m &= UINT64_MAX << (lo % 64);
+            if (w == hi_1 / 64)
+                m &= UINT64_MAX >> (63 - hi_1 % 64);
+            p->bits[kind][w] |= m;
+        }
+        begin = stop;
     }
-    log->ranges.count = n;
-    log->compact_at = WEIR_MAX(COMPACT_AT, n * 2);
-}
-
-static void add(struct touches *t, struct log *log, uint64_t begin, uint64_t end, uint32_t kind)
-{
-    size_t n = log->ranges.count;
-
-    for (size_t i = 0; i < RECENT && i < n; i++) {
-        struct range *r = &log->ranges.items[n - 1 - i];
-
-        if (r->kind != kind || begin > r->end || end < r->begin)
-            continue;
-        r->begin = WEIR_MIN(r->begin, begin);
-        r->end = WEIR_MAX(r->end, end);
-        return;
-    }
-    if (n >= log->compact_at)
-        compact(log);
-    if (log->ranges.count >= TELL_AT ||
-        !weir_vec_push(&log->ranges, ((struct range){begin, end, kind})))
-        atomic_store_explicit(&t->lost, true, memory_order_relaxed);
 }
 
 /* Shared memory by generic addresses, which is frequent. */
@@ -175,13 +171,53 @@ void weir_touch_lanes(struct weir_block *block, uint32_t lanes, uint32_t code,
 
 /* Only memory of the program's: not parameters, nor what Weir keeps for blocks. What is found no
  * more was given back meanwhile. */
-static bool is_the_programs(uint64_t address)
+static bool is_the_programs(uint64_t page)
 {
+    uintptr_t begin = (uintptr_t)(page << PAGE_SHIFT);
     struct weir_mem_info info;
 
-    if (!weir_mem_find((const void *)(uintptr_t)address, &info))
-        return address - weir_mem_window_base < weir_mem_window_bytes;
+    if (!weir_mem_find((const void *)begin, &info) &&
+        !weir_mem_find((const void *)(begin + PAGE_BYTES - 1), &info))
+        return begin - weir_mem_window_base < weir_mem_window_bytes;
     return info.kind != WEIR_MEM_KIND_INTERNAL;
+}
+
+struct telling {
+    struct log *log;
+    size_t pos;
+    struct touched *page;
+    uint32_t kind; /* the next one of `page` */
+};
+
+static bool tell(void *ctx, struct weir_check_page *out)
+{
+    struct telling *t = ctx;
+
+    while (!t->page || t->kind == KINDS) {
+        uint64_t number;
+        void *value;
+
+        if (!weir_map_next(&t->log->pages, &t->pos, &number, &value))
+            return false;
+        t->page = value;
+        t->kind = is_the_programs(number) ? 0 : KINDS;
+    }
+    *out = (struct weir_check_page){t->page->number, (enum weir_access)t->kind,
+                                    t->page->bits[t->kind]};
+    t->kind++;
+    return true;
+}
+
+static void log_free(struct log *log)
+{
+    uint64_t number;
+    size_t pos = 0;
+    void *value;
+
+    while (weir_map_next(&log->pages, &pos, &number, &value))
+        weir_free(value);
+    weir_map_finish(&log->pages);
+    weir_free(log);
 }
 
 void weir_touches_end(void *touches, struct weir_actor *a)
@@ -193,22 +229,11 @@ void weir_touches_end(void *touches, struct weir_actor *a)
         return;
     log = atomic_load_explicit(&t->logs, memory_order_acquire);
     while (log) {
+        struct telling telling = {.log = log};
         struct log *next = log->next;
 
-        compact(log);
-        for (size_t i = 0; a && i < log->ranges.count; i++) {
-            const struct range *r = &log->ranges.items[i];
-            struct weir_check_range all = {.begin = r->begin,
-                                           .width = r->end - r->begin,
-                                           .height = 1,
-                                           .depth = 1,
-                                           .pitch = r->end - r->begin};
-
-            if (is_the_programs(r->begin))
-                weir_check_access(a, (enum weir_access)r->kind, &all);
-        }
-        weir_vec_finish(&log->ranges);
-        weir_free(log);
+        weir_check_access_pages(a, tell, &telling);
+        log_free(log);
         log = next;
     }
     if (atomic_load_explicit(&t->lost, memory_order_relaxed))
