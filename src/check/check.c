@@ -483,12 +483,12 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
     unlock();
 }
 
-void weir_check_free(const void *p, size_t bytes)
+void weir_check_free(const void *p, size_t bytes, bool judged)
 {
     struct checker *c = &weir_checker;
 
     lock();
-    if (!here.frees_in_order)
+    if (judged && !here.frees_in_order)
         weir_check_freed(p, bytes, site_now(false));
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_free(weir_map_remove(&c->blocks, (uintptr_t)p));

@@ -107,8 +107,10 @@ void weir_check_promised(void);
 /* ---- memory ---- */
 
 void weir_check_alloc(const void *p, size_t bytes, const char *kind);
-/* Before the memory is given back, by a call of the host's. */
-void weir_check_free(const void *p, size_t bytes);
+/* Before the memory is given back, by a call of the host's. judged: no document says that the call
+ * waits for its users (cudaFreeHost; cudaFree "causes the GPU to synchronise across all executing
+ * streams": Programming Guide, Stream-Ordered Memory Allocator). */
+void weir_check_free(const void *p, size_t bytes, bool judged);
 /* At their places in the stream (cudaMallocAsync, cudaFreeAsync). The allocation comes after all
  * that is known of the same bytes: the pool that gives them away again keeps that order. */
 void weir_check_alloc_async(const void *stream, const void *p, size_t bytes);

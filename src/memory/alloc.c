@@ -430,7 +430,8 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
     if (weir_trace_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
         weir_trace_free(ptr);
     if (weir_check_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
-        weir_check_free(ptr, atomic_load_explicit(&r->bytes, memory_order_relaxed));
+        weir_check_free(ptr, atomic_load_explicit(&r->bytes, memory_order_relaxed),
+                        kind == WEIR_MEM_KIND_PINNED);
     weir_mem_share_drop(atomic_load_explicit(&r->id, memory_order_relaxed));
     unmap_pages(m, r, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_lock_acquire(&m->lock);
