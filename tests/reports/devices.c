@@ -19,6 +19,7 @@ static cudaEvent_t event_of(int device)
  */
 static void p47(void)
 {
+    enum { HALF = 1 << 19 };
     cudaStream_t s[2] = {stream_of(0), stream_of(1)};
     cudaEvent_t e0 = event_of(0), e1 = event_of(1), end = event_of(0), joined = event_of(1);
     char *d[2];
@@ -40,8 +41,8 @@ static void p47(void)
     cudaGetLastError();
 
     OK(cudaEventRecord(e0, s[0])); /* the right way: begin and end in one stream */
-    OK(cudaMemcpyPeerAsync(d[1], 1, d[0], 0, 1 << 20, s[0]));
-    OK(cudaMemcpyPeerAsync(d[0], 0, d[1], 1, 1 << 20, s[1]));
+    OK(cudaMemcpyPeerAsync(d[1], 1, d[0], 0, HALF, s[0]));
+    OK(cudaMemcpyPeerAsync(d[0] + HALF, 0, d[1] + HALF, 1, HALF, s[1]));
     OK(cudaEventRecord(joined, s[1]));
     OK(cudaStreamWaitEvent(s[0], joined, 0));
     OK(cudaEventRecord(end, s[0]));
