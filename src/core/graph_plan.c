@@ -327,7 +327,7 @@ static struct weir_early_item *early_of(struct build *b, struct weir_item *item)
 }
 
 /* Edges of which the model says that the target may start early. Without memory it starts later. */
-static void add_early(struct build *b, struct weir_item *from, struct weir_item *to)
+static void add_early(struct build *b, struct weir_item *from, struct weir_item *to, bool begun)
 {
     struct weir_early_item *source = early_of(b, from), *target = early_of(b, to);
     struct weir_item **grown;
@@ -339,8 +339,11 @@ static void add_early(struct build *b, struct weir_item *from, struct weir_item 
         return;
     target->sources = grown;
     grown[target->source_count++] = from;
-    from->succ[from->succ_count - 1] |= WEIR_SUCC_EARLY;
-    from->kernel.work.triggered = weir_item_triggered;
+    from->succ[from->succ_count - 1] |= WEIR_SUCC_EARLY | (begun ? WEIR_SUCC_BEGUN : 0);
+    if (begun)
+        from->kernel.work.begun = weir_item_begun;
+    else
+        from->kernel.work.triggered = weir_item_triggered;
 }
 
 static void add_edge(struct build *b, struct weir_item *from, struct weir_item *to)
@@ -354,6 +357,16 @@ static void add_edge(struct build *b, struct weir_item *from, struct weir_item *
 static struct weir_item *exit_of(struct weir_node *n)
 {
     return n->m.kind == WEIR_NODE_GRAPH ? n->item + 1 : n->item;
+}
+
+/* GRA-004; as measured, behind two edges nothing starts early. */
+static bool is_early(const struct weir_model_edge *e)
+{
+    if (e->node->in.count != 1 || e->node->kind != WEIR_NODE_KERNEL)
+        return false;
+    return (e->data.type == WEIR_EDGE_PROGRAMMATIC &&
+            e->data.from_port == WEIR_PORT_PROGRAMMATIC) ||
+           e->data.from_port == WEIR_PORT_LAUNCHED;
 }
 
 static enum weir_err build_graph(struct build *b, struct weir_graph *g)
@@ -396,10 +409,9 @@ static enum weir_err build_graph(struct build *b, struct weir_graph *g)
             const struct weir_model_edge *e = &n->m.out.items[k];
 
             add_edge(b, from, weir_node_of(e->node)->item);
-            if (e->data.type == WEIR_EDGE_PROGRAMMATIC &&
-                e->data.from_port == WEIR_PORT_PROGRAMMATIC && from->wanted == WEIR_ITEM_KERNEL &&
-                e->node->in.count == 1) /* as measured: behind two, nothing starts early */
-                add_early(b, from, weir_node_of(e->node)->item);
+            if (is_early(e) && from->wanted == WEIR_ITEM_KERNEL)
+                add_early(b, from, weir_node_of(e->node)->item,
+                          e->data.from_port == WEIR_PORT_LAUNCHED);
         }
         if (n->m.out.count == 0 && g->parent && g->parent->m.kind == WEIR_NODE_GRAPH &&
             g->parent->item)

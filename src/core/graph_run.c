@@ -146,26 +146,42 @@ static void settle(struct weir_run *run, struct weir_item *item)
 static void finish_early(struct burst *b, struct weir_item *item)
 {
     bool released = atomic_load_explicit(&item->early->released, memory_order_acquire);
+    bool begun = atomic_load_explicit(&item->early->begun, memory_order_acquire);
 
     b->done++;
     settle(b->run, item);
     for (uint32_t i = 0; i < item->succ_count; i++)
-        if (!(item->succ[i] & WEIR_SUCC_EARLY) || !released)
+        if (!(item->succ[i] & WEIR_SUCC_EARLY) ||
+            !(item->succ[i] & WEIR_SUCC_BEGUN ? begun : released))
             release(b, item->succ[i]);
+}
+
+/* From within the kernel or on its way: lets those go whose edges hold now. */
+static void release_early(struct weir_item *item, _Atomic bool *done, uint32_t sort)
+{
+    struct burst b;
+
+    hold(item); /* beside the kernel itself */
+    begin(&b, item->run);
+    atomic_store_explicit(done, true, memory_order_release);
+    for (uint32_t i = 0; i < item->succ_count; i++)
+        if ((item->succ[i] & (WEIR_SUCC_EARLY | WEIR_SUCC_BEGUN)) == sort)
+            release(&b, item->succ[i]);
+    drain(&b, false);
 }
 
 void weir_item_triggered(struct weir_kernel_work *work)
 {
     struct weir_item *item = work->work.owner;
-    struct burst b;
 
-    hold(item); /* beside the kernel itself */
-    begin(&b, item->run);
-    atomic_store_explicit(&item->early->released, true, memory_order_release);
-    for (uint32_t i = 0; i < item->succ_count; i++)
-        if (item->succ[i] & WEIR_SUCC_EARLY)
-            release(&b, item->succ[i]);
-    drain(&b, false);
+    release_early(item, &item->early->released, WEIR_SUCC_EARLY);
+}
+
+void weir_item_begun(struct weir_kernel_work *work)
+{
+    struct weir_item *item = work->work.owner;
+
+    release_early(item, &item->early->begun, WEIR_SUCC_EARLY | WEIR_SUCC_BEGUN);
 }
 
 #define SOURCE_DEPTH 16 /* kernels in front of each other that a waiting block helps with */
@@ -651,6 +667,7 @@ static void start_run(struct weir_run *run)
     atomic_store_explicit(&run->holders, 1, memory_order_relaxed);
     for (struct weir_early_item *e = run->early; e; e = e->next) {
         atomic_store_explicit(&e->released, false, memory_order_relaxed);
+        atomic_store_explicit(&e->begun, false, memory_order_relaxed);
         atomic_store_explicit(&e->unsettled, e->source_count + 1, memory_order_relaxed);
     }
     begin(&b, run);

@@ -24,7 +24,8 @@ struct weir_run;
 /* Entries of a node's list of those behind it: an index, and what is known of the edge. */
 #define WEIR_SUCC_EARLY 0x80000000u /* a programmatic one */
 #define WEIR_SUCC_ONLY  0x40000000u /* the node behind it has no other before it */
-#define WEIR_SUCC_INDEX 0x3fffffffu
+#define WEIR_SUCC_BEGUN 0x20000000u /* with EARLY: holds once the source's blocks have begun */
+#define WEIR_SUCC_INDEX 0x1fffffffu
 
 /* A node with programmatic edges (GRA-004). One behind such an edge starts when the source kernel
  * has triggered, and may end before it; whoever waits in it (griddepcontrol.wait) waits for its
@@ -32,7 +33,8 @@ struct weir_run;
 struct weir_early_item {
     struct weir_early_item *next; /* of the run */
     struct weir_item *item;
-    _Atomic bool released; /* those behind programmatic edges have been let go */
+    _Atomic bool released; /* those behind programmatic edges have been let go, */
+    _Atomic bool begun;    /* those behind edges that hold when its blocks have begun */
     uint32_t source_count;
     _Atomic uint32_t unsettled; /* sources that are not settled, and itself: settled at 0 */
     struct weir_item **sources; /* owned */
@@ -163,7 +165,8 @@ enum weir_err weir_item_prepare(struct weir_kernel_work *work);
 void weir_item_run_host(struct weir_host_work *work);
 /* griddepcontrol.wait in a kernel of a graph. */
 void weir_item_wait_dependencies(struct weir_item *item);
-/* weir_kernel_work.triggered */
+/* weir_kernel_work.triggered and begun */
 void weir_item_triggered(struct weir_kernel_work *work);
+void weir_item_begun(struct weir_kernel_work *work);
 
 #endif

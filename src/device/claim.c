@@ -135,6 +135,8 @@ static uint64_t chunk_size(struct compute *c, struct weir_kernel_work *k, uint64
     uint64_t ps = weir_compute_block_ps(c, k);
     uint64_t n = ps ? (uint64_t)CHUNK_NS * 1000 / ps : 1;
 
+    if (WEIR_UNLIKELY(k->begun))
+        return 1;
     if (c->residency.sms && k->code->may_park)
         return 1; /* each is asked whether it fits */
     if (k->chunk)

@@ -376,8 +376,14 @@ static void chunk_yield(struct compute *c, struct runner *r)
  * parked. */
 static uint64_t chunk_blocks(struct compute *c, struct runner *r)
 {
+    struct weir_kernel_work *k = r->kernel;
     uint64_t parked = 0;
 
+    if (WEIR_UNLIKELY(k->begun) &&
+        atomic_fetch_add_explicit(&k->started, r->end - r->begin, memory_order_acq_rel) + r->end -
+                r->begin ==
+            k->block_count)
+        k->begun(k);
     r->may_yield = true;
     for (;;) {
         enum weir_err err = WEIR_ERR_MEMORY_ALLOCATION;
@@ -576,6 +582,7 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
     k->served = k->chunk = 0;
     k->parked = 0;
     atomic_store_explicit(&k->triggers, 0, memory_order_relaxed);
+    atomic_store_explicit(&k->started, 0, memory_order_relaxed);
     k->resident = 0;
     k->refused = 0;
     if (k->code)

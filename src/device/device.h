@@ -65,6 +65,10 @@ struct weir_kernel_work {
      * one has let them. NULL: nobody depends on it. */
     void (*triggered)(struct weir_kernel_work *kernel);
     _Atomic uint64_t triggers; /* engine's: such blocks */
+    /* Called once, before the last block begins; no lock held. Its blocks are handed out one by one
+     * then. NULL: nobody wants to know. */
+    void (*begun)(struct weir_kernel_work *kernel);
+    _Atomic uint64_t started; /* engine's: blocks */
     struct weir_block_needs needs;
     uint32_t resident; /* engine's, as the next (residency.c) */
     uint64_t refused;

@@ -1,11 +1,11 @@
 /* Instances: flags, which node is to blame when there is none, uploads, instances destroyed while
- * they run, one after another in any order of their graphs. Rules: GRA-002, GRA-010, GRA-012,
- * GRA-040.
+ * they run, one after another in any order of their graphs. Rules: GRA-002, GRA-004, GRA-010,
+ * GRA-012, GRA-040.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 #include "kernels.h"
 
-static cudaKernel_t count;
+static cudaKernel_t count, store, spin;
 static cudaStream_t a, b;
 static unsigned *device;
 
@@ -181,6 +181,52 @@ static void check_device_launch(void)
     cudaGetLastError();
 }
 
+/* GRA-004: behind a kernel's port 2 a kernel starts once all blocks of the first have begun, again
+ * and again; what is behind an ordinary edge does not. */
+static void check_begun(void)
+{
+    cudaGraphEdgeData edge = {.from_port = cudaGraphKernelNodePortLaunchCompletion};
+    unsigned *flag, *mark, *late, one = 1;
+    void *spin_args[] = {&flag}, *mark_args[] = {&mark, &one}, *late_args[] = {&late, &one};
+    struct cudaGraphNodeParams p = {.type = cudaGraphNodeTypeKernel};
+    cudaGraphNode_t first, n;
+    cudaGraphExec_t x;
+    cudaGraph_t g;
+
+    OK(cudaMallocHost((void **)&flag, 256));
+    mark = flag + 16;
+    late = flag + 32;
+    OK(cudaGraphCreate(&g, 0));
+    p.kernel.func = (void *)spin;
+    p.kernel.gridDim = (dim3){5, 1, 1};
+    p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = spin_args;
+    OK(cudaGraphAddNode(&first, g, NULL, NULL, 0, &p));
+    p.kernel.func = (void *)store;
+    p.kernel.gridDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = late_args;
+    OK(cudaGraphAddNode(&n, g, &first, NULL, 1, &p));
+    p.kernel.kernelParams = mark_args;
+    OK(cudaGraphAddNode(&n, g, &first, &edge, 1, &p));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    for (int i = 0; i < 4; i++) {
+        __atomic_store_n(flag, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(mark, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(late, 0, __ATOMIC_SEQ_CST);
+        OK(cudaGraphLaunch(x, a));
+        CHECK(wait_for_value((unsigned char *)mark, 1, 20000));
+        EXPECT(cudaStreamQuery(a), cudaErrorNotReady);
+        CHECK(__atomic_load_n(late, __ATOMIC_SEQ_CST) == 0);
+        __atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
+        OK(cudaStreamSynchronize(a));
+        CHECK(__atomic_load_n(late, __ATOMIC_SEQ_CST) == 1);
+    }
+    cudaGetLastError();
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+    OK(cudaFreeHost(flag));
+}
+
 /* Everything destroyed in any order while launches wait for a held stream: they run all the same.
  */
 static void check_order_of_destruction(void)
@@ -242,6 +288,8 @@ int main(void)
 
     OK(cudaLibraryLoadData(&lib, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
     OK(cudaLibraryGetKernel(&count, lib, "count"));
+    OK(cudaLibraryGetKernel(&store, lib, "store"));
+    OK(cudaLibraryGetKernel(&spin, lib, "spin"));
     OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     OK(cudaMalloc((void **)&device, 64));
@@ -249,6 +297,7 @@ int main(void)
     check_flags();
     check_blame();
     check_device_launch();
+    check_begun();
     check_order_of_destruction();
     check_streams();
     return CONFORM_END();
