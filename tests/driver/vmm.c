@@ -204,13 +204,17 @@ static void refused(void)
     EXPECT(cuMemCreate(&h, PIECE, &props, 0), CUDA_ERROR_INVALID_DEVICE);
 }
 
-/* Memory belongs to a device, not to a context: handles come and go without one. */
-static void without_context(void)
+/* Memory belongs to a device, not to a context: handles come and go without one, and what was
+ * mapped is unmapped when its context has gone. */
+static void without_context(CUdeviceptr mapped)
 {
     CUmemAllocationProp props = on_device, got;
     CUmemGenericAllocationHandle h;
     CUdeviceptr a;
     int fd = -1;
+
+    OK(cuMemUnmap(mapped, PIECE));
+    OK(cuMemAddressFree(mapped, PIECE));
 
     props.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     OK(cuMemCreate(&h, PIECE, &props, 0));
@@ -224,10 +228,11 @@ static void without_context(void)
 
 int main(void)
 {
+    CUmemGenericAllocationHandle h;
+    CUdeviceptr a;
     CUcontext ctx;
 
     OK(cuInit(0));
-    without_context();
     OK(cuDevicePrimaryCtxRetain(&ctx, 0));
     OK(cuCtxSetCurrent(ctx));
     segment();
@@ -235,6 +240,13 @@ int main(void)
     shared();
     external();
     refused();
+    OK(cuMemAddressReserve(&a, PIECE, 0, 0, 0));
+    h = piece(PIECE);
+    OK(cuMemMap(a, PIECE, 0, h, 0));
+    OK(cuMemSetAccess(a, PIECE, &access_rw, 1));
+    OK(cuMemRelease(h));
+    OK(cuCtxSetCurrent(NULL));
     OK(cuDevicePrimaryCtxRelease(0));
+    without_context(a);
     return DRIVER_END();
 }
