@@ -11,6 +11,7 @@
  * next to nothing is found.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
+#include <stdint.h>
 
 /* llvm::CombineLevel and llvm::CodeGenOptLevel, LLVM 19. */
 enum { BEFORE_LEGALIZE_TYPES, AFTER_LEGALIZE_TYPES, AFTER_LEGALIZE_VECTORS, AFTER_LEGALIZE_DAG };
@@ -114,4 +115,28 @@ WRAP(bool, NO_COMMON_BITS, (const void *dag, struct sd_value a, struct sd_value 
 WRAP(bool, MASKED_IS_ZERO, (const void *dag, struct sd_value v, const void *mask, unsigned depth))
 {
     return !brief && WITH(__real_, MASKED_IS_ZERO)(dag, v, mask, depth);
+}
+
+/* ---- constants ---- */
+
+/* Each constant that is new to a function is compared with all that it has, and those of another
+ * type are folded to integers each time: quadratic, and vectors of different types with the same
+ * bits are rare. As they are, constants are equal when they are the same one. */
+static _Thread_local bool pooling;
+
+/* llvm::MachineConstantPool::getConstantPoolIndex(const Constant *, Align) */
+#define POOL_INDEX _ZN4llvm19MachineConstantPool20getConstantPoolIndexEPKNS_8ConstantENS_5AlignE
+WRAP(unsigned, POOL_INDEX, (void *pool, const void *constant, uint8_t align))
+{
+    pooling = true;
+    unsigned index = WITH(__real_, POOL_INDEX)(pool, constant, align);
+    pooling = false;
+    return index;
+}
+
+/* llvm::ConstantFoldCastOperand(unsigned opcode, Constant *, Type *, const DataLayout &) */
+#define FOLD_CAST _ZN4llvm23ConstantFoldCastOperandEjPNS_8ConstantEPNS_4TypeERKNS_10DataLayoutE
+WRAP(void *, FOLD_CAST, (unsigned opcode, void *constant, void *type, const void *layout))
+{
+    return pooling ? constant : WITH(__real_, FOLD_CAST)(opcode, constant, type, layout);
 }
