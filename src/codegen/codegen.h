@@ -71,6 +71,9 @@ struct weir_cg_kernel_info {
                       255 */
     int ptx_version, sm;    /* e.g. 80, 75 */
     const char *unresolved; /* NULL, or the symbol that it reaches and that nothing defines */
+    uint32_t cluster[3];    /* .reqnctapercluster; 0: not given */
+    uint32_t max_cluster;   /* .maxclusterrank; 0: not given */
+    bool explicit_cluster;
 };
 void weir_cg_kernel_info(const struct weir_cg_kernel *k, struct weir_cg_kernel_info *out);
 /* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with this text. Known once its

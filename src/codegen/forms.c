@@ -45,6 +45,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_fence,
     WEIR_PTX_OP_fma,
     WEIR_PTX_OP_fns,
+    WEIR_PTX_OP_getctarank,
     WEIR_PTX_OP_griddepcontrol,
     WEIR_PTX_OP_isspacep,
     WEIR_PTX_OP_ld,
@@ -55,6 +56,7 @@ static const uint16_t known[] = {
     WEIR_PTX_OP_mad,
     WEIR_PTX_OP_mad24,
     WEIR_PTX_OP_madc,
+    WEIR_PTX_OP_mapa,
     WEIR_PTX_OP_match,
     WEIR_PTX_OP_max,
     WEIR_PTX_OP_mbarrier,
@@ -237,6 +239,8 @@ static bool other_ok(const struct weir_ptx_inst *i)
     case WEIR_PTX_OP_pmevent:
     case WEIR_PTX_OP_griddepcontrol:
         return true;
+    case WEIR_PTX_OP_barrier:
+        return weir_cg_form_cluster_barrier(i) != CLUSTER_BARRIER_NONE;
     case WEIR_PTX_OP_createpolicy:
         return i->operand_count > 0 && i->operands[0].kind == WEIR_PTX_OPERAND_REG;
     case WEIR_PTX_OP_cvt:
@@ -353,13 +357,44 @@ static bool atomic_ok(const struct weir_ptx_inst *i, const char **why)
     }
 }
 
+enum weir_cg_cluster_barrier weir_cg_form_cluster_barrier(const struct weir_ptx_inst *p)
+{
+    const char *s = p->suffix ? p->suffix : "";
+    if (p->opcode != WEIR_PTX_OP_barrier || strncmp(s, ".cluster.", 9) != 0 || p->operand_count)
+        return CLUSTER_BARRIER_NONE;
+    s += 8;
+    bool arrive = strncmp(s, ".arrive", 7) == 0;
+    if (!arrive && strncmp(s, ".wait", 5) != 0)
+        return CLUSTER_BARRIER_NONE;
+    s += arrive ? 7 : 5;
+    for (const char *const *w = (const char *const[]){".release", ".relaxed", ".acquire", NULL}; *w;
+         w++)
+        if (strncmp(s, *w, strlen(*w)) == 0) {
+            s += strlen(*w);
+            break;
+        }
+    if (*s && strcmp(s, ".aligned") != 0)
+        return CLUSTER_BARRIER_NONE;
+    return arrive ? CLUSTER_BARRIER_ARRIVE : CLUSTER_BARRIER_WAIT;
+}
+
+/* Clusters: addresses of other blocks are integers of 32 or 64 bits. */
+static bool cluster_address_ok(const struct weir_ptx_inst *i)
+{
+    bool type = i->type[0] == WEIR_PTX_U32 || i->type[0] == WEIR_PTX_U64;
+    unsigned n = i->opcode == WEIR_PTX_OP_mapa ? 3 : 2;
+    return type && i->operand_count == n && i->operands[0].kind == WEIR_PTX_OPERAND_REG &&
+           (i->space == WEIR_PTX_SHARED_CLUSTER ||
+            (i->space == WEIR_PTX_GENERIC && i->type[0] == WEIR_PTX_U64));
+}
+
 static bool barrier_ok(const struct weir_ptx_inst *i, const char **why)
 {
     if (i->suffix && strstr(i->suffix, "cluster")) {
         *why = "cluster barrier";
-        return false;
+        return weir_cg_form_cluster_barrier(i) != CLUSTER_BARRIER_NONE;
     }
-    return true;
+    return i->sub != WEIR_PTX_SUB_OTHER;
 }
 
 /* Three operands: f32 only, and not with .xorsign. */
@@ -433,6 +468,10 @@ bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
     case WEIR_PTX_OP_max:
         *why = "form";
         return min_max_ok(i);
+    case WEIR_PTX_OP_mapa:
+    case WEIR_PTX_OP_getctarank:
+        *why = "form";
+        return cluster_address_ok(i);
     case WEIR_PTX_OP_redux:
         *why = "type";
         return !weir_ptx_type_is_float(i->type[0]);

@@ -47,6 +47,10 @@ enum low_mbarrier {
 };
 enum low_mbarrier weir_cg_form_mbarrier(const struct weir_ptx_inst *p);
 
+/* barrier.cluster.arrive and .wait, with any order: one worker runs a cluster */
+enum weir_cg_cluster_barrier { CLUSTER_BARRIER_NONE, CLUSTER_BARRIER_ARRIVE, CLUSTER_BARRIER_WAIT };
+enum weir_cg_cluster_barrier weir_cg_form_cluster_barrier(const struct weir_ptx_inst *p);
+
 /* Video instructions. */
 enum weir_cg_video {
     VIDEO_NONE,

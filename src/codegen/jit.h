@@ -41,7 +41,7 @@ struct weir_jit_request {
 struct weir_jit_meta {
     uint32_t kernel_abi; /* WEIR_KERNEL_ABI */
     uint32_t state_bytes, local_bytes_per_thread, static_shared_bytes, mxcsr;
-    uint8_t may_park, cooperative, triggers, reserved[5];
+    uint8_t may_park, cooperative, triggers, clusters, reserved[4];
 };
 
 struct weir_jit_result {

@@ -193,6 +193,9 @@ static void compute_info_locked(struct weir_cg_kernel *k)
     info->ptx_version = ptx->version;
     info->sm = ptx->target_sm;
     info->unresolved = k->unresolved;
+    memcpy(info->cluster, f->reqnctapercluster, sizeof info->cluster);
+    info->max_cluster = f->maxclusterrank;
+    info->explicit_cluster = f->explicit_cluster || f->reqnctapercluster[0];
     k->info_done = true;
     if (!k->refusal[0] && weir_cg_forms_check(f, k->refusal, sizeof k->refusal) != WEIR_OK)
         k->refusal[0] = 0; /* no memory: the compiler says it, later */
@@ -276,6 +279,7 @@ static enum weir_err install(struct weir_cg_variant *v, enum weir_jit_tier tier,
     t->code.may_park = meta->may_park;
     t->code.triggers = meta->triggers;
     t->code.cooperative = meta->cooperative;
+    t->code.clusters = meta->clusters;
     t->code.module_data = v->kernel->module->data;
     if (tier == WEIR_JIT_BEST) /* also for launches that run the quick code */
         atomic_store_explicit(&v->tiers[WEIR_JIT_QUICK].code.better, &t->code,

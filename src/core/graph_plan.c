@@ -53,7 +53,7 @@ static enum weir_err set_kernel(struct weir_item *item, struct weir_node *n)
         item->may_inline = false;
     }
     item->cost_ns = 0;
-    weir_launch_fill(&w->launch, n->ctx, &k->config);
+    weir_launch_fill(&w->launch, n->ctx, k->image, &k->config);
     w->needs = weir_launch_needs(n->ctx, k->image, &k->config);
     w->launch.params = item->kernel.params;
     w->launch.param_bytes = k->param_bytes;

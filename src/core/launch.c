@@ -55,6 +55,60 @@ static enum weir_err check_cooperative(const struct weir_context *ctx,
     return WEIR_OK;
 }
 
+/* ---- clusters ---- */
+
+#define CLUSTER_PORTABLE 8 /* blocks, on every device that has clusters (programming guide) */
+#define CLUSTER_MOST     16
+
+bool weir_launch_cluster(const struct weir_function_image *image,
+                         const struct weir_launch_config *c, uint32_t cluster[3])
+{
+    const uint32_t *from = c->cluster[0] ? c->cluster : image->info.cluster;
+
+    for (int i = 0; i < 3; i++) {
+        uint32_t set = (uint32_t)atomic_load_explicit(
+            &((struct weir_function_image *)(uintptr_t)image)->required_cluster[i],
+            memory_order_relaxed);
+
+        cluster[i] = from[0] ? WEIR_MAX(from[i], 1u) : WEIR_MAX(set, 1u);
+    }
+    return cluster[0] * cluster[1] * cluster[2] > 1;
+}
+
+int weir_cluster_limit(const struct weir_context *ctx, const struct weir_function_image *image,
+                       bool nonportable_too)
+{
+    int has = 0, most = CLUSTER_PORTABLE;
+
+    weir_context_attribute(ctx, WEIR_ATTR_CLUSTER_LAUNCH, &has);
+    if (!has)
+        return 0;
+    if (nonportable_too || atomic_load(&image->nonportable_cluster))
+        most = CLUSTER_MOST;
+    return image->info.max_cluster ? WEIR_MIN(most, (int)image->info.max_cluster) : most;
+}
+
+static WEIR_NOINLINE enum weir_err check_cluster(const struct weir_context *ctx,
+                                                 const struct weir_function_image *image,
+                                                 const struct weir_launch_config *c)
+{
+    uint32_t n[3];
+    bool fits = true;
+
+    if (!weir_launch_cluster(image, c, n))
+        return WEIR_OK;
+    for (int i = 0; i < 3; i++)
+        fits &= c->grid[i] % n[i] == 0 &&
+                (!c->cluster[0] || !image->info.cluster[0] || n[i] == image->info.cluster[i]);
+    if (!fits || n[0] > CLUSTER_MOST || n[1] > CLUSTER_MOST || n[2] > CLUSTER_MOST ||
+        (int)(n[0] * n[1] * n[2]) > weir_cluster_limit(ctx, image, false))
+        return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE,
+                         "clusters of %ux%ux%u blocks in a grid of %ux%ux%u, at most %d blocks",
+                         n[0], n[1], n[2], c->grid[0], c->grid[1], c->grid[2],
+                         weir_cluster_limit(ctx, image, false));
+    return WEIR_OK;
+}
+
 /* Names of the runtime that CUDA links to programs which launch kernels from kernels. */
 static bool is_device_runtime(const char *name)
 {
@@ -98,6 +152,13 @@ static inline enum weir_err check(const struct weir_function *f, const struct we
         weir_log_unsupported(unsupported, "in kernel %s", f->name);
         return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "kernel %s uses %s", f->name, unsupported);
     }
+    if (WEIR_UNLIKELY(c->cluster[0] || image->info.cluster[0] ||
+                      atomic_load_explicit(&image->required_cluster[0], memory_order_relaxed))) {
+        enum weir_err err = check_cluster(ctx, image, c);
+
+        if (err != WEIR_OK)
+            return err;
+    }
     return WEIR_UNLIKELY(c->cooperative) ? check_cooperative(ctx, image, c) : WEIR_OK;
 }
 
@@ -138,7 +199,7 @@ static enum weir_err prepare_failing(struct weir_kernel_work *work)
 }
 
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
-                      const struct weir_launch_config *c)
+                      const struct weir_function_image *image, const struct weir_launch_config *c)
 {
     uintptr_t window_base;
     size_t window_bytes;
@@ -155,6 +216,8 @@ void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
     l->sm_count = (uint32_t)ctx->sm_count;
     l->owner = ctx;
     l->touches = NULL;
+    (void)weir_launch_cluster(image, c, l->cluster);
+    l->explicit_cluster = c->cluster[0] || image->info.explicit_cluster;
 }
 
 static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_engine engine,
@@ -235,7 +298,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         memcpy(params + image->param_offsets[i], args[i], image->param_bytes[i]);
     init_work(&op->work.work, s, WEIR_ENGINE_COMPUTE, &op->op);
     op->work.prepare = prepare;
-    weir_launch_fill(&op->work.launch, s->ctx, config);
+    weir_launch_fill(&op->work.launch, s->ctx, image, config);
     op->work.needs = weir_launch_needs(s->ctx, image, config);
     /* When it is there, nobody need prepare it (a trace wants to see that). */
     op->work.code = weir_cg_kernel_code_peek(image->kernel, config->block);
@@ -440,4 +503,34 @@ size_t weir_occupancy_shared(const struct weir_context *ctx,
         return 0;
     room = per_sm / (size_t)blocks & ~((size_t)ctx->profile->shared_unit - 1);
     return room <= reserved ? 0 : WEIR_MIN(room - reserved, limit);
+}
+
+/* Blocks of a cluster lie on SMs of one group; groups are not modelled, all SMs are one. */
+enum weir_err weir_occupancy_clusters(const struct weir_context *ctx,
+                                      const struct weir_function_image *image,
+                                      const struct weir_launch_config *c, int *clusters)
+{
+    int threads = (int)(c->block[0] * c->block[1] * c->block[2]);
+    uint32_t n[3];
+    enum weir_err err = check_cluster(ctx, image, c);
+
+    if (err != WEIR_OK)
+        return err;
+    (void)weir_launch_cluster(image, c, n);
+    *clusters = weir_occupancy_blocks(ctx, image, threads, c->dynamic_shared_bytes) *
+                ctx->sm_count / (int)(n[0] * n[1] * n[2]);
+    return WEIR_OK;
+}
+
+int weir_occupancy_cluster_size(const struct weir_context *ctx,
+                                const struct weir_function_image *image,
+                                const struct weir_launch_config *c)
+{
+    int threads = (int)(c->block[0] * c->block[1] * c->block[2]);
+    int room = weir_occupancy_blocks(ctx, image, threads, c->dynamic_shared_bytes) * ctx->sm_count;
+    int size = weir_cluster_limit(ctx, image, false);
+
+    while (size > 1 && size > room)
+        size /= 2;
+    return room > 0 ? size : 0;
 }

@@ -8,6 +8,7 @@
 
 struct weir_launch_config {
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; /* blocks of a cluster; 0: not given */
     size_t dynamic_shared_bytes;
     bool cooperative;
     bool programmatic; /* may start when the kernel before it has triggered */
@@ -28,11 +29,27 @@ enum weir_err weir_launch_check(struct weir_function *f, struct weir_context *ct
                                 struct weir_function_image **image) WEIR_MUST_CHECK;
 /* Everything of a launch but arguments and grid_id. */
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
+                      const struct weir_function_image *image,
                       const struct weir_launch_config *config);
 /* What one block takes of a multiprocessor; nothing where the profile is of no GPU. */
 struct weir_block_needs weir_launch_needs(const struct weir_context *ctx,
                                           const struct weir_function_image *image,
                                           const struct weir_launch_config *config);
+/* The clusters that the launch or the kernel asks for; false: none, each block is its own. */
+bool weir_launch_cluster(const struct weir_function_image *image,
+                         const struct weir_launch_config *config, uint32_t cluster[3]);
+/* How many blocks a cluster of this kernel may have at most; 0: the device has no clusters. */
+int weir_cluster_limit(const struct weir_context *ctx, const struct weir_function_image *image,
+                       bool nonportable_too);
+/* How many clusters of the launch fit on the device at a time. Errors: INVALID_CLUSTER_SIZE. */
+enum weir_err weir_occupancy_clusters(const struct weir_context *ctx,
+                                      const struct weir_function_image *image,
+                                      const struct weir_launch_config *config,
+                                      int *clusters) WEIR_MUST_CHECK;
+/* The largest cluster that the launch may have. */
+int weir_occupancy_cluster_size(const struct weir_context *ctx,
+                                const struct weir_function_image *image,
+                                const struct weir_launch_config *config);
 /* Memory in which the blocks of a cooperative launch meet (weir_mem_free, INTERNAL); NULL for other
  * launches. */
 enum weir_err weir_launch_workspace(const struct weir_context *ctx,

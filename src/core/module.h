@@ -25,6 +25,7 @@ struct weir_function_image {
     _Atomic int
         max_dynamic_shared; /* cudaFuncAttributeMaxDynamicSharedMemorySize, as set or the default */
     _Atomic int carveout, cache_config;
+    _Atomic int nonportable_cluster, cluster_policy, required_cluster[3]; /* as set */
     size_t *param_offsets, *param_bytes; /* info.param_count each */
 };
 

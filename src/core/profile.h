@@ -111,6 +111,7 @@ enum weir_attribute_id {
     WEIR_ATTR_MAX_SHARED_OPTIN = 97,
     WEIR_ATTR_MAX_BLOCKS_PER_SM = 106,
     WEIR_ATTR_RESERVED_SHARED = 111,
+    WEIR_ATTR_CLUSTER_LAUNCH = 120,
 };
 
 #endif

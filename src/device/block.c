@@ -44,6 +44,7 @@ void weir_slot_destroy(struct slot *s)
         return;
     if (s->memory && weir_mem_free(WEIR_MEM_KIND_INTERNAL, s->memory) != WEIR_OK)
         s->memory = NULL; /* the window has ended before the device: nothing to give back */
+    weir_free(s->members);
     weir_free(s);
 }
 
@@ -52,9 +53,17 @@ enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k, in
     /* a better tier may have come while the kernel runs */
     const struct weir_kernel_code *code = s->code = weir_kernel_code_newest(k->code);
     size_t threads = (size_t)k->launch.block[0] * k->launch.block[1] * k->launch.block[2];
-    size_t state = WEIR_ALIGN_UP((size_t)k->shared_bytes, (size_t)128);
-    size_t local = WEIR_ALIGN_UP(state + code->state_bytes, (size_t)WEIR_LOCAL_ALIGN);
-    size_t bytes = local + code->local_bytes_per_thread * threads;
+    size_t shared_each = WEIR_ALIGN_UP((size_t)k->shared_bytes, (size_t)128);
+    size_t state_each = WEIR_ALIGN_UP((size_t)code->state_bytes, (size_t)64);
+    size_t local_each = code->local_bytes_per_thread * threads;
+    enum weir_err fits = weir_cluster_fit(s, k);
+    size_t count = WEIR_MAX(s->member_count, 1u);
+    size_t state = count * shared_each;
+    size_t local = WEIR_ALIGN_UP(state + count * state_each, (size_t)WEIR_LOCAL_ALIGN);
+    size_t bytes = local + count * WEIR_ALIGN_UP(local_each, (size_t)WEIR_LOCAL_ALIGN);
+
+    if (WEIR_UNLIKELY(fits != WEIR_OK))
+        return fits;
 
     if (WEIR_UNLIKELY(!s->memory || bytes > s->memory_bytes)) {
         size_t rounded = SLOT_BYTES_MIN;
@@ -74,6 +83,9 @@ enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k, in
     s->block.shared = s->memory;
     s->block.state = s->memory + state;
     s->block.local = s->memory + local;
+    if (WEIR_UNLIKELY(s->member_count > 0))
+        weir_cluster_place(s, k, shared_each, state_each,
+                           WEIR_ALIGN_UP(local_each, (size_t)WEIR_LOCAL_ALIGN));
     return WEIR_OK;
 }
 
@@ -118,7 +130,8 @@ void weir_device_block_trigger(struct weir_block *b)
         return;
     b->triggered = 1;
     /* Acquire and release: the last one has seen all that came before the others' triggers. */
-    if (atomic_fetch_add_explicit(&k->triggers, 1, memory_order_acq_rel) + 1 == k->block_count &&
+    if (atomic_fetch_add_explicit(&k->triggers, 1, memory_order_acq_rel) + 1 ==
+            k->block_count * kernel_cluster_blocks(k) &&
         k->triggered)
         k->triggered(k);
 }
@@ -139,13 +152,13 @@ static void blocks_body(void *arg)
 
     weir_fp_control_set(code->mxcsr ? code->mxcsr : MXCSR_DEFAULT);
     for (uint64_t index = r->index;;) {
-        uint32_t how = run(b);
+        uint32_t how = WEIR_LIKELY(r->slot->member_count == 0) ? run(b) : weir_cluster_run(r);
 
         if (WEIR_UNLIKELY(how != WEIR_BLOCK_DONE)) {
             r->outcome = how == WEIR_BLOCK_PARKED ? RUN_PARKED : RUN_FAILED;
             return;
         }
-        if (WEIR_UNLIKELY(code->triggers))
+        if (WEIR_UNLIKELY(code->triggers) && r->slot->member_count == 0)
             weir_device_block_trigger(b); /* a block that ends has let them, too */
         r->index = ++index;
         if (index == end) {
@@ -154,7 +167,10 @@ static void blocks_body(void *arg)
         }
         count++;
         b->resume = b->triggered = 0;
-        block_advance(b, launch);
+        if (WEIR_LIKELY(r->slot->member_count == 0))
+            block_advance(b, launch);
+        else
+            weir_cluster_start(r->slot, k, index);
         if (WEIR_UNLIKELY(atomic_load_explicit(&k->error, memory_order_relaxed) != WEIR_OK)) {
             r->outcome = RUN_CANCELLED;
             return;
@@ -179,6 +195,8 @@ static void failure_note(struct runner *r, bool left)
 {
     struct weir_block *b = &r->slot->block;
 
+    if (r->slot->member_count > 0)
+        weir_cluster_note(r->slot);
     if (left && r->fault_err) {
         b->error = r->fault_err;
         b->error_address = r->fault_address;
@@ -213,6 +231,8 @@ void weir_runner_blocks(struct runner *r, bool resume)
         b->resume = b->triggered = 0;
         block_position(b, &k->launch, r->index);
     }
+    if (WEIR_UNLIKELY(r->slot->member_count > 0))
+        weir_cluster_enter(r, resume);
     left = !weir_runner_guarded(r, blocks_body, r);
     if (WEIR_UNLIKELY(b->instructions))
         take_counts(k, b);

@@ -572,7 +572,7 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
 {
     int32_t priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
 
-    k->block_count = (uint64_t)k->launch.grid[0] * k->launch.grid[1] * k->launch.grid[2];
+    k->block_count = kernel_units(k);
     atomic_store_explicit(&k->next_block, 0, memory_order_relaxed);
     atomic_store_explicit(&k->blocks_done, 0, memory_order_relaxed);
     atomic_store_explicit(&k->error, WEIR_OK, memory_order_relaxed);

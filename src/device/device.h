@@ -49,7 +49,7 @@ struct weir_block_needs {
 struct weir_kernel_work {
     struct weir_work work;
     const struct weir_kernel_code *code;
-    uint64_t block_count; /* engine's, as what has no other word below */
+    uint64_t block_count; /* engine's, as what has no other word below; of clusters, if any */
     _Atomic uint32_t error, state;
     uint32_t parked, shared_bytes; /* the latter is code's and the launch's sum */
     struct weir_launch launch;

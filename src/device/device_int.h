@@ -39,7 +39,14 @@ struct inbox {
     _Atomic(struct weir_list *) head; /* linked by weir_work.link.next */
 };
 
-/* A thread block's own memory: block, and what its pointers point to. */
+/* A block of a cluster. */
+struct member {
+    struct weir_block block;
+    bool done;
+};
+
+/* A thread block's own memory: block, and what its pointers point to. Or those of a cluster, which
+ * is then what is claimed, parked and counted. */
 struct slot {
     struct weir_block block;
     struct weir_list link;               /* in compute.parked, or free */
@@ -50,6 +57,11 @@ struct slot {
     char *memory;                        /* in the window */
     size_t memory_bytes;
     size_t state_offset, local_offset;
+    /* cluster.c */
+    struct member *members; /* NULL: block is all */
+    uint32_t member_count, member_room;
+    uint32_t current; /* the member that runs */
+    struct weir_cluster cluster;
 };
 
 /* Blocks [begin, end) that a worker claimed and gave back unstarted. */
@@ -268,6 +280,33 @@ enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k,
                             int device) WEIR_MUST_CHECK;
 struct slot *weir_slot_create(void) WEIR_MUST_CHECK; /* NULL: no memory */
 void weir_slot_destroy(struct slot *s);
+/* cluster.c */
+static inline uint32_t kernel_cluster_blocks(const struct weir_kernel_work *k)
+{
+    const uint32_t *c = k->launch.cluster;
+
+    return WEIR_MAX(c[0], 1u) * WEIR_MAX(c[1], 1u) * WEIR_MAX(c[2], 1u);
+}
+/* Blocks, or clusters. */
+static inline uint64_t kernel_units(const struct weir_kernel_work *k)
+{
+    return (uint64_t)k->launch.grid[0] * k->launch.grid[1] * k->launch.grid[2] /
+           kernel_cluster_blocks(k);
+}
+/* How many members the slot has for such a kernel; 0: none, it runs single blocks. Errors:
+ * MEMORY_ALLOCATION. */
+enum weir_err weir_cluster_fit(struct slot *s, const struct weir_kernel_work *k) WEIR_MUST_CHECK;
+/* Their memory, once it is there. */
+void weir_cluster_place(struct slot *s, const struct weir_kernel_work *k, size_t shared,
+                        size_t state, size_t local);
+/* The members before the runner goes on with them. */
+void weir_cluster_enter(struct runner *r, bool resume);
+void weir_cluster_start(struct slot *s, const struct weir_kernel_work *k, uint64_t index);
+/* Runs them in turns: enum weir_block_end of all. */
+uint32_t weir_cluster_run(struct runner *r);
+/* What the member that ended the run has to say becomes the slot's. */
+void weir_cluster_note(struct slot *s);
+
 /* Runs blocks from r->index on, until r->end or r->outcome says otherwise. resume: the slot holds a
  * parked block. */
 void weir_runner_blocks(struct runner *r, bool resume);

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 5
+#define WEIR_KERNEL_ABI 7
 
 struct weir_block;
 struct weir_launch;
@@ -84,8 +84,19 @@ struct weir_launch {
     uint64_t grid_workspace; /* of a cooperative launch: 64 bytes in the window, zero at start, for
                                 the program's grid barrier (%envreg1 and 2); else 0 */
     uint32_t device, sm_count;
-    void *owner;   /* core's: for printf buffers, device heap, error reports */
-    void *touches; /* core's: what services->touch collects; NULL: nothing */
+    void *owner;               /* core's: for printf buffers, device heap, error reports */
+    void *touches;             /* core's: what services->touch collects; NULL: nothing */
+    uint32_t cluster[3];       /* blocks of a cluster; 0 is 1 */
+    uint32_t explicit_cluster; /* the launch or the kernel says so */
+};
+
+/* What the blocks of a cluster share. They run in turns on one worker, so that plain accesses do. A
+ * kernel that asks for clusters has one of a single block when it is launched without. */
+struct weir_cluster {
+    uint64_t shared; /* address of the first block's shared memory */
+    uint64_t stride; /* of the next one's */
+    uint32_t blocks;
+    uint32_t phase; /* of the cluster's barrier: how often it was complete */
 };
 
 #define WEIR_LOCAL_ALIGN 1024u /* the most that a .local variable can be aligned to */
@@ -114,6 +125,10 @@ struct weir_block {
      * in global memory. Only code that was made to count (weir_jit_request.counts) touches them;
      * the engine takes them. */
     uint64_t instructions, bytes;
+    struct weir_cluster
+        *cluster; /* of code with `clusters`; then, as generated code counts them: */
+    uint32_t cluster_rank, cluster_arrived; /* threads at the cluster's barrier */
+    uint32_t cluster_live;                  /* that have not ended; set when it parks */
 };
 
 /* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable, but for
@@ -128,6 +143,7 @@ struct weir_kernel_code {
     bool may_park;    /* can return PARKED: the engine keeps spare blocks */
     bool triggers;    /* has griddepcontrol.launch_dependents */
     bool cooperative; /* uses grid synchronisation: all blocks must be resident */
+    bool clusters;    /* needs weir_block.cluster */
     const void *module_data;
     /* Code that was made later, to be used for blocks that start from now on; NULL: none yet. It
      * lives as long as this one. atomic: release in codegen, acquire in weir_kernel_code_newest */

@@ -63,13 +63,22 @@ static enum weir_err get_attribute(int *pi, CUfunction_attribute attrib,
         *pi = atomic_load(&image->carveout);
         return WEIR_OK;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+        *pi = 0;
+        return WEIR_OK;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+        *pi = image->info.explicit_cluster && image->info.cluster[0] == 0;
+        return WEIR_OK;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        *pi =
+            weir_rt_required_cluster(image, (int)attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+        return WEIR_OK;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        *pi = atomic_load(&image->nonportable_cluster);
+        return WEIR_OK;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        *pi = 0;
+        *pi = atomic_load(&image->cluster_policy);
         return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "function attribute %d", (int)attrib);

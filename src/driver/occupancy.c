@@ -90,3 +90,51 @@ enum weir_err weir_drv_OccupancyMaxPotentialBlockSize(int *minGridSize, int *blo
         minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit,
         CU_OCCUPANCY_DEFAULT);
 }
+
+static enum weir_err cluster_config(CUfunction func, const CUlaunchConfig *config,
+                                    struct weir_launch_config *c, struct weir_context **ctx,
+                                    struct weir_function_image **image)
+{
+    DRV_REQUIRE(config);
+    if (config->numAttrs && !config->attrs)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u launch attributes at NULL", config->numAttrs);
+    *c = (struct weir_launch_config){
+        .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+        .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+        .dynamic_shared_bytes = config->sharedMemBytes,
+    };
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            c->cluster[0] = config->attrs[i].value.clusterDim.x;
+            c->cluster[1] = config->attrs[i].value.clusterDim.y;
+            c->cluster[2] = config->attrs[i].value.clusterDim.z;
+            if (!c->cluster[0] || !c->cluster[1] || !c->cluster[2])
+                return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "cluster of no blocks");
+        }
+    return weir_drv_image(func, ctx, image);
+}
+
+enum weir_err weir_drv_OccupancyMaxActiveClusters(int *numClusters, CUfunction func,
+                                                  const CUlaunchConfig *config)
+{
+    struct weir_function_image *image;
+    struct weir_launch_config c;
+    struct weir_context *ctx;
+
+    DRV_REQUIRE(numClusters);
+    DRV_TRY(cluster_config(func, config, &c, &ctx, &image));
+    return weir_occupancy_clusters(ctx, image, &c, numClusters);
+}
+
+enum weir_err weir_drv_OccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
+                                                        const CUlaunchConfig *config)
+{
+    struct weir_function_image *image;
+    struct weir_launch_config c;
+    struct weir_context *ctx;
+
+    DRV_REQUIRE(clusterSize);
+    DRV_TRY(cluster_config(func, config, &c, &ctx, &image));
+    *clusterSize = weir_occupancy_cluster_size(ctx, image, &c);
+    return WEIR_OK;
+}

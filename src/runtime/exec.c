@@ -72,9 +72,11 @@ enum weir_err weir_rt_launch_attribute(const cudaLaunchAttribute *a,
         config->cooperative = a->val.cooperative != 0;
         return WEIR_OK;
     case cudaLaunchAttributeClusterDimension:
-        if (a->val.clusterDim.x == 1 && a->val.clusterDim.y == 1 && a->val.clusterDim.z == 1)
+        config->cluster[0] = a->val.clusterDim.x;
+        config->cluster[1] = a->val.clusterDim.y;
+        config->cluster[2] = a->val.clusterDim.z;
+        if (config->cluster[0] && config->cluster[1] && config->cluster[2])
             return WEIR_OK;
-        /* Clusters need capability 9.0, and the profile says that the device has none. */
         return WEIR_FAIL(WEIR_ERR_INVALID_CLUSTER_SIZE, "cluster of %u x %u x %u blocks",
                          a->val.clusterDim.x, a->val.clusterDim.y, a->val.clusterDim.z);
     case cudaLaunchAttributeProgrammaticStreamSerialization: /* core/dependent.h */
@@ -194,6 +196,12 @@ static enum weir_err find_image(const void *func, struct weir_function **f,
     return weir_function_image(*f, *ctx, image);
 }
 
+int weir_rt_required_cluster(const struct weir_function_image *image, int axis)
+{
+    return image->info.cluster[0] ? (int)image->info.cluster[axis]
+                                  : atomic_load(&image->required_cluster[axis]);
+}
+
 enum weir_err weir_rt_FuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
     struct weir_function_image *image;
@@ -212,6 +220,13 @@ enum weir_err weir_rt_FuncGetAttributes(struct cudaFuncAttributes *attr, const v
     attr->binaryVersion = ctx->profile->major * 10 + ctx->profile->minor;
     attr->maxDynamicSharedSizeBytes = atomic_load(&image->max_dynamic_shared);
     attr->preferredShmemCarveout = atomic_load(&image->carveout);
+    attr->clusterDimMustBeSet =
+        image->info.explicit_cluster && image->info.cluster[0] == 0; /* by the launch */
+    attr->requiredClusterWidth = weir_rt_required_cluster(image, 0);
+    attr->requiredClusterHeight = weir_rt_required_cluster(image, 1);
+    attr->requiredClusterDepth = weir_rt_required_cluster(image, 2);
+    attr->nonPortableClusterSizeAllowed = atomic_load(&image->nonportable_cluster);
+    attr->clusterSchedulingPolicyPreference = atomic_load(&image->cluster_policy);
     return WEIR_OK;
 }
 
@@ -235,16 +250,22 @@ enum weir_err weir_rt_function_attribute_set(struct weir_context *ctx,
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "carve-out of %d per cent", value);
         atomic_store(&image->carveout, value);
         return WEIR_OK;
-    case cudaFuncAttributeClusterDimMustBeSet:
     case cudaFuncAttributeRequiredClusterWidth:
     case cudaFuncAttributeRequiredClusterHeight:
     case cudaFuncAttributeRequiredClusterDepth:
+        if (value < 0 || image->info.cluster[0]) /* those of the kernel itself cannot change */
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%s: cluster of %d blocks", call, value);
+        atomic_store(&image->required_cluster[attr - cudaFuncAttributeRequiredClusterWidth], value);
+        return WEIR_OK;
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
-    case cudaFuncAttributeClusterSchedulingPolicyPreference:
-        if (value == 0)
-            return WEIR_OK;
-        weir_log_unsupported("clusters of blocks", "%s %d", call, attr);
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "clusters of blocks");
+        atomic_store(&image->nonportable_cluster, value != 0);
+        return WEIR_OK;
+    case cudaFuncAttributeClusterSchedulingPolicyPreference: /* a hint */
+        if (value < cudaClusterSchedulingPolicyDefault ||
+            value > cudaClusterSchedulingPolicyLoadBalancing)
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "cluster scheduling policy %d", value);
+        atomic_store(&image->cluster_policy, value);
+        return WEIR_OK;
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "function attribute %d", attr);
     }

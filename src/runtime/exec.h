@@ -32,4 +32,7 @@ weir_rt_launch_with_events(struct weir_function *f, struct weir_stream *s,
                            const struct weir_launch_config *c, void **args,
                            const struct weir_rt_launch_events *events) WEIR_MUST_CHECK;
 
+/* Blocks of a cluster along an axis that the kernel or its attribute asks for; 0: none. */
+int weir_rt_required_cluster(const struct weir_function_image *image, int axis);
+
 #endif

@@ -49,6 +49,8 @@ static enum weir_ptx_type source_type(const struct weir_ptx_inst *p, unsigned k)
         return k == 2 && p->sub == WEIR_PTX_WIDE ? wide_type(t) : t;
     case WEIR_PTX_OP_cvta:
         return t == WEIR_PTX_NONE ? WEIR_PTX_U64 : t;
+    case WEIR_PTX_OP_mapa:
+        return k == 1 ? WEIR_PTX_U32 : t;
     case WEIR_PTX_OP_isspacep:
         return WEIR_PTX_U64;
     case WEIR_PTX_OP_prmt:
@@ -87,8 +89,9 @@ static LLVMValueRef evaluate(struct low *l, struct low_args *x)
     LLVMValueRef v = NULL;
     if (x->dest == DEST_CARRY)
         return low_carry_out(l, x);
-    if ((v = low_compare(l, x)) || (v = low_cvt(l, x)) || (v = low_float(l, x)) ||
-        (v = low_math(l, x)) || (v = low_video(l, x)) || (v = low_arith(l, x)))
+    if ((v = low_cluster_value(l, x)) || (v = low_compare(l, x)) || (v = low_cvt(l, x)) ||
+        (v = low_float(l, x)) || (v = low_math(l, x)) || (v = low_video(l, x)) ||
+        (v = low_arith(l, x)))
         return v;
     low_refuse(l, x->p, "not supported");
 }

@@ -52,8 +52,8 @@ static uint8_t space_of(struct low *l, const struct low_inst *i, const struct we
 {
     if (space == WEIR_PTX_GENERIC && o->var)
         space = o->var->space;
-    if (space == WEIR_PTX_SHARED_CLUSTER)
-        space = WEIR_PTX_SHARED;
+    if (space == WEIR_PTX_SHARED_CLUSTER && o->var)
+        space = WEIR_PTX_SHARED; /* the own block's */
     if (space == WEIR_PTX_PARAM && o->var && !low_is_kernel_param(l, i->frame, o->var))
         low_refuse(l, i->p, "call parameter accessed in an unusual way");
     return space;
@@ -97,7 +97,8 @@ static bool proven_shared(struct low *l, const struct low_address *a, const stru
 static void address_value(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                           bool exact_only, struct low_address *a)
 {
-    enum weir_ptx_type at = a->space == WEIR_PTX_SHARED ? WEIR_PTX_U32 : WEIR_PTX_U64;
+    bool short_space = a->space == WEIR_PTX_SHARED || a->space == WEIR_PTX_SHARED_CLUSTER;
+    enum weir_ptx_type at = short_space ? WEIR_PTX_U32 : WEIR_PTX_U64;
     if (o->reg < 0) {
         struct weir_ptx_operand v = {.kind = WEIR_PTX_OPERAND_INT, .imm = o->imm, .reg = -1};
         if (o->var) {
@@ -126,6 +127,16 @@ static void address_value(struct low *l, const struct low_inst *i, const struct 
             LLVMConstInt(at == WEIR_PTX_U32 ? l->t.i32 : l->t.i64, (unsigned long long)o->imm, 1));
 }
 
+static void cluster_to_absolute(struct low *l, struct low_address *a)
+{
+    struct low_val v = {.shape = a->base.shape == LOW_UNIFORM ? LOW_UNIFORM : LOW_VARYING};
+    for (unsigned g = 0; g < (v.shape == LOW_UNIFORM ? 1 : l->groups); g++)
+        v.v[g] = low_cluster_absolute(l, v.shape == LOW_UNIFORM ? a->base.v[0]
+                                                                : low_vector(l, &a->base, g));
+    a->base = v;
+    a->space = WEIR_PTX_GENERIC;
+}
+
 void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                  uint8_t space, uint32_t bytes, struct low_address *a)
 {
@@ -135,7 +146,10 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
     a->space = space_of(l, i, o, space);
     struct low_fact f = low_address_fact(l, i, o);
     bool fits = f.stride == (int64_t)bytes || f.stride == 0;
-    address_value(l, i, o, !fits || a->space == WEIR_PTX_LOCAL, a);
+    address_value(l, i, o,
+                  !fits || a->space == WEIR_PTX_LOCAL || a->space == WEIR_PTX_SHARED_CLUSTER, a);
+    if (a->space == WEIR_PTX_SHARED_CLUSTER)
+        cluster_to_absolute(l, a);
     a->is_param = a->space == WEIR_PTX_PARAM;
     if (a->space == WEIR_PTX_LOCAL) {
         a->proven = o->reg < 0;

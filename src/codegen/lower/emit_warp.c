@@ -225,6 +225,8 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
 {
     LLVMValueRef v = NULL;
     (void)type;
+    if (low_cluster_sreg(l, sreg, element, &v))
+        return scalar(v);
     switch (sreg) { /* dispatch */
     case WEIR_PTX_SREG_tid:
         if (element <= 2)
@@ -274,15 +276,6 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
     case WEIR_PTX_SREG_globaltimer_hi:
         v = global_timer(l);
         break;
-    case WEIR_PTX_SREG_clusterid:
-        return scalar(element > 2 ? LLVMConstInt(l->t.i32, 0, 0) : l->ctaid[element]);
-    case WEIR_PTX_SREG_nclusterid:
-        return scalar(element > 2 ? LLVMConstInt(l->t.i32, 1, 0) : l->nctaid[element]);
-    case WEIR_PTX_SREG_cluster_nctaid:
-    case WEIR_PTX_SREG_cluster_nctarank:
-        return scalar(LLVMConstInt(l->t.i32, 1, 0));
-    case WEIR_PTX_SREG_is_explicit_cluster:
-        return scalar(LLVMConstInt(l->t.i1, 0, 0));
     case WEIR_PTX_SREG_reserved_smem_offset:
         return scalar(LLVMConstInt(l->t.i32, low_reserved_smem(l, element), 0));
     case WEIR_PTX_SREG_envreg: /* the driver's: 1 and 2 are the halves of the grid's workspace, high
@@ -799,7 +792,9 @@ void low_emit_warp(struct low *l, const struct low_inst *i)
         break;
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
-        if (i->p->sub == WEIR_PTX_SUB_ARRIVE && l->general)
+        if (weir_cg_form_cluster_barrier(i->p) != CLUSTER_BARRIER_NONE && l->general)
+            low_general_cluster_arrive(l);
+        else if (i->p->sub == WEIR_PTX_SUB_ARRIVE && l->general)
             low_general_arrive(l, i);
         else if (i->p->sub != WEIR_PTX_SUB_WARP)
             low_need_general(l, i->p, "barrier form");
@@ -820,6 +815,8 @@ LLVMValueRef low_is_space(struct low *l, struct low_args *x)
     LLVMValueRef n[2] = {LLVMBuildZExt(l->b, l->shared_bytes, l->t.i64, ""),
                          LLVMConstInt(l->t.i64, l->local_bytes * l->threads, 0)};
     LLVMValueRef in[2];
+    if (l->clusters && x->p->space != WEIR_PTX_SHARED)
+        lo[0] = low_cluster_base(l, &n[0]);
     for (unsigned k = 0; k < 2; k++) {
         base = vec ? low_splat(l, lo[k]) : lo[k];
         bytes = vec ? low_splat(l, n[k]) : n[k];

@@ -14,8 +14,10 @@
 
 /* Header of the block's state: one word for each of the 16 barriers in each row. */
 enum { ROW_ARRIVED, ROW_EXPECTED, ROW_YES, ROW_LANES, ROW_LAST_YES, ROW_LAST_LANES, ROWS };
+#define PHASE_AT    448u /* of the cluster's barrier, when the block parked */
 #define HEADER      512u
 #define ANY_BARRIER 16u
+#define CLUSTER     64u    /* in place of a barrier's number: the cluster's */
 #define TURN        16u    /* backward jumps before other lanes' blocks are picked */
 #define TURN_POLL   4u     /* ... of a polling loop */
 #define SPIN        65536u /* ... before the next warp runs */
@@ -25,6 +27,7 @@ enum { ROW_ARRIVED, ROW_EXPECTED, ROW_YES, ROW_LANES, ROW_LAST_YES, ROW_LAST_LAN
 struct low_general {
     uint32_t words, units;                /* of the bitmap; blocks and resume points of bar.red */
     uint32_t waits_at, arrive_at, ids_at; /* offsets in a warp's state */
+    uint32_t tokens_at; /* a word a lane: the phase in which it arrived at the cluster's barrier */
     LLVMValueRef warp_state, spins, floor, spun;
     LLVMValueRef bits, whole[LOW_MAX_GROUPS]; /* the lanes that entered the block being made */
     LLVMBasicBlockRef pick, stop;
@@ -343,6 +346,55 @@ void low_general_arrive(struct low *l, const struct low_inst *i)
     (void)arrive(l, i);
 }
 
+/* ---- the cluster's barrier: device/cluster.c says when it is complete ---- */
+
+static LLVMValueRef token_pointer(struct low *l, unsigned g)
+{
+    return at(l, l->gen->warp_state, l->gen->tokens_at + 4 * g * l->width);
+}
+
+static LLVMValueRef tokens(struct low *l, unsigned g)
+{
+    LLVMValueRef v = LLVMBuildLoad2(l->b, low_vec_type(l, l->t.i32), token_pointer(l, g), "");
+    LLVMSetAlignment(v, 4);
+    return v;
+}
+
+static LLVMValueRef cluster_phase(struct low *l)
+{
+    return low_cluster_field(l, offsetof(struct weir_cluster, phase), l->t.i32);
+}
+
+void low_general_cluster_arrive(struct low *l)
+{
+    LLVMValueRef phase = low_splat(l, cluster_phase(l)),
+                 n = at(l, l->block_ptr, offsetof(struct weir_block, cluster_arrived));
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef v = LLVMBuildSelect(l->b, l->mask[g], phase, tokens(l, g), "");
+        LLVMSetAlignment(LLVMBuildStore(l->b, v, token_pointer(l, g)), 4);
+    }
+    LLVMValueRef count = popcount(l, low_mask_bits(l, l->mask));
+    LLVMBuildStore(l->b, LLVMBuildAdd(l->b, load32(l, n), count, ""), n);
+}
+
+/* Lanes whose phase is over go on, the others wait until the block is called again. */
+static void cluster_wait(struct low *l, const struct low_block *b)
+{
+    struct low_general *g = l->gen;
+    LLVMValueRef phase = low_splat(l, cluster_phase(l)), go[LOW_MAX_GROUPS], stay[LOW_MAX_GROUPS];
+    for (unsigned n = 0; n < l->groups; n++) {
+        LLVMValueRef over = LLVMBuildICmp(l->b, LLVMIntNE, tokens(l, n), phase, "");
+        go[n] = LLVMBuildAnd(l->b, l->mask[n], over, "");
+        stay[n] = LLVMBuildAnd(l->b, l->mask[n], LLVMBuildNot(l->b, over, ""), "");
+    }
+    low_general_send(l, b->succ[0], go);
+    or_word(l, at(l, g->warp_state, g->arrive_at + 4 * (uint32_t)b->barrier),
+            low_mask_bits(l, stay));
+    LLVMBuildStore(l->b, c32(l, CLUSTER),
+                   at(l, g->warp_state, g->ids_at + 4 * (uint32_t)b->barrier));
+    LLVMBuildBr(l->b, g->pick);
+}
+
 void low_general_barrier(struct low *l, uint32_t block)
 {
     struct low_general *g = l->gen;
@@ -350,6 +402,10 @@ void low_general_barrier(struct low *l, uint32_t block)
     const struct low_inst *i = &l->insts.items[b->end - 1];
     uint32_t k = (uint32_t)b->barrier;
     l->inst = i;
+    if (weir_cg_form_cluster_barrier(i->p) != CLUSTER_BARRIER_NONE) {
+        cluster_wait(l, b);
+        return;
+    }
     LLVMValueRef id = arrive(l, i);
     or_word(l, at(l, g->warp_state, g->arrive_at + 4 * k), low_mask_bits(l, l->mask));
     LLVMBuildStore(l->b, id, at(l, g->warp_state, g->ids_at + 4 * k));
@@ -416,6 +472,11 @@ static void emit_release(struct low *l, LLVMValueRef id)
     LLVMAddIncoming(w, in, bbs, 2);
     LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, next, c32(l, l->warps), ""), loop, end);
     LLVMPositionBuilderAtEnd(l->b, end);
+}
+
+static void clear_barrier(struct low *l, LLVMValueRef id)
+{
+    LLVMValueRef zero = c32(l, 0);
     static const uint8_t moves[2][2] = {{ROW_YES, ROW_LAST_YES}, {ROW_LANES, ROW_LAST_LANES}};
     for (unsigned k = 0; k < 2; k++) {
         LLVMBuildStore(l->b, load32(l, row(l, moves[k][0], id)), row(l, moves[k][1], id));
@@ -443,6 +504,7 @@ static void emit_barriers(struct low *l, LLVMValueRef live)
     LLVMBuildCondBr(l->b, done, full, next);
     LLVMPositionBuilderAtEnd(l->b, full);
     emit_release(l, id);
+    clear_barrier(l, id);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
     LLVMValueRef id1 = LLVMBuildAdd(l->b, id, c32(l, 1), ""), in[2] = {zero, id1};
@@ -465,6 +527,9 @@ static void place(struct low *l)
     g->arrive_at = g->waits_at + 4 * g->units;
     g->ids_at = g->arrive_at + 4 * l->barriers;
     uint32_t where = g->ids_at + 4 * l->barriers;
+    g->tokens_at = where;
+    if (l->clusters)
+        where += 4 * LOW_LANES;
     for (size_t k = 0; k < l->regs.count; k++) {
         struct low_reg *r = &l->regs.items[k];
         if (!low_general_in_state(l, k) || r->is_virtual || (!r->def_count && !r->use_count))
@@ -613,6 +678,20 @@ static void make_general_slots(struct low *l)
     g->spun = low_alloca(l, l->t.i1, "spun");
 }
 
+/* The block is called again: lanes that waited for the cluster go on when its barrier has become
+ * complete. */
+static void emit_called(struct low *l, LLVMBasicBlockRef called, LLVMBasicBlockRef round)
+{
+    LLVMBasicBlockRef complete = low_bb(l, "complete");
+    LLVMPositionBuilderAtEnd(l->b, called);
+    LLVMValueRef same =
+        LLVMBuildICmp(l->b, LLVMIntEQ, cluster_phase(l), load32(l, at(l, l->state, PHASE_AT)), "");
+    LLVMBuildCondBr(l->b, same, round, complete);
+    LLVMPositionBuilderAtEnd(l->b, complete);
+    emit_release(l, c32(l, CLUSTER));
+    LLVMBuildBr(l->b, round);
+}
+
 void low_general_emit(struct low *l)
 {
     struct low_general *g = l->gen = low_alloc(l, sizeof *g);
@@ -632,7 +711,10 @@ void low_general_emit(struct low *l)
     LLVMBuildBr(l->b, body);
     LLVMPositionBuilderAtEnd(l->b, body);
     LLVMValueRef resume = at(l, l->block_ptr, offsetof(struct weir_block, resume));
-    LLVMBuildCondBr(l->b, is_zero(l, load32(l, resume)), start, round);
+    LLVMBasicBlockRef called = l->clusters ? low_bb(l, "called") : round;
+    LLVMBuildCondBr(l->b, is_zero(l, load32(l, resume)), start, called);
+    if (l->clusters)
+        emit_called(l, called, round);
     LLVMPositionBuilderAtEnd(l->b, start);
     emit_start(l);
     LLVMBuildStore(l->b, c32(l, 1), resume);
@@ -658,6 +740,10 @@ void low_general_emit(struct low *l)
     LLVMPositionBuilderAtEnd(l->b, again);
     LLVMBuildBr(l->b, round);
     LLVMPositionBuilderAtEnd(l->b, park);
+    if (l->clusters) {
+        LLVMBuildStore(l->b, cluster_phase(l), at(l, l->state, PHASE_AT));
+        LLVMBuildStore(l->b, live, at(l, l->block_ptr, offsetof(struct weir_block, cluster_live)));
+    }
     LLVMBuildRet(l->b, c32(l, WEIR_BLOCK_PARKED));
     LLVMPositionBuilderAtEnd(l->b, done);
     LLVMBuildRet(l->b, c32(l, WEIR_BLOCK_DONE));

@@ -221,6 +221,7 @@ struct low {
     bool irreducible;
     bool general, needs_general; /* general.c: everything in memory, any order */
     bool polls;                  /* loops that wait for others */
+    bool clusters;               /* names other blocks of the cluster, or its barrier */
     uint64_t *local_regs;        /* general: registers that live inside one block only */
     struct low_general *gen;
     uint32_t named_barriers; /* bit per barrier number used */
@@ -559,6 +560,16 @@ void low_lane_loop_rest(struct low *l, struct low_lane_loop *loop, LLVMValueRef 
 /* matrix.c */
 void low_emit_matrix(struct low *l, const struct low_inst *i);
 
+/* emit_cluster.c */
+void low_cluster_find(struct low *l);                              /* sets l->clusters */
+LLVMValueRef low_cluster_value(struct low *l, struct low_args *x); /* NULL: another instruction */
+/* .shared::cluster addresses (integers, scalar or vector) as absolute ones, i64. */
+LLVMValueRef low_cluster_absolute(struct low *l, LLVMValueRef v);
+LLVMValueRef low_cluster_field(struct low *l, size_t offset, LLVMTypeRef t);
+LLVMValueRef low_cluster_base(struct low *l, LLVMValueRef *bytes); /* all blocks' shared memory */
+/* %cluster_ctaid and its like; false: another register */
+bool low_cluster_sreg(struct low *l, uint16_t sreg, uint8_t element, LLVMValueRef *v);
+
 /* emit_atomic.c, emit_warp.c, emit_call.c */
 void low_emit_atomic(struct low *l, const struct low_inst *i);
 void low_emit_fence(struct low *l, const struct low_inst *i);
@@ -598,6 +609,7 @@ uint32_t low_general_retreat(const struct low *l, uint32_t from, uint32_t to);
 void low_general_continue(struct low *l, uint32_t from, uint32_t known, uint32_t retreat);
 void low_general_barrier(struct low *l, uint32_t at);
 void low_general_arrive(struct low *l, const struct low_inst *i);
+void low_general_cluster_arrive(struct low *l);
 bool low_general_in_state(const struct low *l, size_t reg);
 /* Pointers into the state of the warp being run, made where they are used: kept from the warp's
  * start they would be registers to spill. */

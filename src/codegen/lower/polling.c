@@ -125,8 +125,19 @@ static bool loop_polls(struct low *l, const struct low_loop *loop)
     return false;
 }
 
+/* A cluster's barrier is waited for as a loop would: the other blocks have to run. */
+static bool has_cluster_barrier(const struct low *l)
+{
+    for (size_t k = 0; k < l->insts.count; k++)
+        if (l->insts.items[k].kind == LOW_PTX &&
+            weir_cg_form_cluster_barrier(l->insts.items[k].p) != CLUSTER_BARRIER_NONE)
+            return true;
+    return false;
+}
+
 bool low_polls(struct low *l)
 {
+    l->polls = l->clusters && has_cluster_barrier(l);
     for (size_t k = 0; k < l->loops.count; k++) {
         struct low_loop *loop = &l->loops.items[k];
         loop->polls = loop_polls(l, loop);

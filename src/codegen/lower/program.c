@@ -491,7 +491,8 @@ static uint32_t label_target(const struct low *l, const struct low_inst *i,
 static bool is_block_barrier(const struct weir_ptx_inst *p)
 {
     return (p->opcode == WEIR_PTX_OP_bar || p->opcode == WEIR_PTX_OP_barrier) &&
-           p->sub != WEIR_PTX_SUB_WARP && p->sub != WEIR_PTX_SUB_ARRIVE;
+           p->sub != WEIR_PTX_SUB_WARP && p->sub != WEIR_PTX_SUB_ARRIVE &&
+           weir_cg_form_cluster_barrier(p) != CLUSTER_BARRIER_ARRIVE;
 }
 
 bool low_is_branch(const struct low_inst *i)
@@ -727,6 +728,7 @@ void low_program_build(struct low *l)
         low_inst_visit(l, l->inst, count_reg, l);
     }
     l->inst = NULL;
+    low_cluster_find(l);
     make_blocks(l);
     l->reg_words = l->regs.count / 64 + 1;
 }

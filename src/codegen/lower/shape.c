@@ -349,6 +349,8 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
     switch (p->opcode) { /* dispatch */
     case WEIR_PTX_OP_mov:
     case WEIR_PTX_OP_cvta:
+        if (p->space == WEIR_PTX_SHARED_CLUSTER)
+            return false;
         if (x->count != 1 || p->operands[p->dest_count].kind == WEIR_PTX_OPERAND_VECTOR ||
             p->operands[0].kind == WEIR_PTX_OPERAND_VECTOR)
             return false;
@@ -764,7 +766,8 @@ static bool update_branches(struct low *l)
 static bool is_step(const struct low *l, uint32_t inst)
 {
     const struct low_inst *i = &l->insts.items[inst];
-    if (i->kind != LOW_PTX || low_guard_of(l, i) >= 0 || i->p->cc || i->p->sat)
+    if (i->kind != LOW_PTX || low_guard_of(l, i) >= 0 || i->p->cc || i->p->sat ||
+        i->p->space == WEIR_PTX_SHARED_CLUSTER)
         return false;
     switch (i->p->opcode) {
     case WEIR_PTX_OP_mov:
