@@ -87,10 +87,9 @@ struct mem_slab { /* a block of records, a chunk or a region, for weir_mem_finis
     struct mem_slab *next;
 };
 
-/* A part of the window. With two devices there are three: memory of device 0, memory that both use,
- * memory of device 1, so that what kernels of either may touch without peer access is one range;
- * else one. */
-#define ZONES_MAX 3
+/* A part of the window. With several devices each has one, and one is the host's and for what all
+ * use (window.c), so that what a device's kernels may touch without peer access is one range. */
+#define ZONES_MAX (DEVICES_MAX + 1)
 struct mem_zone {
     size_t first, end; /* granules; immutable */
     /* guarded by mem.lock */

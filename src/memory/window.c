@@ -175,20 +175,33 @@ static void make_zone(struct mem_zone *z, size_t first, size_t end)
         weir_list_init(&z->chunks[i]);
 }
 
+/* Zones in a row: the first device's, the host's, then one for each further device. The window that
+ * a device's kernels touch without asking is its own zone and, where that is beside it, the host's.
+ */
 static void make_zones(struct mem_state *m)
 {
-    size_t quarter = m->granule_count / 4 & ~((HUGE_BYTES >> GRANULE_SHIFT) - 1);
+    size_t unit = HUGE_BYTES >> GRANULE_SHIFT, quarter = m->granule_count / 4 & ~(unit - 1);
+    size_t own = 3 * (quarter / (size_t)m->device_count) & ~(unit - 1), at;
 
-    /* The first granule stays closed: a gap below the first allocation. */
-    if (m->device_count != 2) {
+    /* The first granule stays closed: a gap below the first allocation. Without room for zones no
+     * access to a peer is refused. */
+    if (m->device_count == 1 ||
+        (m->device_count > 2 && own < (2 * m->devices[0].capacity) >> GRANULE_SHIFT)) {
         m->zone_count = 1;
         make_zone(&m->zones[0], 1, m->granule_count);
         return;
     }
-    m->zone_count = 3;
-    make_zone(&m->zones[0], 1, quarter + quarter / 2);
-    make_zone(&m->zones[1], m->zones[0].end, m->zones[0].end + quarter);
-    make_zone(&m->zones[2], m->zones[1].end, m->granule_count);
+    m->zone_count = m->device_count + 1;
+    make_zone(&m->zones[0], 1, own);
+    make_zone(&m->zones[1], own, own + quarter);
+    at = own + quarter;
+    for (int i = 2; i < m->zone_count; i++, at += own)
+        make_zone(&m->zones[i], at, i + 1 < m->zone_count ? at + own : m->granule_count);
+}
+
+static struct mem_zone *own_zone(struct mem_state *m, int device)
+{
+    return &m->zones[device == 0 ? 0 : device + 1];
 }
 
 struct mem_zone *weir_mem_zone_of(enum weir_mem_kind kind, int device)
@@ -197,22 +210,27 @@ struct mem_zone *weir_mem_zone_of(enum weir_mem_kind kind, int device)
 
     if (m->zone_count == 1)
         return &m->zones[0];
-    return &m->zones[kind == WEIR_MEM_KIND_DEVICE ? 2 * (device != 0) : 1];
+    /* What is internal belongs to kernels as well: where the host's zone is not beside their own.
+     */
+    if (kind == WEIR_MEM_KIND_DEVICE || (kind == WEIR_MEM_KIND_INTERNAL && device > 1))
+        return own_zone(m, device);
+    return &m->zones[1];
 }
 
 void weir_mem_window_of(int device, uintptr_t *base, size_t *bytes)
 {
     struct mem_state *m = &weir_mem_state;
-    const struct mem_zone *first = &m->zones[0], *last = &m->zones[m->zone_count - 1];
+    const struct mem_zone *first, *last;
 
     if (m->zone_count == 1) {
         *base = weir_mem_window_base;
         *bytes = weir_mem_window_bytes;
         return;
     }
+    first = last = own_zone(m, device);
     if (device == 0)
         last = &m->zones[1];
-    else
+    else if (device == 1)
         first = &m->zones[1];
     *base = granule_address(first->first);
     *bytes = (last->end - first->first) << GRANULE_SHIFT;
