@@ -321,17 +321,20 @@ bool weir_advise_find_launches(struct weir_advise_context *c)
     struct weir_advise_finding d = {.kind = "launch-bound", .stream = WEIR_TRACE_NONE};
     struct kernels k = {.lengths = weir_alloc((c->f->ops_count + 1) * sizeof *k.lengths),
                         .gaps = weir_alloc((c->f->ops_count + 1) * sizeof *k.gaps)};
-    uint64_t median = 0, gap = 0;
+    uint64_t median = 0, gap = 0, mean = 0;
     bool ok = k.lengths && k.gaps;
 
     if (ok) {
         look_at_launches(c, &d, &k);
         median = median_of(k.lengths, k.count);
         gap = median_of(k.gaps, k.gap_count);
+        for (size_t i = 0; i < k.gap_count; i++)
+            mean += k.gaps[i] / k.gap_count;
     }
     weir_free(k.lengths);
     weir_free(k.gaps);
-    if (!ok || k.count < 20 || median > SHORT_KERNEL_NS)
+    /* (A host with longer work of its own between launches is not kept busy by launching.) */
+    if (!ok || k.count < 20 || median > SHORT_KERNEL_NS || mean > SHORT_KERNEL_NS)
         return ok;
     if (!weir_advise_price(c, &s, &d.gain_ns))
         return false;
