@@ -47,6 +47,39 @@ static void p12(void)
     OK(cudaStreamDestroy(blocking));
 }
 
+/* The faulty form, with copies as late as the rules allow (weir run --late-dma): the kernel sees
+ * what was there before, and a wait for the legacy stream repairs it. */
+static void p12_late(void)
+{
+    enum { N = 16384 };
+    unsigned *source = malloc(N * 4), *d, *bad;
+    cudaStream_t s = make_stream(cudaStreamNonBlocking);
+
+    OK(cudaMalloc((void **)&d, N * 4));
+    OK(cudaMalloc((void **)&bad, 8));
+    OK(cudaMemset(d, 0, N * 4));
+    OK(cudaMemset(bad, 0, 8));
+    OK(cudaDeviceSynchronize());
+    for (int repaired = 0; repaired < 2; repaired++) {
+        for (int i = 0; i < N; i++)
+            source[i] = 7 + (unsigned)repaired;
+        OK(cudaMemcpy(d, source, N * 4, cudaMemcpyHostToDevice));
+        if (repaired)
+            OK(cudaStreamSynchronize(0));
+        launch_compare(d, N, 7 + (unsigned)repaired, bad + repaired, s);
+        OK(cudaDeviceSynchronize());
+    }
+    CHECK(read_unsigned(bad) == N);
+    CHECK(read_unsigned(bad + 1) == 0);
+    free(source);
+    OK(cudaFree(d));
+    OK(cudaFree(bad));
+    OK(cudaStreamDestroy(s));
+}
+
+static const struct report late_reports[] = {{"P12-late", p12_late}, {NULL, NULL}};
+const struct report_group report_late = {"late", late_reports, &conform_failures};
+
 /* The host reads pinned memory behind an asynchronous copy and sees the step before: an event
  * behind the copy tells when it may. One recorded in front of the copy tells nothing: it is
  * complete while the copy is not. A copy into pageable memory is done when the call comes back, as

@@ -23,9 +23,9 @@ struct report_group {
 #define REPORT_GROUP(name)                                                                         \
     const struct report_group report_##name = {#name, reports, &conform_failures}
 
-extern const struct report_group report_streams, report_order, report_hangs, report_capture,
-    report_events, report_errors, report_fault, report_pools, report_managed, report_devices,
-    report_claims;
+extern const struct report_group report_streams, report_order, report_late, report_hangs,
+    report_capture, report_events, report_errors, report_fault, report_pools, report_managed,
+    report_devices, report_claims;
 
 /* A kernel that spins in `s` on a mapped flag. */
 struct spinning {

@@ -33,6 +33,7 @@ run "$WEIR" run --device h200 $program P50
 run "$WEIR" run $program P53
 run CUDA_LAUNCH_BLOCKING=1 "$WEIR" run $program P53-blocking
 run "$WEIR" run --devices 2 $program devices
+run "$WEIR" run --late-dma=60 $program late
 # P76: a timeline without a daemon or rights, twice into one file: the second is new, and can be exported.
 timeline() { LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" trace -o t.weir $program "$1" >/dev/null && "$WEIR" summary t.weir >"$1.txt"; }
 rm -f t.weir
