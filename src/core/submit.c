@@ -482,9 +482,9 @@ static bool queue_next(struct weir_stream *s, const struct weir_op *op, struct w
 }
 
 /* op with what its queue adds: behind a gate, which stands for its start. */
-static enum weir_model_result submit_queued_locked(struct weir_stream *s, struct weir_op *op,
-                                                   const struct weir_model_dep *deps, size_t count,
-                                                   struct weir_model_out *out, bool *wake)
+static WEIR_NOINLINE enum weir_model_result
+submit_queued_locked(struct weir_stream *s, struct weir_op *op, const struct weir_model_dep *deps,
+                     size_t count, struct weir_model_out *out, bool *wake)
 {
     struct weir_model_dep here[GATE_DEPS], *all = here;
     struct weir_op *gate = NULL;

@@ -6,35 +6,6 @@
 
 #include "model/model_int.h"
 
-/* ---- a stream's depth (ORD-085) ---- */
-
-bool weir_model_takes_place(enum weir_op_kind kind)
-{
-    switch (kind) {
-    case WEIR_OP_WAIT:
-    case WEIR_OP_MARKER:
-    case WEIR_OP_HOST_FUNC:
-    case WEIR_OP_CALLBACK:
-    case WEIR_OP_ALLOC:
-    case WEIR_OP_FREE:
-        return false;
-    default:
-        return true;
-    }
-}
-
-bool weir_model_is_full(const struct weir_model_stream *s, uint64_t depth,
-                        struct weir_model_point *until)
-{
-    weir_seq last = last_of(s);
-    uint64_t room = depth + 1; /* the one that runs, and `depth` behind it */
-
-    if (last - atomic_load_explicit(&s->completed, memory_order_acquire) < room)
-        return false;
-    *until = (struct weir_model_point){(struct weir_model_stream *)s, last - room + 1};
-    return true;
-}
-
 /* ---- staging memory (ORD-067, ORD-068, ORD-086) ---- */
 
 #define SMALL_MAX  ((size_t)65536)

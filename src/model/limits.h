@@ -14,11 +14,27 @@
 
 /* Must a submission of this kind wait for a place? What only orders, and what the host does, need
  * not (20,000 of them were taken). */
-bool weir_model_takes_place(enum weir_op_kind kind);
-/* Has s no place? Then the call that submits waits for *until first. Shards: none, a moment's
- * truth. */
-bool weir_model_is_full(const struct weir_model_stream *s, uint64_t depth,
-                        struct weir_model_point *until);
+static inline bool weir_model_takes_place(enum weir_op_kind kind)
+{
+    const unsigned beyond = 1u << WEIR_OP_WAIT | 1u << WEIR_OP_MARKER | 1u << WEIR_OP_HOST_FUNC |
+                            1u << WEIR_OP_CALLBACK | 1u << WEIR_OP_ALLOC | 1u << WEIR_OP_FREE;
+
+    return !(beyond >> kind & 1);
+}
+
+/* Has s no place (ORD-085)? Then the call that submits waits for *until first. Shards: none, a
+ * moment's truth. In line: every launch asks. */
+static inline bool weir_model_is_full(const struct weir_model_stream *s, uint64_t depth,
+                                      struct weir_model_point *until)
+{
+    weir_seq last = atomic_load_explicit(&s->last, memory_order_relaxed);
+    uint64_t room = depth + 1; /* the one that runs, and `depth` behind it */
+
+    if (last - atomic_load_explicit(&s->completed, memory_order_acquire) < room)
+        return false;
+    *until = (struct weir_model_point){(struct weir_model_stream *)s, last - room + 1};
+    return true;
+}
 
 /* ---- staging memory (ORD-086) ---- */
 
