@@ -938,19 +938,22 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
     return weir_submit_end(s, &op->op, &after, 1, NULL, NULL);
 }
 
-/* Compiles now what the first launch would compile. */
-static enum weir_err prepare_kernels(struct weir_run *run)
+/* Compiles now what the first launch would compile: then that finds it. The plan is not changed,
+ * since another thread may launch it meanwhile. */
+static enum weir_err compile_kernels(struct weir_run *run)
 {
     enum weir_err err = WEIR_OK;
 
     for (uint32_t i = 0; i < run->count && err == WEIR_OK; i++) {
         struct weir_item *item = &run->items[i];
+        const struct weir_kernel_code *code;
 
-        if (item->wanted == WEIR_ITEM_KERNEL && !item->kernel.work.code)
-            err = weir_item_prepare(&item->kernel.work);
+        if (item->wanted == WEIR_ITEM_KERNEL)
+            err = weir_core_trace_code(item->kernel.function, item->kernel.image,
+                                       item->kernel.work.launch.block, &code);
         for (unsigned k = 0; item->wanted == WEIR_ITEM_CONDITIONAL && k < item->conditional.count;
              k++)
-            err = err == WEIR_OK ? prepare_kernels(&item->conditional.bodies[k]) : err;
+            err = err == WEIR_OK ? compile_kernels(&item->conditional.bodies[k]) : err;
     }
     return err;
 }
@@ -958,12 +961,15 @@ static enum weir_err prepare_kernels(struct weir_run *run)
 enum weir_err weir_exec_upload(struct weir_exec *x, struct weir_stream *s)
 {
     enum weir_err err = weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaGraphUpload");
+    struct weir_plan *plan;
 
     if (err != WEIR_OK)
         return err;
     weir_lock_acquire(&x->lock);
-    if (!weir_plan_is_shared(x->plan))
-        err = prepare_kernels(&x->plan->main);
+    plan = x->plan;
+    atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
     weir_lock_release(&x->lock);
+    err = compile_kernels(&plan->main); /* for long, perhaps: no lock is held */
+    weir_plan_unref(plan);
     return err;
 }
