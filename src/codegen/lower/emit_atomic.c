@@ -340,9 +340,7 @@ void low_emit_atomic(struct low *l, const struct low_inst *i)
     x.elem = low_type(l, p->type[0]);
     if (x.size > 8 || x.size < 2)
         low_refuse(l, p, "type");
-    low_address(l, i, &p->operands[at], p->space, x.size * x.comps + 1,
-                &x.a); /* no stride of size + 1: exact addresses */
-    x.a.proven = false;
+    low_address_exact(l, i, &p->operands[at], p->space, &x.a);
     x.plain = x.a.space == WEIR_PTX_SHARED || x.a.space == WEIR_PTX_LOCAL;
     struct low_val old[8] = {0};
     for (unsigned c = 0; c < x.comps; c++)

@@ -170,8 +170,7 @@ void low_emit_mbarrier(struct low *l, const struct low_inst *i)
     struct low_address a;
     LLVMValueRef v[LOW_MAX_GROUPS];
     unsigned at = p->dest_count;
-    low_address(l, i, &p->operands[at], p->space, 9, &a); /* no stride of 9: exact addresses */
-    a.proven = false;
+    low_address_exact(l, i, &p->operands[at], p->space, &a);
     low_address_vectors(l, &a, 8, 2, v);
     put(l, 0, v);
     bool has_operand = p->operand_count > at + 1;

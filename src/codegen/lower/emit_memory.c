@@ -161,6 +161,18 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
     }
 }
 
+void low_address_exact(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                       uint8_t space, struct low_address *a)
+{
+    low_address(l, i, o, space, 9, a); /* no stride is 9, so it is not guessed; but 0 may be */
+    if (a->spec) {
+        a->spec = false;
+        a->ok = NULL;
+        address_value(l, i, o, true, a);
+    }
+    a->proven = false;
+}
+
 /* Pointer of a scalar address. */
 static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValueRef addr)
 {

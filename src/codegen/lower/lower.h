@@ -527,6 +527,9 @@ struct low_form {
 bool low_address_form(struct low *l, const struct low_address *a, struct low_form *f);
 void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                  uint8_t space, uint32_t bytes, struct low_address *out);
+/* Neither guessed nor proven: for accesses lane by lane. */
+void low_address_exact(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
+                       uint8_t space, struct low_address *out);
 /* touch.c: the active lanes are about to access global memory at the address, which must be exact.
  * Nothing is made when nobody asked. kind: as services->touch. */
 bool low_touches(const struct low *l, const struct low_address *a);

@@ -35,18 +35,6 @@ static LLVMValueRef first_lane(struct low *l, const struct low_val *v)
     return LLVMBuildLoad2(l->b, t, LLVMBuildGEP2(l->b, t, l->scratch, &lane, 1, ""), "");
 }
 
-/* The address's exact value. */
-static void exact_address(struct low *l, const struct low_inst *i, unsigned operand,
-                          struct low_address *a)
-{
-    struct low_access x = {.i = i, .p = i->p};
-    low_address(l, i, &i->p->operands[operand], i->p->space, 9, &x.a);
-    if (x.a.spec)
-        low_access_exact(l, &x, &x.a);
-    *a = x.a;
-    a->proven = false;
-}
-
 /* Checks the addresses of lanes 0 to count - 1; absolute ones in out. */
 static void checked(struct low *l, struct low_address *a, unsigned count, unsigned bytes,
                     bool store, LLVMValueRef *out)
@@ -72,7 +60,7 @@ static uint8_t even_address(struct low *l, const struct low_inst *i, const struc
 {
     const struct weir_ptx_inst *p = i->p;
     struct low_address a;
-    exact_address(l, i, f->kind == MATRIX_STORE ? 0 : 1, &a);
+    low_address_exact(l, i, &i->p->operands[f->kind == MATRIX_STORE ? 0 : 1], i->p->space, &a);
     args[0] = first_lane(l, &a.base);
     args[1] = LLVMConstInt(l->t.i32, length, 0);
     if (p->operand_count > 2) {
@@ -115,7 +103,7 @@ static uint8_t named_addresses(struct low *l, const struct low_inst *i, unsigned
                                LLVMValueRef *args)
 {
     struct low_address a;
-    exact_address(l, i, operand, &a);
+    low_address_exact(l, i, &i->p->operands[operand], i->p->space, &a);
     for (unsigned g = 0; g < l->groups; g++)
         args[g] = low_vector(l, &a.base, g);
     return a.space;
