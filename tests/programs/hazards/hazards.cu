@@ -325,6 +325,10 @@ int main(int argc, char **argv)
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     run(argc > 1 ? argv[1] : "");
     OK(cudaDeviceSynchronize());
+    OK(cudaEventDestroy(e));
+    OK(cudaStreamDestroy(s1));
+    OK(cudaStreamDestroy(s2));
+    OK(cudaFreeHost(host));
     printf("done\n");
     return 0;
 }
