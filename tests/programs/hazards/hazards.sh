@@ -63,10 +63,10 @@ EOF
 for form in raw waw legacy-nonblocking; do verdict $form race --light; done
 for form in raw-event columns graph pool; do verdict $form - --light; done
 # The places: both launches and the allocation.
-"$WEIR" check -- ./hazards raw >/dev/null 2>err
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check -- ./hazards raw >/dev/null 2>err
 for what in 'kernel fill writes' 'kernel copy reads' 'hazards.cu:'; do
     grep -q "$what" err || { echo "FAILED: the report does not say: $what"; cat err; failed=1; }
 done
-"$WEIR" check --exit-code 7 -- ./hazards raw >/dev/null 2>&1
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --exit-code 7 -- ./hazards raw >/dev/null 2>&1
 [ $? = 7 ] || { echo "FAILED: --exit-code"; failed=1; }
 exit $failed
