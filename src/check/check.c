@@ -245,13 +245,10 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
 void weir_check_op_peer(const void *op, const void *stream, const void *other)
 {
     struct checker *c = &weir_checker;
-    struct weir_order_stamp gathered, stamp;
+    struct weir_order_stamp stamp;
 
     lock();
-    weir_order_submit(&c->order, lane_of(other), &gathered);
-    weir_order_submit_after(&c->order, lane_of(stream), &gathered, 1, &stamp);
-    weir_order_submit_after(&c->order, lane_of(other), &stamp, 1, NULL);
-    weir_order_stamp_drop(&c->order, &gathered);
+    weir_order_submit_peer(&c->order, lane_of(stream), lane_of(other), &stamp);
     op_add(op, &stamp, WEIR_OP_COPY, NULL);
     unlock();
 }
@@ -379,15 +376,11 @@ void weir_check_host_func(const void *op)
 {
     struct checker *c = &weir_checker;
     const struct weir_actor *a;
-    struct weir_order_stamp s;
 
     lock();
     a = weir_map_get(&c->ops, (uintptr_t)op);
-    if (a) {
-        s = a->stamp;
-        s.seq--;
-        weir_order_host_saw(&c->order, &s);
-    }
+    if (a)
+        weir_order_host_saw_before(&c->order, &a->stamp);
     unlock();
 }
 

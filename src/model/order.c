@@ -244,6 +244,17 @@ void weir_order_submit(struct weir_order *o, uint32_t lane, struct weir_order_st
     weir_order_submit_after(o, lane, NULL, 0, out);
 }
 
+void weir_order_submit_peer(struct weir_order *o, uint32_t lane, uint32_t other,
+                            struct weir_order_stamp *out)
+{
+    struct weir_order_stamp gathered;
+
+    weir_order_submit(o, other, &gathered);
+    weir_order_submit_after(o, lane, &gathered, 1, out);
+    weir_order_submit_after(o, other, out, 1, NULL);
+    weir_order_stamp_drop(o, &gathered);
+}
+
 void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_stamp *event)
 {
     weir_order_stamp_drop(o, event);
@@ -280,6 +291,14 @@ void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s)
     join_stamp(o, &c, s);
     weir_order_host_saw_clock(o, c);
     drop(o, c);
+}
+
+void weir_order_host_saw_before(struct weir_order *o, const struct weir_order_stamp *s)
+{
+    struct weir_order_stamp before = *s;
+
+    before.seq--;
+    weir_order_host_saw(o, &before);
 }
 
 struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane)

@@ -72,10 +72,13 @@ void weir_order_lane_end(struct weir_order *o, uint32_t lane);
  * finished, and what the default streams' rules say (ORD-003 to ORD-007, ORD-011). Waits and
  * records are operations as well. *out (may be NULL) is the caller's to drop. */
 void weir_order_submit(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out);
-/* The same, after `count` other stamps besides (ORD-012, ORD-030). */
+/* The same, after `count` other stamps besides (ORD-030). */
 void weir_order_submit_after(struct weir_order *o, uint32_t lane,
                              const struct weir_order_stamp *after, size_t count,
                              struct weir_order_stamp *out);
+/* A copy between the legacy lanes of two devices, submitted to `lane` (ORD-012). */
+void weir_order_submit_peer(struct weir_order *o, uint32_t lane, uint32_t other,
+                            struct weir_order_stamp *out);
 /* What an event that is recorded now in the lane stands for (ORD-020); replaces *event. */
 void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_stamp *event);
 
@@ -88,6 +91,8 @@ bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_orde
 /* The host knows what the stamp stands for to be finished: an event or one operation (ORD-044), a
  * whole stream (ORD-040, ORD-041), a device (ORD-043). */
 void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s);
+/* A host function begins: what is before its operation has ended. */
+void weir_order_host_saw_before(struct weir_order *o, const struct weir_order_stamp *s);
 void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane);
 void weir_order_host_saw_device(struct weir_order *o, int device);
 /* The same in two steps, for waits beside which others submit: what the wait is for, as a clock (to

@@ -90,14 +90,9 @@ static void submit(int stream)
 
 static void submit_peer(int device)
 {
-    int other = 1 - device, j;
-    struct weir_order_stamp gathered = {0};
+    int other = 1 - device, j = naive_submit_peer(&t.n, device, other);
 
-    j = naive_submit_peer(&t.n, device, other);
-    weir_order_submit(&t.o, (uint32_t)other + 1, &gathered);
-    weir_order_submit_after(&t.o, (uint32_t)device + 1, &gathered, 1, &t.stamp[j]);
-    weir_order_submit_after(&t.o, (uint32_t)other + 1, &t.stamp[j], 1, NULL);
-    weir_order_stamp_drop(&t.o, &gathered);
+    weir_order_submit_peer(&t.o, (uint32_t)device + 1, (uint32_t)other + 1, &t.stamp[j]);
     close_over(j);
 }
 
