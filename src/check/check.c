@@ -203,7 +203,6 @@ static struct weir_actor *actor_make(struct weir_order_stamp *stamp, enum weir_o
     }
     *d = (struct weir_check_detail){.kind = kind, .name = name, .lane = lane, .site = site};
     a->detail = d;
-    a->host = kind == WEIR_OP_HOST_FUNC || kind == WEIR_OP_CALLBACK;
     return a;
 }
 

@@ -203,16 +203,21 @@ static void mark_remove(struct weir_shadow *s, struct page *p, uint32_t i)
     weir_actor_drop(s, a);
 }
 
+static struct mark *mark_of(const struct page *p, const struct weir_actor *a, enum weir_access kind)
+{
+    for (uint32_t i = p->count; i > 0; i--) {
+        if (p->marks[i - 1].actor == a && p->marks[i - 1].kind == kind)
+            return &p->marks[i - 1];
+    }
+    return NULL;
+}
+
 /* Adds to the actor's mark of that kind, or makes one. */
 static void mark_add(struct weir_shadow *s, struct page *p, struct weir_actor *a,
                      enum weir_access kind, unsigned lo, unsigned hi_1)
 {
-    struct mark *m = NULL;
+    struct mark *m = mark_of(p, a, kind);
 
-    for (uint32_t i = p->count; i > 0 && !m; i--) {
-        if (p->marks[i - 1].actor == a && p->marks[i - 1].kind == kind)
-            m = &p->marks[i - 1];
-    }
     if (m) {
         if (!m->bits && lo <= m->hi_1 + 1u && hi_1 + 1 >= m->lo) {
             m->lo = (uint16_t)WEIR_MIN(lo, m->lo);
@@ -285,6 +290,18 @@ static void report(struct weir_shadow *s, uint64_t number, const struct mark *m,
         s->race(s->ctx, &race);
 }
 
+/* a meets m at [begin, end). True: they are ordered so that what a touches of m can be forgotten;
+ * without an order a conflict is a race. */
+static bool covered(struct weir_shadow *s, uint64_t number, const struct mark *m,
+                    struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
+{
+    if (weir_actor_before(m->actor, a))
+        return !a->early && covers(kind, (enum weir_access)m->kind);
+    if (conflicts((enum weir_access)m->kind, kind) && !weir_actor_before(a, m->actor))
+        report(s, number, m, a, kind, begin, end);
+    return false;
+}
+
 static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
                         struct weir_actor *a, enum weir_access kind, unsigned lo, unsigned hi_1)
 {
@@ -297,17 +314,10 @@ static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
         if (m->actor == a) {
             known |= !m->bits && m->lo <= lo && m->hi_1 >= hi_1 &&
                      covers((enum weir_access)m->kind, kind);
-        } else if (overlap(m, lo, hi_1, &begin, &end)) {
-            if (weir_actor_before(m->actor, a)) {
-                if (!a->early && covers(kind, (enum weir_access)m->kind) &&
-                    !subtract(s, m, lo, hi_1)) {
-                    mark_remove(s, p, i);
-                    continue;
-                }
-            } else if (conflicts((enum weir_access)m->kind, kind) &&
-                       !weir_actor_before(a, m->actor)) {
-                report(s, number, m, a, kind, begin, end);
-            }
+        } else if (overlap(m, lo, hi_1, &begin, &end) &&
+                   covered(s, number, m, a, kind, begin, end) && !subtract(s, m, lo, hi_1)) {
+            mark_remove(s, p, i);
+            continue;
         }
         i++;
     }
@@ -364,19 +374,13 @@ static bool subtract_bits(struct weir_shadow *s, struct mark *m, const uint64_t 
 static void mark_add_bits(struct weir_shadow *s, struct page *p, struct weir_actor *a,
                           enum weir_access kind, const uint64_t *w, unsigned lo, unsigned hi_1)
 {
-    struct mark *m = NULL;
+    struct mark *m = mark_of(p, a, kind);
 
-    for (uint32_t i = p->count; i > 0 && !m; i--) {
-        if (p->marks[i - 1].actor == a && p->marks[i - 1].kind == kind)
-            m = &p->marks[i - 1];
-    }
     if (!m) {
         mark_add(s, p, a, kind, lo, lo);
-        m = p->count ? &p->marks[p->count - 1] : NULL;
-        if (!m || m->actor != a || m->kind != kind)
-            return; /* no memory */
+        m = mark_of(p, a, kind);
     }
-    if (!make_bits(s, m))
+    if (!m || !make_bits(s, m)) /* no memory */
         return;
     for (unsigned k = 0; k < WORDS; k++)
         m->bits->w[k] |= w[k];
@@ -400,17 +404,10 @@ void weir_shadow_access_bits(struct weir_shadow *s, struct weir_actor *a, enum w
     for (uint32_t i = 0; i < p->count;) {
         struct mark *m = &p->marks[i];
 
-        if (m->actor != a && overlap_bits(m, bits, &begin, &end)) {
-            if (weir_actor_before(m->actor, a)) {
-                if (!a->early && covers(kind, (enum weir_access)m->kind) &&
-                    !subtract_bits(s, m, bits)) {
-                    mark_remove(s, p, i);
-                    continue;
-                }
-            } else if (conflicts((enum weir_access)m->kind, kind) &&
-                       !weir_actor_before(a, m->actor)) {
-                report(s, number, m, a, kind, begin, end);
-            }
+        if (m->actor != a && overlap_bits(m, bits, &begin, &end) &&
+            covered(s, number, m, a, kind, begin, end) && !subtract_bits(s, m, bits)) {
+            mark_remove(s, p, i);
+            continue;
         }
         i++;
     }

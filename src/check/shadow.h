@@ -34,8 +34,6 @@ struct weir_actor {
     struct weir_reach *reach; /* NULL: a whole operation */
     uint32_t node;
     uint32_t refs;
-    uint32_t id;  /* the caller's */
-    bool host;    /* runs host code: a host function */
     bool early;   /* its accesses are told before those of what is before it: nothing is forgotten
                      for them */
     void *detail; /* the caller's, given to `gone` */
