@@ -37,16 +37,11 @@ static const char help[] =
 int weir_cli_check(int argc, char **argv)
 {
     const char *how = "1", *status = NULL;
-    char **run = calloc((size_t)argc + 1, sizeof *run);
-    int n = 0, i = 1, rc;
+    int i = 1;
 
-    if (run == NULL)
-        return WEIR_EXIT_REFUSED;
-    run[n++] = argv[0];
     for (; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help, stdout);
-            free(run);
             return 0;
         }
         if (strcmp(argv[i], "--light") == 0) {
@@ -55,24 +50,17 @@ int weir_cli_check(int argc, char **argv)
             char *end;
             long value = strtol(argv[++i], &end, 10);
 
-            if (*end || end == argv[i] || value < 0 || value > 255) {
-                free(run);
+            if (*end || end == argv[i] || value < 0 || value > 255)
                 return weir_cli_usage_error("check", "--exit-code needs a number from 0 to 255");
-            }
             status = argv[i];
         } else {
             break;
         }
     }
-    for (; i < argc; i++)
-        run[n++] = argv[i];
     if (setenv("WEIR_CHECK", how, 1) != 0 ||
         (status && setenv("WEIR_CHECK_STATUS", status, 1) != 0)) {
         perror("weir");
-        free(run);
         return WEIR_EXIT_REFUSED;
     }
-    rc = weir_cli_run(n, run);
-    free(run);
-    return rc;
+    return weir_cli_run_rest(i, argc, argv);
 }

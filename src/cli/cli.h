@@ -21,6 +21,8 @@ struct weir_trace_file;
 
 /* Subcommands: argv[0] is the subcommand's name. The exit status of `weir`. */
 int weir_cli_run(int argc, char **argv);
+/* What weir run does with the arguments from argv[first] on, 1 or more; argv is changed. */
+int weir_cli_run_rest(int first, int argc, char **argv);
 int weir_cli_info(int argc, char **argv);
 int weir_cli_check(int argc, char **argv);
 int weir_cli_trace(int argc, char **argv);

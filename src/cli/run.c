@@ -388,3 +388,9 @@ int weir_cli_run(int argc, char **argv)
     fprintf(stderr, "weir: cannot run %s: %s\n", argv[i], strerror(errno));
     return errno == ENOENT ? WEIR_EXIT_NOT_FOUND : WEIR_EXIT_CANNOT_RUN;
 }
+
+int weir_cli_run_rest(int first, int argc, char **argv)
+{
+    argv[first - 1] = argv[0];
+    return weir_cli_run(argc - first + 1, argv + first - 1);
+}

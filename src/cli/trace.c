@@ -26,16 +26,11 @@ static const char help[] =
 int weir_cli_trace(int argc, char **argv)
 {
     const char *file = "trace.weir";
-    char **run = calloc((size_t)argc + 1, sizeof *run);
-    int n = 0, i = 1, status;
+    int i = 1;
 
-    if (run == NULL)
-        return WEIR_EXIT_REFUSED;
-    run[n++] = argv[0];
     for (; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help, stdout);
-            free(run);
             return 0;
         }
         if (strcmp(argv[i], "-o") != 0 && strncmp(argv[i], "-o", 2) != 0)
@@ -44,19 +39,12 @@ int weir_cli_trace(int argc, char **argv)
             file = argv[i] + 2;
         else if (i + 1 < argc)
             file = argv[++i];
-        else {
-            free(run);
+        else
             return weir_cli_usage_error("trace", "-o needs a file");
-        }
     }
-    for (; i < argc; i++)
-        run[n++] = argv[i];
     if (setenv("WEIR_TRACE", file, 1) != 0) {
         perror("weir");
-        free(run);
         return WEIR_EXIT_REFUSED;
     }
-    status = weir_cli_run(n, run);
-    free(run);
-    return status;
+    return weir_cli_run_rest(i, argc, argv);
 }
