@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "base/thread.h"
 
-#define LOCK_SPINS 100 /* some hundred ns: critical sections are short */
+#define LOCK_SPINS 100  /* some hundred ns: critical sections are short */
+#define PATIENCE   2000 /* looks of an onlooker */
+#define BETWEEN_NS 100000u
 
 void weir_lock_wait(struct weir_lock *l)
 {
@@ -19,6 +21,18 @@ void weir_lock_wait(struct weir_lock *l)
     }
     while (atomic_exchange_explicit(&l->word, 2, memory_order_acquire) != 0)
         weir_futex_wait(&l->word, 2, UINT64_MAX);
+}
+
+bool weir_lock_try_patiently(struct weir_lock *l)
+{
+    _Atomic uint32_t never = 0;
+
+    for (int i = 0; i < PATIENCE; i++) {
+        if (weir_lock_try(l))
+            return true;
+        weir_futex_wait(&never, 0, BETWEEN_NS);
+    }
+    return false;
 }
 
 void weir_lock_wake(struct weir_lock *l)

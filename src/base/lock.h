@@ -64,7 +64,7 @@ static inline void weir_lock_acquire(struct weir_lock *l)
         weir_lock_wait(l);
 }
 
-/* Does not wait. For whoever looks on from outside (core/where.c) and must not hang with the rest.
+/* For whoever looks on from outside (core/where.c) and must not hang with the rest: does not wait.
  */
 static inline bool weir_lock_try(struct weir_lock *l)
 {
@@ -76,6 +76,9 @@ static inline bool weir_lock_try(struct weir_lock *l)
     weir_lock_check_acquire(l);
     return true;
 }
+
+/* The same, looking again for some tenths of a second. */
+bool weir_lock_try_patiently(struct weir_lock *l);
 
 static inline void weir_lock_release(struct weir_lock *l)
 {

@@ -47,18 +47,10 @@ void weir_thread_forked(void)
         weir_list_init(&weir_thread.more->link);
 }
 
-#define PATIENCE   2000 /* looks at the list's lock */
-#define BETWEEN_NS 100000u
-
 bool weir_thread_each(void (*visit)(void *arg, const struct weir_thread_more *more), void *arg)
 {
-    _Atomic uint32_t never = 0;
-
-    for (int i = 0; !weir_lock_try(&threads.lock); i++) {
-        if (i == PATIENCE)
-            return false;
-        weir_futex_wait(&never, 0, BETWEEN_NS);
-    }
+    if (!weir_lock_try_patiently(&threads.lock))
+        return false;
     if (threads.ready) {
         WEIR_LIST_FOR_EACH(node, &threads.list)
         visit(arg, WEIR_LIST_ENTRY(node, struct weir_thread_more, link));

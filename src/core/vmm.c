@@ -376,17 +376,25 @@ enum weir_err weir_vmm_map(uintptr_t at, size_t bytes, size_t offset, uint64_t h
     return err;
 }
 
+/* The mappings [*first, *first + the result) of *r that make up the range, about to be changed; 0:
+ * there are none, or there is no memory for it. */
+static size_t change_locked(uintptr_t at, size_t bytes, struct range **r, size_t *first)
+{
+    size_t n = 0;
+
+    *r = range_locked(at, bytes);
+    if (*r)
+        n = find_locked(*r, at - (*r)->base, bytes, first);
+    return n && make_room_locked(*r) ? n : 0;
+}
+
 enum weir_err weir_vmm_unmap(uintptr_t at, size_t bytes)
 {
     struct range *r;
-    size_t n = 0, first = 0;
+    size_t n, first = 0;
 
     weir_lock_acquire(&store.lock);
-    r = range_locked(at, bytes);
-    if (r)
-        n = find_locked(r, at - r->base, bytes, &first);
-    if (n && !make_room_locked(r))
-        n = 0;
+    n = change_locked(at, bytes, &r, &first);
     for (size_t i = first; i < first + n; i++)
         r->maps.items[i].devices = 0;
     if (n)
@@ -410,14 +418,10 @@ enum weir_err weir_vmm_unmap(uintptr_t at, size_t bytes)
 enum weir_err weir_vmm_set_access(uintptr_t at, size_t bytes, uint64_t devices, bool on)
 {
     struct range *r;
-    size_t n = 0, first = 0;
+    size_t n, first = 0;
 
     weir_lock_acquire(&store.lock);
-    r = range_locked(at, bytes);
-    if (r)
-        n = find_locked(r, at - r->base, bytes, &first);
-    if (n && !make_room_locked(r))
-        n = 0;
+    n = change_locked(at, bytes, &r, &first);
     for (size_t i = first; i < first + n; i++) {
         uint64_t *now = &r->maps.items[i].devices;
 

@@ -22,8 +22,6 @@
 #include "core/where_int.h"
 #include "memory/memory.h"
 
-#define PATIENCE    2000 /* looks at a lock */
-#define BETWEEN_NS  100000u
 #define WRITERS_MAX 4096 /* operations of a stream that are looked at for what they write */
 
 /* ---- text ---- */
@@ -43,18 +41,6 @@ void weir_where_put(struct where_text *t, const char *fmt, ...)
 static double seconds(uint64_t from, uint64_t to)
 {
     return to > from ? (double)(to - from) * 1e-9 : 0.0;
-}
-
-static bool lock_patiently(struct weir_lock *l)
-{
-    _Atomic uint32_t never = 0;
-
-    for (int i = 0; i < PATIENCE; i++) {
-        if (weir_lock_try(l))
-            return true;
-        weir_futex_wait(&never, 0, BETWEEN_NS);
-    }
-    return false;
 }
 
 /* ---- operations; their stream is locked ---- */
@@ -269,7 +255,7 @@ static void look_at_stream(const struct where *w, struct where_stream *out, stru
     struct weir_op *op;
 
     *out = (struct where_stream){.stream = s, .writer_stream = WHERE_NONE};
-    if (!lock_patiently(&s->lock)) {
+    if (!weir_lock_try_patiently(&s->lock)) {
         snprintf(out->name, sizeof out->name, "a stream");
         out->locked = true;
         return;
@@ -374,7 +360,7 @@ static bool look_for_writer(struct where *w, int reader, int in)
     bool ok = false;
     int n = 0;
 
-    if (s->locked || !leads_to(w, in, reader) || !lock_patiently(&s->stream->lock))
+    if (s->locked || !leads_to(w, in, reader) || !weir_lock_try_patiently(&s->stream->lock))
         return false;
     for (struct weir_model_op *m = s->stream->m.head; m && !ok && n < WRITERS_MAX;
          m = m->next, n++) {
@@ -539,7 +525,7 @@ void weir_where_look(struct weir_where_progress *p)
         mix(&p->sign, atomic_load_explicit(&s->m.completed, memory_order_acquire));
         mix(&p->sign, atomic_load_explicit(&s->m.last, memory_order_relaxed));
         p->is_pending = p->is_pending || pending;
-        if (!pending || !lock_patiently(&s->lock))
+        if (!pending || !weir_lock_try_patiently(&s->lock))
             continue;
         if (s->m.head)
             look_at_op(p, (struct weir_op *)s->m.head);

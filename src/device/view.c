@@ -3,30 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
-#include "base/thread.h"
-
-#define PATIENCE   2000 /* looks at a lock */
-#define BETWEEN_NS 100000u
-
-static bool lock_patiently(struct weir_lock *l)
-{
-    _Atomic uint32_t never = 0;
-
-    for (int i = 0; i < PATIENCE; i++) {
-        if (weir_lock_try(l))
-            return true;
-        weir_futex_wait(&never, 0, BETWEEN_NS);
-    }
-    return false;
-}
-
 bool weir_device_view_kernel(struct weir_device *dev, struct weir_kernel_work *k,
                              struct weir_kernel_view *out)
 {
     struct compute *c = &dev->compute;
     uint32_t state;
 
-    if (weir_device_is_forked(dev) || !lock_patiently(&c->lock))
+    if (weir_device_is_forked(dev) || !weir_lock_try_patiently(&c->lock))
         return false;
     state = atomic_load_explicit(&k->state, memory_order_relaxed);
     *out = (struct weir_kernel_view){.compiles = state == KERNEL_PREPARING};
