@@ -6,6 +6,7 @@
 
 #include "conform.h"
 #include "kernels.h"
+#include "told.h"
 
 #define TEXT 65536
 
@@ -229,42 +230,13 @@ static const struct scenario {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* What the child says on both outputs. */
-static bool run(const struct scenario *c, char *text)
-{
-    int ends[2] = {-1, -1}, status = 0;
-    size_t n = 0;
-    ssize_t got;
-    pid_t pid;
-
-    CHECK(pipe(ends) == 0);
-    pid = fork();
-    if (pid == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        dup2(ends[1], STDOUT_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        setenv("WEIR_INJECT", c->rules, 1);
-        setenv("WEIR_STATS", "1", 1);
-        conform_failures = 0;
-        c->run();
-        exit(conform_failures != 0);
-    }
-    close(ends[1]);
-    while (n < TEXT - 1 && (got = read(ends[0], text + n, TEXT - 1 - n)) > 0)
-        n += (size_t)got;
-    text[n] = 0;
-    close(ends[0]);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(text, c->said) != NULL;
-}
-
 int main(void)
 {
     static char text[TEXT], rate_before[64];
 
     for (size_t i = 0; i < SCENARIOS; i++) {
-        bool ok = run(&scenarios[i], text);
+        bool ok = told_run("WEIR_INJECT", scenarios[i].rules, scenarios[i].run, true,
+                           scenarios[i].said, text, sizeof text);
 
         CHECK(ok);
         if (!ok)

@@ -8,6 +8,7 @@
 
 #include "conform.h"
 #include "kernels.h"
+#include "told.h"
 
 #define TEXT 65536
 
@@ -146,18 +147,12 @@ static const struct scenario {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* The child: CUDA is first used there. What it says goes to *out. */
+/* What it says goes to *out. */
 static pid_t start(const struct scenario *s, const char *hang, int *out)
 {
-    int ends[2] = {-1, -1};
-    pid_t pid;
+    pid_t pid = told_fork(false, out);
 
-    CHECK(pipe(ends) == 0);
-    pid = fork();
     if (pid == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
         if (hang)
             setenv("WEIR_HANG", hang, 1);
         OK(cudaStreamCreate(&a));
@@ -165,20 +160,7 @@ static pid_t start(const struct scenario *s, const char *hang, int *out)
         s->run();
         _exit(9);
     }
-    close(ends[1]);
-    *out = ends[0];
     return pid;
-}
-
-static void read_all(int fd, char *text)
-{
-    size_t n = 0;
-    ssize_t got;
-
-    while (n < TEXT - 1 && (got = read(fd, text + n, TEXT - 1 - n)) > 0)
-        n += (size_t)got;
-    text[n] = 0;
-    close(fd);
 }
 
 static bool says_all(const struct scenario *s, const char *text, bool tell)
@@ -206,7 +188,7 @@ static void check_hang(void)
     for (size_t i = 0; i < SCENARIOS; i++) {
         bool ok;
 
-        read_all(outs[i], text);
+        told_read(outs[i], text, TEXT);
         waitpid(pids[i], &status, 0);
         ok = WIFEXITED(status) && WEXITSTATUS(status) == 124 &&
              says_all(&scenarios[i], text, true) &&

@@ -5,6 +5,7 @@
 
 #include "conform.h"
 #include "kernels.h"
+#include "told.h"
 
 #define BLOCKS_MS 200   /* a call that has not come back by then blocks */
 #define LONG_MS   30000 /* for what must happen */
@@ -182,41 +183,13 @@ static const struct scenario {
     {"nonsense", nothing, "WEIR_STRICT=nonsense: there is no mode \"nonsense\"; ignored"},
 };
 
-/* What the child says on standard error, with the statistics. */
-static bool run(const struct scenario *c, char *text)
-{
-    int ends[2] = {-1, -1}, status = 0;
-    size_t n = 0;
-    ssize_t got;
-    pid_t pid;
-
-    CHECK(pipe(ends) == 0);
-    pid = fork();
-    if (pid == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        close(ends[0]);
-        close(ends[1]);
-        setenv("WEIR_STRICT", c->modes, 1);
-        setenv("WEIR_STATS", "1", 1);
-        conform_failures = 0;
-        c->run();
-        exit(conform_failures != 0);
-    }
-    close(ends[1]);
-    while (n < TEXT - 1 && (got = read(ends[0], text + n, TEXT - 1 - n)) > 0)
-        n += (size_t)got;
-    text[n] = 0;
-    close(ends[0]);
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 && strstr(text, c->said) != NULL;
-}
-
 int main(void)
 {
     static char text[TEXT];
 
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
-        bool ok = run(&scenarios[i], text);
+        bool ok = told_run("WEIR_STRICT", scenarios[i].modes, scenarios[i].run, false,
+                           scenarios[i].said, text, sizeof text);
 
         CHECK(ok);
         if (!ok)
