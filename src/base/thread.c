@@ -12,9 +12,58 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NICE 10
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/log.h"
 
-static WEIR_TLS bool is_own;
+#define NICE 10
+/* A fork waits no longer than this for threads that begin: they need microseconds, or, when they
+ * load a library, milliseconds. */
+#define FORK_PATIENCE_NS UINT64_C(2000000000)
+
+struct begin {
+    void *(*run)(void *);
+    void *arg;
+};
+
+static WEIR_TLS bool is_own, is_ready;
+static _Atomic uint32_t beginning; /* threads started, not ready yet; futex word */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* ---- forks ---- */
+
+static void fork_prepare(void)
+{
+    uint64_t deadline = weir_clock_ns() + FORK_PATIENCE_NS, now;
+    uint32_t count, mine = is_own && !is_ready;
+
+    while ((count = atomic_load(&beginning)) > mine && (now = weir_clock_ns()) < deadline)
+        weir_futex_wait(&beginning, count, deadline - now);
+}
+
+static void fork_in_child(void)
+{
+    atomic_store(&beginning, 0); /* they are the parent's */
+}
+
+static void fork_watch(void)
+{
+    if (pthread_atfork(fork_prepare, NULL, fork_in_child) != 0)
+        weir_log(WEIR_LOG_WARN, "a fork will not wait for threads that begin");
+}
+
+static void begin_count(void)
+{
+    atomic_fetch_add(&beginning, 1);
+}
+
+static void begin_discount(void)
+{
+    atomic_fetch_sub(&beginning, 1);
+    weir_futex_wake(&beginning, INT_MAX);
+}
+
+/* ---- threads ---- */
 
 void weir_thread_be_nice(void)
 {
@@ -22,9 +71,12 @@ void weir_thread_be_nice(void)
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 }
 
-void weir_thread_mark_own(void)
+void weir_thread_ready(void)
 {
-    is_own = true;
+    if (!is_own || is_ready)
+        return;
+    is_ready = true;
+    begin_discount();
 }
 
 bool weir_thread_is_own(void)
@@ -32,16 +84,33 @@ bool weir_thread_is_own(void)
     return is_own;
 }
 
+static void *begin(void *arg)
+{
+    struct begin b = *(struct begin *)arg;
+    void *result;
+
+    is_own = true;
+    weir_free(arg);
+    result = b.run(b.arg);
+    weir_thread_ready();
+    return result;
+}
+
 enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
                                 void *(*run)(void *), void *arg)
 {
+    struct begin *b = weir_alloc(sizeof *b);
     sigset_t all, old;
     pthread_attr_t attr;
     char full[16];
     int rc;
 
-    if (pthread_attr_init(&attr) != 0)
+    if (!b || pthread_attr_init(&attr) != 0) {
+        weir_free(b);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "thread attributes");
+    }
+    *b = (struct begin){.run = run, .arg = arg};
+    pthread_once(&fork_once, fork_watch);
     if (stack_bytes)
         pthread_attr_setstacksize(&attr, stack_bytes);
     sigfillset(&all);
@@ -51,9 +120,14 @@ enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_b
     sigdelset(&all, SIGILL);
     sigdelset(&all, SIGTRAP);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(out, &attr, run, arg);
+    begin_count();
+    rc = pthread_create(out, &attr, begin, b);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
+    if (rc != 0) {
+        begin_discount();
+        weir_free(b);
+    }
     if (rc != 0)
         return WEIR_FAIL(rc == EAGAIN ? WEIR_ERR_OPERATING_SYSTEM : WEIR_ERR_MEMORY_ALLOCATION,
                          "cannot start thread %s: error %d", name, rc);

@@ -253,14 +253,14 @@ static void crew_run(struct crew *crew, int self)
 
 static void *urgent_worker(void *arg)
 {
-    weir_thread_mark_own();
+    weir_thread_ready();
     crew_run(&pool.crews[CREW_URGENT], (int)(intptr_t)arg);
     return NULL;
 }
 
 static void *background_worker(void *arg)
 {
-    weir_thread_mark_own();
+    weir_thread_ready();
     weir_thread_be_nice();
     crew_run(&pool.crews[CREW_BACKGROUND], (int)(intptr_t)arg);
     return NULL;

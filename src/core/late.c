@@ -129,7 +129,7 @@ static void *run(void *arg)
     static struct waiters w; /* this thread's alone */
 
     (void)arg;
-    weir_thread_mark_own();
+    weir_thread_ready();
     for (;;) {
         uint32_t news = atomic_load_explicit(&late.news, memory_order_acquire);
         struct weir_copy_op *op;

@@ -66,6 +66,7 @@ static void *run(void *arg)
     uint64_t pause = PAUSE_MIN_NS;
 
     (void)arg;
+    weir_thread_ready();
     for (;;) {
         uint32_t news = atomic_load_explicit(&poller.news, memory_order_acquire);
         struct weir_poll_op *list = take_new(), *next;

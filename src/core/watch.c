@@ -177,7 +177,7 @@ static int wait_ms(uint64_t device_ns)
 static void *run(void *arg)
 {
     (void)arg;
-    weir_thread_mark_own();
+    weir_thread_ready();
     for (;;) {
         struct pollfd p = {.fd = is_ours() ? watch.fd : -1, .events = POLLIN};
         uint64_t device_ns = weir_inject_devices(weir_clock_ns());

@@ -556,12 +556,12 @@ static void *worker_run(void *arg)
     struct compute *c = &w->dev->compute;
 
     prctl(PR_SET_TIMERSLACK, (unsigned long)TIMER_SLACK_NS, 0, 0, 0);
-    weir_thread_mark_own();
     weir_fault_prepare_thread();
     weir_runner_enter(&w->runner);
     w->runner.now = weir_clock_ns();
     if (w == c->workers) /* the first sentry; the others start when there is work for them */
         worker_second_start(c);
+    weir_thread_ready();
     while (!atomic_load(&c->stopping))
         worker_step(c, &w->runner);
     weir_runner_leave(NULL);

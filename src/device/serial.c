@@ -90,10 +90,10 @@ static void *serial_run(void *arg)
     struct serial *s = arg;
     uint64_t over = 0;
 
-    weir_thread_mark_own();
     atomic_store_explicit(&s->thread_id, weir_thread_id(), memory_order_relaxed);
     weir_fault_prepare_thread();
     weir_runner_enter(&s->runner);
+    weir_thread_ready();
     for (;;) {
         struct weir_work *work = NULL;
 
