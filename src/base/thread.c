@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -21,13 +20,16 @@
  * load a library, milliseconds. */
 #define FORK_PATIENCE_NS UINT64_C(2000000000)
 
+/* What a thread that begins is told. Not from the heap: a worker starts also when that is full. */
 struct begin {
+    _Atomic bool taken;
     void *(*run)(void *);
     void *arg;
 };
 
 static WEIR_TLS bool is_own, is_ready;
 static _Atomic uint32_t beginning; /* threads started, not ready yet; futex word */
+static struct begin begins[32];    /* freed by the thread, when it has read its own */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* ---- forks ---- */
@@ -44,6 +46,8 @@ static void fork_prepare(void)
 static void fork_in_child(void)
 {
     atomic_store(&beginning, 0); /* they are the parent's */
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(begins); i++)
+        atomic_store(&begins[i].taken, false);
 }
 
 static void fork_watch(void)
@@ -84,14 +88,25 @@ bool weir_thread_is_own(void)
     return is_own;
 }
 
+static struct begin *begin_take(void)
+{
+    for (size_t i = 0;; i = (i + 1) % WEIR_ARRAY_SIZE(begins)) {
+        if (!atomic_exchange(&begins[i].taken, true))
+            return &begins[i];
+        if (i + 1 == WEIR_ARRAY_SIZE(begins))
+            sched_yield(); /* as many threads were started in this moment */
+    }
+}
+
 static void *begin(void *arg)
 {
-    struct begin b = *(struct begin *)arg;
-    void *result;
+    struct begin *b = arg;
+    void *(*run)(void *) = b->run, *result;
 
     is_own = true;
-    weir_free(arg);
-    result = b.run(b.arg);
+    arg = b->arg;
+    atomic_store(&b->taken, false);
+    result = run(arg);
     weir_thread_ready();
     return result;
 }
@@ -99,17 +114,17 @@ static void *begin(void *arg)
 enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_bytes,
                                 void *(*run)(void *), void *arg)
 {
-    struct begin *b = weir_alloc(sizeof *b);
     sigset_t all, old;
+    struct begin *b;
     pthread_attr_t attr;
     char full[16];
     int rc;
 
-    if (!b || pthread_attr_init(&attr) != 0) {
-        weir_free(b);
+    if (pthread_attr_init(&attr) != 0)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "thread attributes");
-    }
-    *b = (struct begin){.run = run, .arg = arg};
+    b = begin_take();
+    b->run = run;
+    b->arg = arg;
     pthread_once(&fork_once, fork_watch);
     if (stack_bytes)
         pthread_attr_setstacksize(&attr, stack_bytes);
@@ -126,7 +141,7 @@ enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_b
     pthread_attr_destroy(&attr);
     if (rc != 0) {
         begin_discount();
-        weir_free(b);
+        atomic_store(&b->taken, false);
     }
     if (rc != 0)
         return WEIR_FAIL(rc == EAGAIN ? WEIR_ERR_OPERATING_SYSTEM : WEIR_ERR_MEMORY_ALLOCATION,
