@@ -294,6 +294,7 @@ int main(void)
     OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     OK(cudaMalloc((void **)&device, 64));
     OK(cudaMemset(device, 0, 64));
+    OK(cudaDeviceSynchronize()); /* the streams below do not wait for it */
     check_flags();
     check_blame();
     check_device_launch();
