@@ -2,8 +2,13 @@
 #include "base/alloc.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define CACHE_LINE ((size_t)64)
+#define LARGE_PAGE ((size_t)2 << 20)
 
 static _Atomic long fail_after;
 
@@ -41,6 +46,18 @@ void *weir_alloc_aligned(size_t align, size_t bytes)
 {
     return alloc_should_fail() ? NULL
                                : aligned_alloc(align, WEIR_ALIGN_UP(bytes ? bytes : 1, align));
+}
+
+void *weir_alloc_large(size_t bytes)
+{
+    bool large = bytes >= LARGE_PAGE;
+    void *p = weir_alloc_aligned(large ? LARGE_PAGE : CACHE_LINE, bytes);
+
+    if (!p)
+        return NULL;
+    if (large) /* a hint: without large pages it is what it was */
+        (void)madvise(p, WEIR_ALIGN_UP(bytes, LARGE_PAGE), MADV_HUGEPAGE);
+    return memset(p, 0, bytes);
 }
 
 char *weir_strdup(const char *s)

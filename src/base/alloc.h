@@ -12,6 +12,9 @@ void *weir_alloc(size_t bytes) WEIR_MUST_CHECK;
 void *weir_calloc(size_t count, size_t bytes) WEIR_MUST_CHECK;
 void *weir_realloc(void *old, size_t bytes) WEIR_MUST_CHECK;
 void *weir_alloc_aligned(size_t align, size_t bytes) WEIR_MUST_CHECK;
+/* Of a cache line's alignment, zeroed; on large pages when it is some of them: for what is walked
+ * again and again. Freed by weir_free. */
+void *weir_alloc_large(size_t bytes) WEIR_MUST_CHECK;
 char *weir_strdup(const char *s) WEIR_MUST_CHECK;
 void weir_free(void *p);
 /* The same as a pair of functions with a context, which is not used (weir_model_memory). */

@@ -34,18 +34,21 @@ weir_stack_switch:
     movq %rsi, %rsp
     movq %rcx, %rdi
     callq *%rdx
-    movq %rbx, %rdi
-    xorl %esi, %esi
+    movq (%rbx), %rsp
+    xorl %eax, %eax
+    jmp .Lback
     .globl weir_stack_switch_back
     .hidden weir_stack_switch_back
     .type weir_stack_switch_back, @function
-/* rdi: the stack, esi: what weir_stack_switch returns. Reached by falling through, by a call, and from signal handlers. */
+/* rdi: the stack, esi: what weir_stack_switch returns. Reached by a call, and from signal handlers: in the middle of
+ * anything, so that all control words are put back. Who returned has kept x87's, as calls do. */
 weir_stack_switch_back:
     movq (%rdi), %rsp
     movl %esi, %eax
     cld
-    ldmxcsr (%rsp)
     fldcw 4(%rsp)
+.Lback:
+    ldmxcsr (%rsp)
     addq $8, %rsp
     popq %r15
     popq %r14

@@ -450,14 +450,13 @@ static enum weir_err build_run(struct build *b, struct weir_graph *g, struct wei
     measure(g, &size);
     run->plan = b->plan;
     run->parent = parent;
-    run->items = weir_alloc_aligned(64, WEIR_ALIGN_UP((size.items + 1) * sizeof *run->items, 64));
+    run->items = weir_alloc_large((size.items + 1) * sizeof *run->items);
     run->succ = weir_alloc((size.edges + 1) * sizeof *run->succ);
     run->roots = weir_alloc((size.items + 1) * sizeof *run->roots);
     run->next = weir_alloc((size.items + 1) * sizeof *run->next);
     run->counts = weir_alloc((size.items + 1) * sizeof *run->counts);
     if (!run->items || !run->succ || !run->roots || !run->next || !run->counts)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a plan of %u nodes", size.items);
-    memset(run->items, 0, (size.items + 1) * sizeof *run->items);
     run->count = size.items;
     b->run = run;
     err = build_graph(b, g);

@@ -21,8 +21,9 @@
 #define SHARE_NS    20000 /* work worth another worker */
 #define LOOK_AT     32    /* kernels between looks at what else waits */
 #define LOOK_NS     100000
-#define FETCH_AHEAD 4   /* roots */
-#define HELP_NODES  512 /* graphs that waiting threads run themselves */
+#define PATIENCE_NS 200000 /* until a worker should have taken what it was handed */
+#define FETCH_AHEAD 4      /* roots */
+#define HELP_NODES  512    /* graphs that waiting threads run themselves */
 
 /* Nodes that are ready and that one thread deals with: a list, and a range of the run's roots. The
  * list is linked by run->next, apart from the nodes: of 10,000 each is then touched when its turn
@@ -31,9 +32,10 @@ struct burst {
     struct weir_run *run;
     uint32_t first, last; /* indices + 1, 0: none */
     uint32_t root, root_end;
-    uint32_t done;   /* ended, not yet counted in run->remaining */
-    uint32_t listed; /* length of the list */
-    bool alone;      /* no other thread deals with the run */
+    uint32_t done;    /* ended, not yet counted in run->remaining */
+    uint32_t listed;  /* length of the list */
+    uint32_t each_ns; /* of the kernels that ran in place, on average; 0 unknown */
+    bool alone;       /* no other thread deals with the run */
 };
 
 /* Who is alone stays so until it starts something that others run. Acquire: pairs with the release
@@ -46,7 +48,8 @@ static void look_alone(struct burst *b)
 /* The caller is one of the run's holders, and no more when the burst is drained. */
 static void begin(struct burst *b, struct weir_run *run)
 {
-    *b = (struct burst){.run = run};
+    *b = (struct burst){.run = run,
+                        .each_ns = atomic_load_explicit(&run->each_ns, memory_order_relaxed)};
     look_alone(b);
 }
 
@@ -459,13 +462,17 @@ static void hand_over(struct burst *b, struct weir_item *item, bool all)
     start_kernel(item);
 }
 
-/* Enough for two, if the others are as long as this one? Then another worker gets half. */
+/* Enough for two, if the others are as long as this one? Then another worker gets half. What a
+ * kernel cost when it came through the queue is too much for one that runs in place: of those the
+ * last ones say how long they take. */
 static void share(struct burst *b, const struct weir_item *item)
 {
-    uint32_t ready = b->listed + b->root_end - b->root;
+    uint32_t ready = b->listed + b->root_end - b->root, each = b->each_ns;
     struct weir_item *other;
 
-    if (WEIR_LIKELY((uint64_t)ready * item->cost_ns < SHARE_NS) || ready < 3 ||
+    if (!each || item->cost_ns < each)
+        each = item->cost_ns;
+    if (WEIR_LIKELY((uint64_t)ready * each < SHARE_NS) || ready < 3 ||
         atomic_load_explicit(&b->run->carriers, memory_order_relaxed) >=
             weir_device_worker_count(item->ctx->engines))
         return;
@@ -489,6 +496,7 @@ static void share(struct burst *b, const struct weir_item *item)
  */
 static void count(struct burst *b)
 {
+    atomic_store_explicit(&b->run->each_ns, b->each_ns, memory_order_relaxed);
     /* Release: what this thread did to the counts of nodes. */
     atomic_fetch_sub_explicit(&b->run->holders, 1, memory_order_release);
     if (b->done &&
@@ -525,12 +533,30 @@ static void run_short(struct burst *b, struct weir_item *item)
     finish(b, item);
 }
 
+/* LOOK_AT kernels took so long. Down at once, up slowly: what disturbs the thread makes it more. */
+static void note_each(struct burst *b, uint64_t ns)
+{
+    uint32_t each = (uint32_t)WEIR_MIN(ns / LOOK_AT, SHORT_NS) + 1;
+
+    b->each_ns = b->each_ns && each > b->each_ns ? b->each_ns + (each - b->each_ns) / 8 : each;
+}
+
+/* Others wait for a worker. While a part of this run does, that may be what waits, on its way to a
+ * worker that has to be woken: handing over more would only bring threads to hand over to each
+ * other. But not for long. */
+static bool is_needed_elsewhere(struct burst *b, struct weir_device *dev, uint64_t ns)
+{
+    if (atomic_load_explicit(&b->run->carriers, memory_order_relaxed) > 0 && ns < PATIENCE_NS)
+        return false;
+    return weir_device_inline_is_needed_elsewhere(dev);
+}
+
 /* Short kernels from one to the next, as long as nobody else needs the thread. False: the burst was
  * handed over. */
 static bool run_in_place(struct burst *b, struct weir_item *item)
 {
     struct weir_device *dev = item->ctx->engines;
-    uint64_t since = weir_clock_ns();
+    uint64_t begun = weir_clock_ns(), since = begun;
     uint32_t n = 0;
 
     while (item) {
@@ -541,12 +567,13 @@ static bool run_in_place(struct burst *b, struct weir_item *item)
         } else if (WEIR_UNLIKELY(++n % LOOK_AT == 0)) {
             uint64_t now = weir_clock_ns();
 
+            note_each(b, now - since);
             if (now - since > LOOK_NS)
                 item->cost_ns = SHORT_NS; /* some of them are not short: find out again */
             since = now;
             if (!b->alone)
                 look_alone(b);
-            if (weir_device_inline_is_needed_elsewhere(dev) || !is_short(item)) {
+            if (is_needed_elsewhere(b, dev, now - begun) || !is_short(item)) {
                 hand_over(b, item, true);
                 return false;
             }

@@ -117,6 +117,7 @@ struct weir_run {
     _Atomic uint32_t remaining;
     _Atomic int32_t holders;  /* threads that deal with it, and works that engines have */
     _Atomic int32_t carriers; /* threads that go from kernel to kernel */
+    _Atomic uint32_t each_ns; /* what a short kernel took such a thread, last time; 0 unknown */
 };
 
 /* The copy of the graph that an instance and its plans share: arguments' owners, memory, objects.

@@ -131,7 +131,7 @@ void weir_device_block_trigger(struct weir_block *b)
     b->triggered = 1;
     /* Acquire and release: the last one has seen all that came before the others' triggers. */
     if (atomic_fetch_add_explicit(&k->triggers, 1, memory_order_acq_rel) + 1 ==
-            k->block_count * kernel_cluster_blocks(k) &&
+            k->block_count * k->cluster_blocks &&
         k->triggered)
         k->triggered(k);
 }

@@ -12,7 +12,7 @@
 
 enum weir_err weir_cluster_fit(struct slot *s, const struct weir_kernel_work *k)
 {
-    uint32_t n = kernel_cluster_blocks(k);
+    uint32_t n = k->cluster_blocks;
     struct member *m;
 
     if (WEIR_LIKELY(n == 1 && !k->code->clusters)) {

@@ -572,7 +572,8 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
 {
     int32_t priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
 
-    k->block_count = kernel_units(k);
+    k->cluster_blocks = launch_cluster_blocks(&k->launch);
+    k->block_count = launch_blocks(&k->launch) / k->cluster_blocks;
     atomic_store_explicit(&k->next_block, 0, memory_order_relaxed);
     atomic_store_explicit(&k->blocks_done, 0, memory_order_relaxed);
     atomic_store_explicit(&k->error, WEIR_OK, memory_order_relaxed);

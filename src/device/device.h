@@ -44,19 +44,21 @@ struct weir_block_needs {
     uint32_t threads, registers, shared;
 };
 
-/* What a short kernel that is run in place needs stands together, from code to the launch's first
- * half: a cache line in graphs of many. */
+/* What a short kernel that is run in place needs stands together, from code to the launch's
+ * arguments: a cache line in graphs of many. */
 struct weir_kernel_work {
     struct weir_work work;
     const struct weir_kernel_code *code;
     uint64_t block_count; /* engine's, as what has no other word below; of clusters, if any */
     _Atomic uint32_t error, state;
-    uint32_t parked, shared_bytes; /* the latter is code's and the launch's sum */
+    uint32_t cluster_blocks; /* of one cluster; 1: none. Made of the launch by submit */
+    uint32_t shared_bytes;   /* the sum of code's and the launch's */
     struct weir_launch launch;
     /* Called on a worker before the first block when code is NULL (compile, load). Sets code or
      * returns an error. */
     enum weir_err (*prepare)(struct weir_kernel_work *kernel);
     _Atomic uint64_t next_block, blocks_done;
+    uint32_t parked;
     void *run;                 /* ranges of blocks that a worker gave back */
     uint64_t served;           /* when blocks were last handed out */
     uint64_t chunk;            /* blocks handed out at once, last time */
@@ -152,9 +154,10 @@ void weir_device_block_trigger(struct weir_block *block);
 void weir_device_prepare_faults(void);
 /* ---- kernels without the queue (inline.c) ----
  * In a `done` callback of a kernel, on the thread that calls it, no lock held: begin (true: it
- * may), run any number of kernels, end. A kernel must have code that does not park, and should be
- * short: all its blocks run here, one after another; `done` is not called. Result: the kernel's
- * error. needed_elsewhere: other kernels wait, better submit the next one. */
+ * may), run any number of kernels, end. A kernel must have been submitted before with the launch
+ * that it has now, have code that does not park, and should be short: all its blocks run here, one
+ * after another; `done` is not called. Result: the kernel's error. needed_elsewhere: other kernels
+ * wait, better submit the next one. */
 bool weir_device_inline_begin(struct weir_device *dev);
 enum weir_err weir_device_inline_run(struct weir_device *dev,
                                      struct weir_kernel_work *kernel) WEIR_MUST_CHECK;

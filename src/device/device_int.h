@@ -281,17 +281,15 @@ enum weir_err weir_slot_fit(struct slot *s, const struct weir_kernel_work *k,
 struct slot *weir_slot_create(void) WEIR_MUST_CHECK; /* NULL: no memory */
 void weir_slot_destroy(struct slot *s);
 /* cluster.c */
-static inline uint32_t kernel_cluster_blocks(const struct weir_kernel_work *k)
+static inline uint32_t launch_cluster_blocks(const struct weir_launch *l)
 {
-    const uint32_t *c = k->launch.cluster;
+    const uint32_t *c = l->cluster;
 
     return WEIR_MAX(c[0], 1u) * WEIR_MAX(c[1], 1u) * WEIR_MAX(c[2], 1u);
 }
-/* Blocks, or clusters. */
-static inline uint64_t kernel_units(const struct weir_kernel_work *k)
+static inline uint64_t launch_blocks(const struct weir_launch *l)
 {
-    return (uint64_t)k->launch.grid[0] * k->launch.grid[1] * k->launch.grid[2] /
-           kernel_cluster_blocks(k);
+    return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 }
 /* How many members the slot has for such a kernel; 0: none, it runs single blocks. Errors:
  * MEMORY_ALLOCATION. */

@@ -20,7 +20,6 @@ enum weir_err weir_device_inline_run(struct weir_device *dev, struct weir_kernel
     struct runner *r = weir_runner_current();
     enum weir_err err = WEIR_ERR_MEMORY_ALLOCATION;
 
-    k->block_count = kernel_units(k);
     atomic_store_explicit(&k->error, WEIR_OK, memory_order_relaxed);
     r->kernel = k;
     r->begin = r->index = 0;

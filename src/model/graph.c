@@ -286,16 +286,20 @@ enum weir_graph_result weir_model_graph_order(struct weir_model_graph *g,
                                               struct weir_model_node **order,
                                               struct weir_model_node **at)
 {
-    size_t begin = 0, end = 0;
+    size_t begin = 0, end = 0, roots = g->node_count;
 
-    for (struct weir_model_node *n = g->first; n; n = n->next) {
+    /* The roots wait at the end of `order`: what is written before them never reaches them. */
+    for (struct weir_model_node *n = g->last; n; n = n->prev) {
         n->place = n->in.count; /* edges that are not satisfied yet */
         if (n->in.count == 0)
-            order[end++] = n;
+            order[--roots] = n;
     }
-    while (begin < end) { /* GRA-001 */
-        const struct weir_model_edges *out = &order[begin++]->out;
+    while (begin < end || roots < g->node_count) { /* GRA-001 */
+        const struct weir_model_edges *out;
 
+        if (begin == end)
+            order[end++] = order[roots++];
+        out = &order[begin++]->out;
         for (uint32_t i = 0; i < out->count; i++)
             if (--out->items[i].node->place == 0)
                 order[end++] = out->items[i].node;

@@ -126,9 +126,11 @@ enum weir_graph_result weir_model_edges_remove(struct weir_model_graph *g,
 
 /* ---- order ---- */
 
-/* Writes the nodes so that each stands behind those it depends on, ties in order of creation, and
- * sets node->place to its position (GRA-001). `order` has room for node_count. CYCLE: *at (may be
- * NULL) is the first node, in order of creation, that cannot be reached. */
+/* Writes the nodes so that each stands behind those it depends on, and sets node->place to its
+ * position (GRA-001): a root, what that lets go and so on, then the next root, roots in order of
+ * creation. So one thread that takes what is ready first comes to them. `order` has room for
+ * node_count. CYCLE: *at (may be NULL) is the first node, in order of creation, that cannot be
+ * reached. */
 enum weir_graph_result weir_model_graph_order(struct weir_model_graph *g,
                                               struct weir_model_node **order,
                                               struct weir_model_node **at);
