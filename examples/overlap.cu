@@ -2,7 +2,7 @@
  * everything goes through one stream, once the chunks go round several streams, so that the copies of one chunk run
  * while the kernel of another does. Events around every operation tell how much of the copying was hidden.
  *
- *   overlap [--chunks N] [--streams N] [--megabytes N] [--rounds N] [--pageable] [--at-least PERCENT]
+ *   overlap [--chunks N] [--streams N] [--megabytes N] [--rounds N] [--steps N] [--pageable] [--at-least PERCENT]
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <algorithm>
@@ -236,7 +236,9 @@ int main(int argc, char **argv)
     }
     memset(s.host_in, 0, bytes);
     memset(s.host_out, 0, bytes);
-    s.steps = balance(s);
+    s.steps = option_int(argc, argv, "--steps", 0);
+    if (s.steps < 1)
+        s.steps = balance(s);
 
     printf("%zu MiB in %d chunks, %d steps an element; times in ms, means of %d rounds\n", bytes >> 20, s.chunks,
            s.steps, s.rounds);

@@ -169,7 +169,9 @@ bool weir_advise(const struct weir_trace_file *f, const struct weir_advise_optio
     ok = weir_plan_data_init(&c.data, f) && weir_plan_recorded_init(&c.model, f, &c.data);
     if (ok && options && options->machine) {
         snprintf(out->device, sizeof out->device, "%s", options->machine->name);
-        ok = weir_plan_recorded_on(&c.model, options->machine, options->times, options->time_count);
+        out->model_clock = options->model_clock;
+        ok = (options->model_clock ? weir_plan_recorded_by_model : weir_plan_recorded_on)(
+            &c.model, options->machine, options->times, options->time_count);
     }
     ok = ok && weir_plan_recorded_run(&c.model, &as_recorded, &c.base);
     out->length_ns = c.base.length_ns;

@@ -27,6 +27,7 @@ struct weir_advise_report {
     size_t count, cap;
     uint64_t length_ns; /* simulated, as recorded: what percentages are of */
     char device[128];   /* whose times they are, when not this machine's; else "" */
+    bool model_clock;   /* nothing measured is left */
     char verdict[320];
 };
 
@@ -41,6 +42,8 @@ struct weir_advise_options {
     const struct weir_plan_machine *machine; /* NULL: as it ran */
     const struct weir_plan_kernel_time *times;
     size_t time_count;
+    bool model_clock; /* with machine: f has the model's times (plan/moved.h), and no measured ones
+                         count */
 };
 
 /* options may be NULL. The caller finishes out. False: no memory. */

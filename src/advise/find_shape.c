@@ -67,10 +67,11 @@ static bool note_kernels(struct weir_advise_context *c)
     weir_advise_add_site(c, &d, f->ops[biggest].call);
     snprintf(
         d.message, sizeof d.message,
-        "kernels such as %s fill the device (%u block slots): kernels of other streams run in "
+        "kernels such as %s fill the device (%u %s): kernels of other streams run in "
         "their turn, not beside them. Copies still run beside them: that they do not would have "
         "another cause",
-        f->ops[biggest].name, c->model.slots);
+        f->ops[biggest].name, c->model.slots,
+        c->model.machine ? "threads at a time" : "block slots");
     snprintf(d.change, sizeof d.change, "nothing by streams; the kernels themselves are the bound");
     return weir_advise_add(c, &d);
 }

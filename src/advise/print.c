@@ -13,6 +13,8 @@ static double percent_of(const struct weir_advise_report *r, uint64_t ns)
 /* What is measured and what is modelled. */
 static const char *basis(const struct weir_advise_report *r)
 {
+    if (r->model_clock)
+        return "Modelled: all times. From the trace: the order of calls, and what kernels counted.";
     return r->device[0]
                ? "Modelled: the device's engines, copies and calls, and all prices. From the "
                  "trace: "

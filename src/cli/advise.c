@@ -7,11 +7,12 @@
 #include "advise/advise.h"
 #include "base/compiler.h"
 #include "cli/cli.h"
-#include "plan/recorded.h"
+#include "plan/elsewhere.h"
 #include "plan/units.h"
 
 static const char help[] =
-    "usage: weir advise [--device PROFILE] [--json] [--all] [--exit-code[=note]] [-o OUT] FILE\n"
+    "usage: weir advise [--device PROFILE] [--clock model] [--json] [--all] [--exit-code[=note]] "
+    "[-o OUT] FILE\n"
     "\n"
     "Reads a trace (weir trace) and says what to change, the most expensive first: what, where, "
     "why\n"
@@ -27,6 +28,11 @@ static const char help[] =
     "  --kernel NAME=TIME   each launch of it, e.g. blur=9us; with @BLOCKS, a launch of so many "
     "blocks,\n"
     "                       others in proportion; as often as needed\n"
+    "  --clock model        by the model alone, with --device (default: h200): the host's own time "
+    "between\n"
+    "                       calls is none, calls cost what the profile says. Nothing measured is "
+    "left, so the\n"
+    "                       same program gets the same answer on every machine\n"
     "  --json               findings and notes as JSON\n"
     "  --all                answers every question with yes or no\n"
     "  --exit-code          ends with 1 when there is a finding; --exit-code=note: or a note\n"
@@ -38,7 +44,7 @@ enum { TIMES_MAX = 64 };
 
 struct options {
     const char *path, *out, *device;
-    bool json, all;
+    bool json, all, model_clock;
     unsigned exit_on;
     struct weir_plan_kernel_time times[TIMES_MAX];
     size_t time_count;
@@ -47,8 +53,15 @@ struct options {
 static int report(const struct options *o)
 {
     struct weir_plan_machine machine;
-    struct weir_advise_options how = {
-        .machine = o->device ? &machine : NULL, .times = o->times, .time_count = o->time_count};
+    struct weir_advise_options how = {.machine = o->device ? &machine : NULL,
+                                      .times = o->times,
+                                      .time_count = o->time_count,
+                                      .model_clock = o->model_clock};
+    struct weir_plan_elsewhere there = {.machine = &machine,
+                                        .times = o->times,
+                                        .time_count = o->time_count,
+                                        .kernels = 1,
+                                        .model_clock = true};
     struct weir_advise_report r = {0};
     struct weir_trace_file *f;
     int status = 1;
@@ -61,7 +74,7 @@ static int report(const struct options *o)
     to = f ? weir_cli_open_output("advise", o->out) : NULL;
     if (to) {
         weir_trace_file_resolve(f);
-        ok = weir_advise(f, &how, &r);
+        ok = (!o->model_clock || weir_plan_elsewhere_move(f, &there)) && weir_advise(f, &how, &r);
         if (ok && o->json)
             weir_advise_print_json(f, &r, to);
         else if (ok)
@@ -125,7 +138,11 @@ int weir_cli_advise(int argc, char **argv)
             o.device = argv[++i];
         else if (strcmp(argv[i], "-o") == 0 && value)
             o.out = argv[++i];
-        else if (strcmp(argv[i], "--kernel") == 0 && value) {
+        else if (strcmp(argv[i], "--clock") == 0 && value) {
+            o.model_clock = strcmp(argv[++i], "model") == 0;
+            if (!o.model_clock && strcmp(argv[i], "wall") != 0)
+                return weir_cli_usage_error("advise", "--clock is model or wall, not %s", argv[i]);
+        } else if (strcmp(argv[i], "--kernel") == 0 && value) {
             if (!read_kernel(&o, argv[++i]))
                 return weir_cli_usage_error("advise", "--kernel wants NAME=TIME, not %s", argv[i]);
         } else if (argv[i][0] == '-' || o.path)
@@ -135,6 +152,8 @@ int weir_cli_advise(int argc, char **argv)
     }
     if (!o.path)
         return weir_cli_usage_error("advise", "no trace given");
+    if (o.model_clock && !o.device)
+        o.device = "h200";
     if (o.time_count && !o.device)
         return weir_cli_usage_error("advise", "--kernel goes with --device");
     return report(&o);

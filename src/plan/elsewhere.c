@@ -84,7 +84,8 @@ static bool move(struct elsewhere *e)
             e->there.alone_ns[i] = weir_plan_ns((double)e->there.alone_ns[i] * e->how->kernels);
     }
     if (e->how->machine &&
-        !weir_plan_recorded_on(&e->there, e->how->machine, e->how->times, e->how->time_count))
+        !(e->how->model_clock ? weir_plan_recorded_by_model : weir_plan_recorded_on)(
+            &e->there, e->how->machine, e->how->times, e->how->time_count))
         return false;
     return note_kernels(e, true) && weir_plan_recorded_run(&e->there, &as_it_is, &e->moved);
 }

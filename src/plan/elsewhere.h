@@ -11,7 +11,8 @@ struct weir_plan_elsewhere {
     const struct weir_plan_machine *machine; /* NULL: where it was recorded */
     const struct weir_plan_kernel_time *times;
     size_t time_count;
-    double kernels; /* other kernels take this times what was recorded */
+    double kernels;   /* other kernels take this times what was recorded */
+    bool model_clock; /* with machine: nothing measured is left (weir_plan_recorded_by_model) */
     /* chunks_from 0: no table */
     uint32_t chunks_from, chunks_to, streams_from, streams_to;
 };

@@ -3,11 +3,15 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/vec.h"
+#include "model/rules.h"
 
 struct moved {
     const struct weir_plan_recorded *m;
     struct weir_trace_file *f;
     struct weir_plan_moments when;
+    struct weir_plan_orders orders;
+    uint32_t *order_at;            /* by operation: its first in orders */
     uint64_t *old_begin, *old_end; /* of calls */
 };
 
@@ -86,6 +90,43 @@ static bool move_ops(struct moved *v)
     return ok;
 }
 
+/* What an operation follows depends on what was over when it was submitted: there, not here.
+ * Records, waits and nodes have theirs as before, and so have graphs those of their instance. */
+static bool move_deps(struct moved *v)
+{
+    const struct weir_plan_orders *orders = &v->orders;
+    WEIR_VEC(struct weir_trace_dep) deps = {0};
+    bool ok = !orders->no_memory;
+
+    for (size_t k = orders->count; k-- > 0;)
+        v->order_at[orders->items[k].op] = (uint32_t)k;
+    for (uint32_t i = 0, *at = v->order_at; ok && i < v->f->ops_count; i++) {
+        struct weir_trace_op *op = &v->f->ops[i];
+        uint32_t first = (uint32_t)deps.count;
+
+        for (uint32_t k = 0; ok && k < op->dep_count; k++) {
+            const struct weir_trace_dep *d = &v->f->deps[op->dep_first + k];
+
+            if (v->when.ops[i].submit < 0 || d->rule == WEIR_RULE_GRAPH_ITSELF)
+                ok = weir_vec_push(&deps, *d);
+        }
+        for (uint32_t k = at[i]; ok && k < orders->count && orders->items[k].op == i; k++)
+            ok = weir_vec_push(&deps,
+                               ((struct weir_trace_dep){orders->items[k].on, orders->items[k].rule,
+                                                        orders->items[k].guaranteed}));
+        op->dep_first = first;
+        op->dep_count = (uint32_t)deps.count - first;
+    }
+    if (!ok) {
+        weir_vec_finish(&deps);
+        return false;
+    }
+    weir_free(v->f->deps);
+    v->f->deps = deps.items;
+    v->f->deps_count = deps.count;
+    return true;
+}
+
 /* ---- the host ---- */
 
 static void move_calls(struct moved *v)
@@ -162,6 +203,8 @@ static void move_rest(struct moved *v)
             a->end_ns = a->end_ns ? WEIR_MAX(move_time(v, thread, a->end_ns), a->begin_ns) : 0;
         }
     }
+    if (v->m->model_clock)
+        f->loads_count = 0; /* what loading code takes there nobody knows */
     f->end_ns = f->begin_ns;
     for (size_t i = 0; i < f->calls_count; i++)
         f->end_ns = WEIR_MAX(f->end_ns, f->calls[i].end_ns);
@@ -180,15 +223,19 @@ bool weir_plan_move(const struct weir_plan_recorded *m, struct weir_trace_file *
     v.when = (struct weir_plan_moments){weir_calloc(f->ops_count + 1, sizeof *v.when.ops),
                                         weir_calloc(calls, sizeof *v.when.call_begin),
                                         weir_calloc(calls, sizeof *v.when.call_work),
-                                        weir_calloc(calls, sizeof *v.when.call_end)};
+                                        weir_calloc(calls, sizeof *v.when.call_end), &v.orders};
+    v.order_at = weir_calloc(f->ops_count + 1, sizeof *v.order_at);
     v.old_begin = weir_calloc(calls, sizeof *v.old_begin);
     v.old_end = weir_calloc(calls, sizeof *v.old_end);
     ok = v.when.ops && v.when.call_begin && v.when.call_work && v.when.call_end && v.old_begin &&
-         v.old_end && weir_plan_recorded_times(m, &as_it_is, &out, &v.when) && move_ops(&v);
+         v.old_end && v.order_at && weir_plan_recorded_times(m, &as_it_is, &out, &v.when) &&
+         move_ops(&v) && move_deps(&v);
     if (ok) {
         move_calls(&v);
         move_rest(&v);
     }
+    weir_free(v.order_at);
+    weir_free(v.orders.items);
     weir_free(v.when.ops);
     weir_free(v.when.call_begin);
     weir_free(v.when.call_work);

@@ -8,7 +8,7 @@
 
 /* Runs the program of m (weir_plan_recorded_on: on another device) and writes the times that come
  * out into *f, which is m's file: operations with why each started when it did, calls, waits,
- * allocations, ranges. False: no memory, and *f is as before. */
+ * allocations, ranges, the model's edges. False: no memory, and *f is of no more use. */
 bool weir_plan_move(const struct weir_plan_recorded *m, struct weir_trace_file *f);
 
 #endif

@@ -52,8 +52,10 @@ struct weir_plan_recorded {
     const struct weir_trace_file *file;
     const struct weir_plan_data *data;
     const struct weir_plan_machine *machine; /* another device, or NULL */
-    uint64_t *alone_ns;                      /* by operation: without what ran beside it */
-    uint32_t *demand;                        /* block slots */
+    bool model_clock;   /* the host's own time, between calls and in those that the machine says
+                           nothing of, is none: nothing measured is left */
+    uint64_t *alone_ns; /* by operation: without what ran beside it */
+    uint32_t *demand;   /* block slots */
     uint32_t slots;
     /* by call: what it did besides operations */
     uint32_t *record_first, *record_count, *record_at;
@@ -81,6 +83,10 @@ struct weir_plan_kernel_time {
  * of the host stays. `machine` lives as long as m. False: no memory. */
 bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
                            const struct weir_plan_kernel_time *times, size_t count);
+/* As weir_plan_recorded_on, and with model_clock. */
+bool weir_plan_recorded_by_model(struct weir_plan_recorded *m,
+                                 const struct weir_plan_machine *machine,
+                                 const struct weir_plan_kernel_time *times, size_t count);
 /* Does a copy use pageable memory? (Of one whose source was captured the call knew.) */
 bool weir_plan_is_pageable(const struct weir_trace_op *op);
 /* ns of the operation by itself, if its memory were pinned. */
@@ -90,12 +96,27 @@ uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op);
 bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,
                             struct weir_plan_outcome *out);
 
+/* An edge that an operation had when it was submitted. */
+struct weir_plan_order {
+    uint32_t op, on;
+    uint16_t rule;
+    bool guaranteed;
+};
+
+/* In the order of submission. */
+struct weir_plan_orders {
+    struct weir_plan_order *items; /* of weir_alloc */
+    size_t count, cap;
+    bool no_memory;
+};
+
 /* When everything was in a simulation, ns from the trace's beginning; < 0: never. The caller's
  * arrays, by operation and call. */
 struct weir_plan_moments {
     struct weir_plan_time *ops;
     double *call_begin, *call_work,
-        *call_end; /* work: its own time is over, it does what it does */
+        *call_end;                   /* work: its own time is over, it does what it does */
+    struct weir_plan_orders *orders; /* or NULL */
 };
 /* As weir_plan_recorded_run, and fills in *when. */
 bool weir_plan_recorded_times(const struct weir_plan_recorded *m,

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/limits.h"
 #include "model/rules.h"
 #include "plan/recorded.h"
 #include "plan/sim.h"
@@ -172,7 +173,7 @@ static double cost_there(const struct replay *r, uint32_t call, double recorded)
     ns += r->m->wait_count[call] * h->wait;
     if (c->sync_count)
         ns += h->sync + h->sync_return;
-    return ns > 0 ? ns : recorded;
+    return ns > 0 ? ns : r->m->model_clock ? 0 : recorded;
 }
 
 static double cost_of(const struct replay *r, uint32_t call)
@@ -199,6 +200,8 @@ static double host_time(const struct replay *r, const struct weir_trace_call *be
         before->site == c->site)
         return cost_of(r, call);
 
+    if (r->m->model_clock)
+        return cost_of(r, call);
     if (!before)
         return (double)(c->begin_ns - r->f->begin_ns) + cost_of(r, call);
     gap = c->begin_ns > before->end_ns ? (double)(c->begin_ns - before->end_ns) : 0;
@@ -238,7 +241,8 @@ static void add_queue_waits(struct replay *r, uint32_t call)
 {
     const struct weir_plan_recorded *m = r->m;
 
-    if (!r->f->calls[call].op_count || r->s->no_queue_limit || r->s->stream_of || r->s->item_of)
+    if (!r->f->calls[call].op_count || r->m->model_clock || r->s->no_queue_limit ||
+        r->s->stream_of || r->s->item_of)
         return;
     for (uint32_t i = 0; i < m->blocked_count[call]; i++) {
         uint32_t op = r->f->waits[m->blocked_at[m->blocked_first[call] + i]].op;
@@ -450,6 +454,14 @@ static bool make_steps(struct replay *r)
     return !r->no_memory;
 }
 
+static void note_edge(void *context, uint32_t op, uint32_t on, unsigned rule, bool guaranteed)
+{
+    struct weir_plan_orders *o = context;
+
+    if (!weir_vec_push(o, ((struct weir_plan_order){op, on, (uint16_t)rule, guaranteed})))
+        o->no_memory = true;
+}
+
 /* call_begin holds what each cost so far. */
 static void tell_calls(const struct replay *r, const double *ends)
 {
@@ -500,6 +512,8 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
 
     if (r->m->machine)
         device = r->m->machine->device;
+    if (r->m->model_clock && !r->s->no_queue_limit && !r->s->stream_of && !r->s->item_of)
+        device.queue_depth = WEIR_MODEL_QUEUE_DEPTH;
     for (int k = 0; k < 2; k++)
         device.free_copies[k] = r->s->no_copy_limit[k];
     if (!r->m->machine || r->s->hw_queues)
@@ -513,6 +527,8 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
     p.steps = r->steps;
     p.step_count = (uint32_t)r->step_count;
     p.event_count = r->event_count;
+    p.tell_edge = r->when && r->when->orders ? note_edge : NULL;
+    p.tell_context = p.tell_edge ? r->when->orders : NULL;
     if (!run(r, &p, &device, &result))
         return false;
     out->length_ns = weir_plan_ns(result.end - result.begin);

@@ -62,6 +62,44 @@ static double counted_ns(const struct weir_plan_recorded *m, size_t i)
     return weir_plan_kernel_ns(m->machine, &work);
 }
 
+/* What the model gives where nothing was counted. */
+static double modelled_ns(const struct weir_plan_machine *machine, const struct weir_trace_op *op)
+{
+    return op->kind == WEIR_TRACE_OP_KERNEL ? machine->rates.kernel_ns
+           : op->kind == WEIR_TRACE_OP_HOST ? machine->rates.host_func_ns
+                                            : 0;
+}
+
+bool weir_plan_recorded_by_model(struct weir_plan_recorded *m,
+                                 const struct weir_plan_machine *machine,
+                                 const struct weir_plan_kernel_time *times, size_t count)
+{
+    m->model_clock = true;
+    for (size_t i = 0; i < m->file->ops_count; i++)
+        m->alone_ns[i] = weir_plan_ns(modelled_ns(machine, &m->file->ops[i]));
+    return weir_plan_recorded_on(m, machine, times, count);
+}
+
+/* Kernels share its places of threads. */
+static void set_demands(struct weir_plan_recorded *m)
+{
+    m->slots = WEIR_MAX(m->machine->device.units, 1u);
+    for (size_t i = 0; i < m->file->ops_count; i++) {
+        const struct weir_trace_op *op = &m->file->ops[i];
+        double blocks = 1, threads = 1;
+
+        if (op->kind != WEIR_TRACE_OP_KERNEL)
+            continue;
+        for (int k = 0; k < 3; k++) {
+            blocks *= WEIR_MAX(op->u.kernel.grid[k], 1u);
+            threads *= WEIR_MAX(op->u.kernel.block[k], 1u);
+        }
+        blocks *= weir_plan_block_units(m->machine, (uint64_t)WEIR_MIN(threads, 1024.0),
+                                        op->u.kernel.shared_bytes);
+        m->demand[i] = (uint32_t)WEIR_MAX(WEIR_MIN(blocks, (double)m->slots), 1.0);
+    }
+}
+
 bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
                            const struct weir_plan_kernel_time *times, size_t count)
 {
@@ -71,6 +109,7 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
     if (!graphs)
         return false;
     m->machine = machine;
+    set_demands(m);
     for (size_t i = 0; i < f->ops_count; i++) {
         const struct weir_trace_op *op = &f->ops[i];
         double ns = 0;

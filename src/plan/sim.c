@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "plan/sim.h"
 
+#include "model/limits.h"
 #include "plan/sim_int.h"
 
 #define DEPS_MAX 64
@@ -128,6 +129,31 @@ static void pump(struct weir_plan_sim *sim, struct weir_model_out *out)
 
 /* ---- what the host does ---- */
 
+/* The program's operation at a point, or NONE: a record or wait. */
+static uint32_t op_at(const struct weir_plan_sim *sim, const struct weir_model_point *point)
+{
+    const struct weir_plan_sim_op *op = sim->newest[point->stream - sim->streams];
+
+    while (op && op->m.seq > point->seq)
+        op = op->before;
+    return op && op->m.seq == point->seq ? op->op : WEIR_PLAN_NONE;
+}
+
+/* Before anything of it is over. */
+static void tell_edges(struct weir_plan_sim *sim, struct weir_plan_sim_op *op)
+{
+    for (size_t i = 0; i < op->m.dep_count; i++) {
+        const struct weir_model_dep *d = &op->m.deps[i];
+        uint32_t on = op_at(sim, &d->point);
+
+        if (on != WEIR_PLAN_NONE && d->rule)
+            sim->p->tell_edge(sim->p->tell_context, op->op, on, d->rule,
+                              d->strength == WEIR_GUARANTEED);
+    }
+    op->before = sim->newest[op->m.stream - sim->streams];
+    sim->newest[op->m.stream - sim->streams] = op;
+}
+
 static void submit(struct weir_plan_sim *sim, const struct weir_plan_sim_thread *t, uint32_t index)
 {
     const struct weir_plan_op *o = &sim->p->ops[index];
@@ -161,6 +187,8 @@ static void submit(struct weir_plan_sim *sim, const struct weir_plan_sim_thread 
     sim->pending[o->group]++;
     sim->pending_all++;
     weir_plan_engine_submitted(sim, op);
+    if (sim->newest)
+        tell_edges(sim, op);
     sim->cause = WEIR_PLAN_NONE;
     pump(sim, &out);
 }
@@ -207,6 +235,15 @@ static void wait_event(struct weir_plan_sim *sim, const struct weir_plan_step *s
     pump(sim, &out);
 }
 
+static bool has_room(const struct weir_plan_sim *sim, uint32_t op)
+{
+    struct weir_model_point until;
+
+    return !sim->d->queue_depth ||
+           !weir_model_takes_place((enum weir_op_kind)sim->p->ops[op].kind) ||
+           !weir_model_is_full(&sim->streams[sim->p->ops[op].stream], sim->d->queue_depth, &until);
+}
+
 static bool may_go_on(const struct weir_plan_sim *sim, struct weir_plan_sim_thread *t)
 {
     switch (t->state) {
@@ -220,6 +257,8 @@ static bool may_go_on(const struct weir_plan_sim *sim, struct weir_plan_sim_thre
         return sim->pending_all == 0;
     case WEIR_PLAN_AT_OP:
         return sim->ops[t->waits_for].done;
+    case WEIR_PLAN_AT_ROOM:
+        return has_room(sim, t->waits_for);
     default:
         return true;
     }
@@ -298,6 +337,12 @@ static void run_thread(struct weir_plan_sim *sim, size_t thread)
             }
             break;
         case WEIR_PLAN_SUBMIT:
+            if (!has_room(sim, step->a)) {
+                t->state = WEIR_PLAN_AT_ROOM;
+                t->waits_for = step->a;
+                return;
+            }
+            t->state = WEIR_PLAN_RUNS;
             submit(sim, t, step->a);
             break;
         case WEIR_PLAN_RECORD:
@@ -430,6 +475,8 @@ static void init(struct weir_plan_sim *sim)
     sim->events = take(sim, p->event_count, sizeof *sim->events);
     sim->threads = take(sim, p->thread_count, sizeof *sim->threads);
     sim->pending = take(sim, p->group_count, sizeof *sim->pending);
+    if (p->tell_edge)
+        sim->newest = take(sim, p->stream_count, sizeof *sim->newest);
     if (sim->no_memory)
         return;
     weir_model_init(&sim->model, WEIR_MODEL_MAX_DEVICES, &sim->memory);
@@ -469,8 +516,8 @@ static bool free_edges(struct weir_plan_sim *sim, struct weir_plan_sim_op *ops, 
 
 static void finish(struct weir_plan_sim *sim)
 {
-    void *const parts[] = {sim->streams, sim->ops,     sim->spare,  sim->events,
-                           sim->threads, sim->pending, sim->devices};
+    void *const parts[] = {sim->streams, sim->ops,     sim->spare,   sim->events,
+                           sim->threads, sim->pending, sim->devices, sim->newest};
 
     for (uint32_t i = 0; sim->devices && i < sim->p->device_count; i++) {
         if (sim->devices[i].queues)

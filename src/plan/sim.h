@@ -40,13 +40,15 @@ struct weir_plan_device {
     uint32_t hw_queues;   /* stream n feeds queue n mod so many; 0: each its own */
     uint32_t kernels_max; /* that run at a time */
     uint32_t copy_engines;
-    bool free_copies[2]; /* H2D, D2H: any number at a time all the same */
-    bool sticky;         /* a copy engine goes on with a stream while that has copies for it */
-    double duplex;       /* a copy's speed while the other direction copies; 0 is 1 */
-    double launch_ns;    /* from submission to the start on an idle device */
-    double same_ns;      /* behind an operation on the same engine, in order */
-    double handover_ns;  /* behind one on another engine, or a host function */
-    double copy_gap_ns;  /* a copy engine's pause before one that was waiting */
+    uint32_t queue_depth; /* what a stream takes behind what runs (ORD-085): then a submission
+                             waits; 0: any number */
+    bool free_copies[2];  /* H2D, D2H: any number at a time all the same */
+    bool sticky;          /* a copy engine goes on with a stream while that has copies for it */
+    double duplex;        /* a copy's speed while the other direction copies; 0 is 1 */
+    double launch_ns;     /* from submission to the start on an idle device */
+    double same_ns;       /* behind an operation on the same engine, in order */
+    double handover_ns;   /* behind one on another engine, or a host function */
+    double copy_gap_ns;   /* a copy engine's pause before one that was waiting */
 };
 
 /* ---- the program ---- */
@@ -99,6 +101,10 @@ struct weir_plan_program {
     const struct weir_plan_thread *threads;
     uint32_t stream_count, op_count, dep_count, step_count, thread_count;
     uint32_t event_count, group_count, device_count; /* numbers used are below these */
+    /* Told, when an operation is submitted, of each edge that the model gives it: behind which
+     * operation, by which rule. NULL: nobody wants to know. */
+    void (*tell_edge)(void *context, uint32_t op, uint32_t on, unsigned rule, bool guaranteed);
+    void *tell_context;
 };
 
 /* ---- what came out ---- */

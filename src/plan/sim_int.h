@@ -19,6 +19,7 @@ struct weir_plan_sim_op {
     uint32_t op;                       /* in the program; NONE: a record or wait */
     struct weir_plan_sim_op *next;     /* arrivals, an engine's queue, or kernels in order */
     struct weir_plan_sim_op *in_queue; /* hardware queue */
+    struct weir_plan_sim_op *before;   /* in its stream, where edges are told */
     struct weir_plan_piece piece;
     double submit, at; /* at: of its arrival */
     double block_ns;   /* kernels in turn: of each piece */
@@ -52,7 +53,8 @@ enum weir_plan_sim_state {
     WEIR_PLAN_AT_POINTS,
     WEIR_PLAN_AT_GROUP,
     WEIR_PLAN_AT_ALL,
-    WEIR_PLAN_AT_OP
+    WEIR_PLAN_AT_OP,
+    WEIR_PLAN_AT_ROOM
 };
 
 #define WEIR_PLAN_POINTS_MAX 64
@@ -76,6 +78,7 @@ struct weir_plan_sim {
     struct weir_model model;
     struct weir_model_stream *streams;
     struct weir_plan_sim_op *ops, *spare; /* spare: one a record or wait of the program */
+    struct weir_plan_sim_op **newest;     /* by stream, where edges are told */
     uint32_t spare_count, spare_used;
     struct weir_model_event *events;
     struct weir_plan_sim_device *devices;

@@ -7,6 +7,3 @@ weir_program_test(programs_trace_page ${dir}/page.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_questions ${dir}/questions.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_reports ${dir}/reports.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_examples ${dir}/examples.sh TIMEOUT 400 LABELS trace)
-# What the advisor says rests on measured times: alone on the machine.
-set_tests_properties(programs_trace_advise programs_trace_questions programs_trace_reports programs_trace_examples
-  PROPERTIES RUN_SERIAL ON)

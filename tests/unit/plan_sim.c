@@ -58,7 +58,19 @@ struct kernels {
     struct weir_plan_step steps[256];
     struct weir_plan_time times[256];
     uint32_t count;
+    uint32_t *edges; /* NULL, or how many were told, and the last one's two operations */
 };
+
+static void note_edge(void *context, uint32_t op, uint32_t on, unsigned rule, bool guaranteed)
+{
+    uint32_t *seen = context;
+
+    (void)guaranteed;
+    assert_true(rule != 0);
+    seen[0]++;
+    seen[1] = op;
+    seen[2] = on;
+}
 
 static void launch(struct kernels *k, uint32_t stream, double ms, uint32_t blocks, uint32_t units)
 {
@@ -84,7 +96,9 @@ static double run(struct kernels *k, struct weir_plan_device d)
                                   .step_count = k->count,
                                   .thread_count = 1,
                                   .group_count = 1,
-                                  .device_count = 1};
+                                  .device_count = 1,
+                                  .tell_edge = k->edges ? note_edge : NULL,
+                                  .tell_context = k->edges};
     struct weir_plan_result r;
 
     assert_true(weir_plan_run(&p, &d, &memory, k->times, NULL, &r));
@@ -162,7 +176,17 @@ static void test_events(void **state)
         {.what = WEIR_PLAN_SYNC_EVENT, .a = 2},     {.what = WEIR_PLAN_WORK, .ns = 1 * MS},
         {.what = WEIR_PLAN_SUBMIT, .a = 2},         {.what = WEIR_PLAN_SYNC_STREAM, .a = 0}};
     struct weir_plan_thread thread = {0, 10};
-    struct weir_plan_program p = {streams, ops, NULL, steps, &thread, 2, 3, 0, 10, 1, 3, 1, 1};
+    struct weir_plan_program p = {.streams = streams,
+                                  .ops = ops,
+                                  .steps = steps,
+                                  .threads = &thread,
+                                  .stream_count = 2,
+                                  .op_count = 3,
+                                  .step_count = 10,
+                                  .thread_count = 1,
+                                  .event_count = 3,
+                                  .group_count = 1,
+                                  .device_count = 1};
     struct weir_plan_device d = {.copy_engines = 2, .handover_ns = 0.25 * MS};
     struct weir_plan_time t[3];
     double ends[10];
@@ -182,6 +206,42 @@ static void test_events(void **state)
 }
 
 /* Both directions at once go slower; one copy engine goes on with its stream. */
+/* Behind the operation that runs a stream takes so many more (ORD-085). */
+static void test_depth(void **state)
+{
+    struct kernels k;
+
+    (void)state;
+    init(&k);
+    for (int i = 0; i < 6; i++)
+        launch(&k, 0, 1, 1, 1);
+    launch(&k, 1, 1, 1, 1);
+    assert_ms(run(&k, (struct weir_plan_device){.units = 8}), 6);
+    assert_ms(k.times[6].start, 0);
+    /* The seventh launch's turn comes when the first three of six are over. */
+    assert_ms(run(&k, (struct weir_plan_device){.units = 8, .queue_depth = 2}), 6);
+    assert_ms(k.times[6].start, 3);
+}
+
+/* Edges are those of the model's time: to what has not ended. */
+static void test_edges(void **state)
+{
+    uint32_t seen[3] = {0};
+    struct kernels k;
+
+    (void)state;
+    init(&k);
+    k.streams[0].cls = WEIR_STREAM_LEGACY;
+    k.streams[1].cls = WEIR_STREAM_BLOCKING;
+    launch(&k, 1, 1, 1, 1);
+    launch(&k, 0, 1, 1, 1);
+    k.edges = seen;
+    assert_ms(run(&k, (struct weir_plan_device){.units = 8}), 2);
+    assert_int_equal(seen[0], 1);
+    assert_int_equal(seen[1], 1);
+    assert_int_equal(seen[2], 0);
+}
+
 static void test_copies(void **state)
 {
     struct weir_plan_pipeline p = {
@@ -220,6 +280,8 @@ int main(void)
                                        cmocka_unit_test(test_kernels_at_a_time),
                                        cmocka_unit_test(test_priority),
                                        cmocka_unit_test(test_events),
+                                       cmocka_unit_test(test_depth),
+                                       cmocka_unit_test(test_edges),
                                        cmocka_unit_test(test_copies)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

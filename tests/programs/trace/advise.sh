@@ -8,10 +8,10 @@ kinds() {
     awk -v want="$2" '/"notes": \[/ { notes = 1 }
         match($0, /"kind": "[a-z-]*"/) && (want == "all" || notes == (want == "notes")) { print substr($0, RSTART + 9, RLENGTH - 10) }' "$1"
 }
-# What a program's times show depends on what else the machine does: a form gets five attempts.
 judge() { # judge KIND FORM
-    trace "$tmp/t.weir" "$tmp/advise" $1 $2 >/dev/null || fail "$1 $2 does not run"
-    "$WEIR" advise --json "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $1 $2"
+    trace_counts "$tmp/t.weir" "$tmp/advise" $1 $2 >/dev/null || fail "$1 $2 does not run"
+    "$WEIR" advise --json "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $1 $2, as measured"
+    advise_by_model --json "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $1 $2"
     echo "$1 $2: $(kinds "$tmp/out.json" all | tr '\n' ' ')"
     case $2 in
         bad) kinds "$tmp/out.json" all | grep -qx "$1" ;;
@@ -21,15 +21,12 @@ judge() { # judge KIND FORM
 for kind in single-stream default-stream legacy-serialization pageable-sync sync-in-loop alloc-in-loop copy-engine-bound \
             launch-bound unneeded-wait small-copies timing-events; do
     for form in bad good; do
-        for attempt in 1 2 3 4 5; do
-            judge $kind $form && break
-            [ $attempt = 5 ] && { cat "$tmp/out.json"; fail "$kind $form: five times the wrong answer"; }
-        done
+        judge $kind $form || { cat "$tmp/out.json"; fail "$kind $form: the wrong answer"; }
     done
 done
 # An event that keeps data in order is never called needless.
-trace "$tmp/t.weir" "$tmp/advise" needed-wait good >/dev/null || fail 'needed-wait does not run'
-"$WEIR" advise --json "$tmp/t.weir" >"$tmp/out.json"
+trace_counts "$tmp/t.weir" "$tmp/advise" needed-wait good >/dev/null || fail 'needed-wait does not run'
+advise_by_model --json "$tmp/t.weir" >"$tmp/out.json"
 kinds "$tmp/out.json" all | grep -qx unneeded-wait && { cat "$tmp/out.json"; fail 'a needed wait is called needless'; }
-"$WEIR" advise --all "$tmp/t.weir" | grep -q 'no   does an event wait order work' || fail '--all'
+advise_by_model --all "$tmp/t.weir" | grep -q 'no   does an event wait order work' || fail '--all'
 echo ok

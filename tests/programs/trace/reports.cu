@@ -16,7 +16,7 @@ static void check(cudaError_t err, int line)
 }
 #define CHECK(x) check((x), __LINE__)
 
-enum { PART = 1 << 14, PARTS = 32, BIG = 48 << 20, SLOW = 400000 };
+enum { PART = 1 << 14, PARTS = 32, BIG = 48 << 20, SLOW = 1000000 };
 
 __global__ void work(const unsigned *in, unsigned *out, int steps)
 {
