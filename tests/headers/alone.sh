@@ -1,16 +1,17 @@
 #!/bin/sh
-# alone.sh INCLUDE: every header of include/cuda by itself, C11, C17, C++11 and C++17, gcc and clang, all warnings errors.
+# alone.sh INCLUDE: every header of include/cuda and include/weir by itself, C11, C17, C++11 and C++17, gcc and clang, all warnings errors.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 include=$1 bad=0 count=0
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 try() { # compiler language standard header
     count=$((count + 1))
-    "$1" -x "$2" -std="$3" -Wall -Wextra -Wpedantic -Werror -Wno-unused-function -fsyntax-only -I "$include/cuda" \
+    "$1" -x "$2" -std="$3" -Wall -Wextra -Wpedantic -Werror -Wno-unused-function -fsyntax-only -I "$include/cuda" -I "$include" \
         "$work/t.$2" || { echo "headers: $4 with $1 -x $2 -std=$3"; bad=1; }
 }
-for h in "$include"/cuda/*.h "$include"/cuda/*/*.h; do
+for h in "$include"/cuda/*.h "$include"/cuda/*/*.h "$include"/weir/*.h; do
     name=${h#"$include"/cuda/}
+    name=${name#"$include"/}
     # Twice: the guard. The declaration: no translation unit is empty.
     printf '#include <%s>\n#include <%s>\nextern int t;\n' "$name" "$name" | tee "$work/t.c" >"$work/t.c++"
     for compiler in gcc "${CLANG:-clang-19}"; do

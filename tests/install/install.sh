@@ -30,6 +30,14 @@ pkg-config --exists weir || fail 'pkg-config does not find weir'
 "$CMAKE" -S "$here/project" -B "$tmp/b" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$CC" >"$tmp/log" 2>&1 &&
     "$CMAKE" --build "$tmp/b" >>"$tmp/log" 2>&1 || { cat "$tmp/log"; fail 'find_package build'; }
 [ "$("$tmp/b/by-cmake")" = "$want" ] || fail 'run of the find_package build'
+pipe='100 of 100 items'
+[ "$("$tmp/b/pipe-by-cmake")" = "$pipe" ] || fail 'run of the pipeline by find_package'
+"${CXX:-c++}" -Wall -Wextra -Werror $(pkg-config --cflags weir-pipe) -o "$tmp/pipe-by-pc" "$here/pipe.cpp" $(pkg-config --libs weir-pipe) ||
+    fail 'pkg-config build of the pipeline'
+[ "$(LD_LIBRARY_PATH=$lib "$tmp/pipe-by-pc")" = "$pipe" ] || fail 'run of the pipeline by pkg-config'
+"${CXX:-c++}" $(pkg-config --cflags weir-pipe) -o "$tmp/pipe-static" "$here/pipe.cpp" "$lib/libweir-pipe.a" $(pkg-config --libs weir) ||
+    fail 'static build of the pipeline'
+[ "$(LD_LIBRARY_PATH=$lib "$tmp/pipe-static")" = "$pipe" ] || fail 'run of the static pipeline'
 
 # A CUDA project whose build files know nothing of Weir.
 if [ -e "$lib/weir/devlib.bc" ]; then
