@@ -12,25 +12,10 @@ struct checker weir_checker;
 #define SETTLE_BYTES                                                                               \
     ((size_t)16 << 20) /* of marks, before the first time that old ones are let go */
 
-static WEIR_TLS struct {
-    const char *call;
-    const void *site, *launch_site;
-    uint32_t last_lane; /* submitted by this thread */
-    weir_seq last_seq;
-    bool unpromised, frees_in_order;
-} here;
+WEIR_TLS struct weir_check_here weir_check_here;
+#define here weir_check_here
 
 static const struct weir_model_memory heap = {weir_alloc_for, weir_free_for, NULL};
-
-static void lock(void)
-{
-    weir_lock_acquire(&weir_checker.lock);
-}
-
-static void unlock(void)
-{
-    weir_lock_release(&weir_checker.lock);
-}
 
 static void actor_gone(void *ctx, struct weir_actor *a)
 {
@@ -49,6 +34,10 @@ void weir_check_start(bool exact)
     c->shadow.gone = actor_gone;
     c->settle_at = SETTLE_BYTES;
     c->exact = exact;
+    c->waits = weir_calloc(WEIR_CHECK_WAITS, sizeof *c->waits);
+    if (!c->waits)
+        return;
+    weir_check_settings_read(&c->settings);
     atomic_store(&weir_check_on, true);
 }
 
@@ -63,22 +52,31 @@ void weir_check_enter(const char *call, const void *site)
 {
     here.call = call;
     here.site = site;
+    here.frame = __builtin_frame_address(0);
+    if (WEIR_UNLIKELY(weir_checker.settings.forbidden))
+        weir_check_forbidden_call();
 }
 
 void weir_check_launch_site(const void *site)
 {
-    here.launch_site = site;
+    here.launch = weir_check_stack_take(site, __builtin_frame_address(0));
 }
 
-static struct weir_check_site site_now(bool launch)
+struct weir_check_site weir_check_site_now(bool launch)
 {
-    struct weir_check_site s = {here.call, here.site, weir_thread_id()};
+    struct weir_check_site s = {.call = here.call, .thread = weir_thread_id()};
 
-    if (launch && here.launch_site) {
+    if (launch && here.launch) {
         s.call = "<<< >>>";
-        s.address = here.launch_site;
-        here.launch_site = NULL;
+        s.stack = here.launch;
+        here.launch = NULL;
+        here.launches++;
+    } else if (here.site) {
+        s.stack = weir_check_stack_take(here.site, here.frame);
+        s.address = here.site;
     }
+    if (s.stack)
+        s.address = s.stack->frames[0].address;
     return s;
 }
 
@@ -96,17 +94,18 @@ static void lost(void)
 
 void weir_check_lost(void)
 {
-    lock();
+    weir_check_lock();
     lost();
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls)
 {
     struct checker *c = &weir_checker;
+    struct weir_check_site at = weir_check_site_now(false);
     uint32_t lane;
 
-    lock();
+    weir_check_lock();
     lane = lane_of(stream);
     if (!lane) {
         lane = ++c->lane_count;
@@ -117,68 +116,90 @@ void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_st
     if (!c->failed) {
         while (c->streams.count <= lane)
             c->streams.items[c->streams.count++] = (struct weir_check_stream){0};
-        c->streams.items[lane] = (struct weir_check_stream){id, device, cls};
+        c->streams.items[lane] = (struct weir_check_stream){id, device, cls, at.thread};
+        if (c->settings.without_legacy && cls == WEIR_STREAM_BLOCKING)
+            cls = WEIR_STREAM_NONBLOCKING;
         weir_order_lane_begin(&c->order, lane, device, cls);
     }
-    unlock();
+    if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
+        weir_check_object_locked(stream, "stream", at);
+    if (c->streams.count > lane && c->streams.items[lane].cls == WEIR_STREAM_BLOCKING &&
+        weir_check_is_forbidden(WEIR_POLICY_BLOCKING_STREAM))
+        weir_check_forbidden_locked(WEIR_POLICY_BLOCKING_STREAM, at, NULL);
+    weir_check_unlock();
 }
 
 void weir_check_stream_end(const void *stream)
 {
-    lock();
+    struct weir_check_site at = weir_check_site_now(false);
+
+    weir_check_lock();
+    weir_check_object_end_locked(stream, at);
     weir_order_lane_end(&weir_checker.order, lane_of(stream));
-    unlock();
+    weir_check_unlock();
 }
 
-/* The stamp that belongs to an event or an executable graph. */
-static struct weir_order_stamp *stamp_of(const void *object, bool make)
+/* What belongs to an event or an executable graph. */
+static struct weir_check_event *event_of(const void *object, bool make)
 {
     struct checker *c = &weir_checker;
-    struct weir_order_stamp *s = weir_map_get(&c->stamps, (uintptr_t)object);
+    struct weir_check_event *e = weir_map_get(&c->events, (uintptr_t)object);
 
-    if (s || !make)
-        return s;
-    s = weir_calloc(1, sizeof *s);
-    if (!s || !weir_map_put(&c->stamps, (uintptr_t)object, s)) {
-        weir_free(s);
+    if (e || !make)
+        return e;
+    e = weir_calloc(1, sizeof *e);
+    if (!e || !weir_map_put(&c->events, (uintptr_t)object, e)) {
+        weir_free(e);
         lost();
         return NULL;
     }
-    return s;
+    return e;
 }
 
 void weir_check_record(const void *event, const void *stream)
 {
-    struct weir_order_stamp *s;
+    struct weir_order *o = &weir_checker.order;
+    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_order_stamp old;
+    struct weir_check_event *e;
 
-    lock();
-    s = stamp_of(event, true);
-    if (s)
-        weir_order_record(&weir_checker.order, lane_of(stream), s);
-    unlock();
+    weir_check_lock();
+    e = event_of(event, true);
+    if (e) {
+        weir_order_stamp_copy(&old, &e->stamp);
+        weir_order_record(o, lane_of(stream), &e->stamp);
+        weir_check_recorded(e, &old, at);
+        weir_order_stamp_drop(o, &old);
+    }
+    weir_check_unlock();
 }
 
 void weir_check_wait(const void *event, const void *stream)
 {
     static const struct weir_order_stamp never;
-    const struct weir_order_stamp *s;
+    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_event *e;
 
-    lock();
-    s = stamp_of(event, false);
-    weir_order_wait(&weir_checker.order, lane_of(stream), s ? s : &never, NULL);
-    unlock();
+    weir_check_lock();
+    e = event_of(event, true);
+    weir_check_waited(event, e, lane_of(stream), at);
+    weir_order_wait(&weir_checker.order, lane_of(stream), e ? &e->stamp : &never, NULL);
+    weir_check_unlock();
 }
 
 void weir_check_event_end(const void *event)
 {
-    struct weir_order_stamp *s;
+    struct weir_check_event *e;
 
-    lock();
-    s = weir_map_remove(&weir_checker.stamps, (uintptr_t)event);
-    if (s)
-        weir_order_stamp_drop(&weir_checker.order, s);
-    weir_free(s);
-    unlock();
+    weir_check_lock();
+    e = weir_map_remove(&weir_checker.events, (uintptr_t)event);
+    if (e) {
+        weir_check_event_gone(e);
+        weir_order_stamp_drop(&weir_checker.order, &e->stamp);
+        weir_order_stamp_drop(&weir_checker.order, &e->lost);
+    }
+    weir_free(e);
+    weir_check_unlock();
 }
 
 /* ---- operations ---- */
@@ -201,22 +222,32 @@ static struct weir_actor *actor_make(struct weir_order_stamp *stamp, enum weir_o
         lost();
         return NULL;
     }
-    *d = (struct weir_check_detail){.kind = kind, .name = name, .lane = lane, .site = site};
+    *d = (struct weir_check_detail){
+        .kind = kind, .name = name, .lane = lane, .number = c->submitted, .site = site};
     a->detail = d;
     return a;
 }
 
 static void op_add(const void *op, struct weir_order_stamp *stamp, enum weir_op_kind kind,
-                   const char *name)
+                   const char *name, struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     struct weir_actor *a;
 
     here.last_lane = stamp->lane;
     here.last_seq = stamp->seq;
-    a = actor_make(stamp, kind, name, site_now(kind == WEIR_OP_KERNEL));
+    c->submitted++;
+    a = actor_make(stamp, kind, name, site);
     /* (One that never ran, because its context had failed, leaves its place.) */
     weir_actor_drop(&c->shadow, weir_map_remove(&c->ops, (uintptr_t)op));
+    if (a && WEIR_UNLIKELY(c->captures.count))
+        weir_check_not_captured_locked(a);
+    if (a && weir_check_is_forbidden(WEIR_POLICY_DEFAULT_STREAM) &&
+        c->streams.items[here.last_lane].cls == WEIR_STREAM_LEGACY) {
+        const struct weir_check_side side = weir_check_side_of(a, WEIR_ACCESS_READ);
+
+        weir_check_forbidden_locked(WEIR_POLICY_DEFAULT_STREAM, site, &side);
+    }
     if (a && !weir_map_put(&c->ops, (uintptr_t)op, a)) {
         weir_actor_drop(&c->shadow, a);
         lost();
@@ -227,38 +258,42 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
                    const void *behind)
 {
     struct checker *c = &weir_checker;
+    struct weir_check_site site = weir_check_site_now(kind == WEIR_OP_KERNEL);
     struct weir_order_stamp stamp, *last = NULL;
+    struct weir_check_event *e;
 
-    lock();
-    if (behind)
-        last = stamp_of(behind, true);
+    weir_check_lock();
+    e = behind ? event_of(behind, true) : NULL;
+    if (e)
+        last = &e->stamp;
     weir_order_submit_after(&c->order, lane_of(stream), last, last != NULL, &stamp);
     if (last) {
         weir_order_stamp_drop(&c->order, last);
         weir_order_stamp_copy(last, &stamp);
     }
-    op_add(op, &stamp, kind, name);
-    unlock();
+    op_add(op, &stamp, kind, name, site);
+    weir_check_unlock();
 }
 
 void weir_check_op_peer(const void *op, const void *stream, const void *other)
 {
     struct checker *c = &weir_checker;
+    struct weir_check_site site = weir_check_site_now(false);
     struct weir_order_stamp stamp;
 
-    lock();
+    weir_check_lock();
     weir_order_submit_peer(&c->order, lane_of(stream), lane_of(other), &stamp);
-    op_add(op, &stamp, WEIR_OP_COPY, NULL);
-    unlock();
+    op_add(op, &stamp, WEIR_OP_COPY, NULL, site);
+    weir_check_unlock();
 }
 
 struct weir_actor *weir_check_actor(const void *op)
 {
     struct weir_actor *a;
 
-    lock();
+    weir_check_lock();
     a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
-    unlock();
+    weir_check_unlock();
     return a;
 }
 
@@ -289,7 +324,7 @@ struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t no
     struct weir_order_stamp stamp;
     struct weir_reach *r;
 
-    lock();
+    weir_check_lock();
     launch = weir_map_get(&c->ops, (uintptr_t)op);
     r = launch ? reach_of(plan, order, arg) : NULL;
     if (r) {
@@ -301,36 +336,36 @@ struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t no
         r->refs++;
         a->node = node;
     }
-    unlock();
+    weir_check_unlock();
     return a;
 }
 
 void weir_check_node_end(struct weir_actor *a)
 {
-    lock();
+    weir_check_lock();
     weir_actor_drop(&weir_checker.shadow, a);
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_plan_end(const void *plan)
 {
     struct weir_reach *r;
 
-    lock();
+    weir_check_lock();
     r = weir_map_remove(&weir_checker.plans, (uintptr_t)plan);
     if (r && --r->refs == 0)
         weir_free(r);
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_access(struct weir_actor *a, enum weir_access kind,
                        const struct weir_check_range *r)
 {
-    lock();
+    weir_check_lock();
     for (size_t z = 0; a && z < r->depth; z++)
         weir_shadow_access_rows(&weir_checker.shadow, a, kind, r->begin + z * r->slice, r->width,
                                 r->height, r->pitch);
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_access_pages(struct weir_actor *a,
@@ -338,10 +373,10 @@ void weir_check_access_pages(struct weir_actor *a,
 {
     struct weir_check_page page;
 
-    lock();
+    weir_check_lock();
     while (a && next(ctx, &page))
         weir_shadow_access_bits(&weir_checker.shadow, a, page.kind, page.number, page.bits);
-    unlock();
+    weir_check_unlock();
 }
 
 /* Marks of what the host knew when everything that now runs was not yet submitted can go. */
@@ -358,10 +393,10 @@ void weir_check_op_done(const void *op)
 {
     struct checker *c = &weir_checker;
 
-    lock();
+    weir_check_lock();
     weir_actor_drop(&c->shadow, weir_map_remove(&c->ops, (uintptr_t)op));
     settle_locked(c);
-    unlock();
+    weir_check_unlock();
 }
 
 /* ---- the host ---- */
@@ -376,18 +411,11 @@ void weir_check_host_func(const void *op)
     struct checker *c = &weir_checker;
     const struct weir_actor *a;
 
-    lock();
+    weir_check_lock();
     a = weir_map_get(&c->ops, (uintptr_t)op);
     if (a)
         weir_order_host_saw_before(&c->order, &a->stamp);
-    unlock();
-}
-
-void weir_check_host_func_call(void)
-{
-    lock();
-    weir_check_misused(site_now(false));
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_promised(void)
@@ -397,44 +425,53 @@ void weir_check_promised(void)
 
 void weir_check_host_saw_event(const void *event)
 {
-    const struct weir_order_stamp *s;
+    struct weir_check_event *e;
 
     if (here.unpromised)
         return;
-    lock();
-    s = stamp_of(event, false);
-    if (s)
-        weir_order_host_saw(&weir_checker.order, s);
-    unlock();
+    weir_check_lock();
+    e = event_of(event, false);
+    if (e) {
+        e->looked_at = true;
+        weir_order_host_saw(&weir_checker.order, &e->stamp);
+    }
+    weir_check_unlock();
 }
 
 void weir_check_host_saw_stream(const void *stream)
 {
     if (here.unpromised)
         return;
-    lock();
+    weir_check_lock();
     weir_order_host_saw_lane(&weir_checker.order, lane_of(stream));
-    unlock();
+    weir_check_unlock();
 }
 
 struct weir_clock *weir_check_sync_begin(const void *stream, int device)
 {
+    bool forbidden = weir_check_is_forbidden(WEIR_POLICY_LEGACY_SYNC) && stream && here.call &&
+                     strstr(here.call, "Synchronize");
+    struct weir_check_site at = {0};
     struct weir_order *o = &weir_checker.order;
     struct weir_clock *c;
 
-    lock();
+    if (forbidden)
+        at = weir_check_site_now(false);
+    weir_check_lock();
+    if (forbidden && weir_checker.streams.items[lane_of(stream)].cls == WEIR_STREAM_LEGACY)
+        weir_check_forbidden_locked(WEIR_POLICY_LEGACY_SYNC, at, NULL);
     c = stream ? weir_order_lane_clock(o, lane_of(stream)) : weir_order_device_clock(o, device);
-    unlock();
+    weir_check_unlock();
     return c;
 }
 
 void weir_check_sync_end(struct weir_clock *c, bool over)
 {
-    lock();
+    weir_check_lock();
     if (over && !here.unpromised)
         weir_order_host_saw_clock(&weir_checker.order, c);
     weir_order_clock_drop(&weir_checker.order, c);
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_host_saw_last(void)
@@ -442,14 +479,14 @@ void weir_check_host_saw_last(void)
     struct checker *c = &weir_checker;
     struct weir_order_stamp s = {here.last_lane, here.last_seq, NULL};
 
-    lock();
+    weir_check_lock();
     if (s.lane && s.lane < c->order.lane_count) {
         /* The lane's clock is that operation's, or of a later one of another thread, which the host
          * may think it has seen: a race missed, never one invented. */
         s.base = c->order.lanes[s.lane].base;
         weir_order_host_saw(&c->order, &s);
     }
-    unlock();
+    weir_check_unlock();
 }
 
 /* ---- memory ---- */
@@ -458,11 +495,12 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
 {
     struct checker *c = &weir_checker;
     struct weir_check_block *b = weir_calloc(1, sizeof *b), *old;
+    struct weir_check_site site = weir_check_site_now(false);
 
-    lock();
+    weir_check_lock();
     if (b) {
         *b = (struct weir_check_block){
-            .begin = (uintptr_t)p, .bytes = bytes, .kind = kind, .site = site_now(false)};
+            .begin = (uintptr_t)p, .bytes = bytes, .kind = kind, .site = site};
         old = weir_map_remove(&c->blocks, (uintptr_t)p);
         weir_free(old);
         if (!weir_map_put(&c->blocks, (uintptr_t)p, b)) {
@@ -472,19 +510,23 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
     } else {
         lost();
     }
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_free(const void *p, size_t bytes, bool judged)
 {
     struct checker *c = &weir_checker;
+    struct weir_check_site site = {0};
 
-    lock();
-    if (judged && !here.frees_in_order)
-        weir_check_freed(p, bytes, site_now(false));
+    judged = judged && !here.frees_in_order;
+    if (judged)
+        site = weir_check_site_now(false);
+    weir_check_lock();
+    if (judged)
+        weir_check_freed(p, bytes, site);
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_free(weir_map_remove(&c->blocks, (uintptr_t)p));
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_frees_in_order(bool on)
@@ -511,7 +553,7 @@ static bool collect(void *ctx, struct weir_actor *a, enum weir_access kind, uint
 
 /* An operation that stands in the stream and writes all of the memory at once. */
 static void pool_access_locked(const void *stream, enum weir_op_kind kind, struct weir_clock *after,
-                               const void *p, size_t bytes)
+                               const void *p, size_t bytes, struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     struct weir_order_stamp stamp, behind = {0};
@@ -519,7 +561,8 @@ static void pool_access_locked(const void *stream, enum weir_op_kind kind, struc
 
     behind.base = after;
     weir_order_submit_after(&c->order, lane_of(stream), &behind, after != NULL, &stamp);
-    a = actor_make(&stamp, kind, NULL, site_now(false));
+    weir_checker.submitted++;
+    a = actor_make(&stamp, kind, NULL, site);
     if (!a)
         return;
     a->early = true;
@@ -530,25 +573,35 @@ static void pool_access_locked(const void *stream, enum weir_op_kind kind, struc
 void weir_check_alloc_async(const void *stream, const void *p, size_t bytes)
 {
     struct collected all = {.order = &weir_checker.order};
+    struct weir_check_site site = weir_check_site_now(false);
 
     weir_check_alloc(p, bytes, "device memory");
-    lock();
+    weir_check_lock();
     weir_shadow_unfinished(&weir_checker.shadow, (uintptr_t)p, (uintptr_t)p + bytes, collect, &all);
-    pool_access_locked(stream, WEIR_OP_ALLOC, all.clock, p, bytes);
+    pool_access_locked(stream, WEIR_OP_ALLOC, all.clock, p, bytes, site);
     weir_order_clock_drop(&weir_checker.order, all.clock);
-    unlock();
+    weir_check_unlock();
 }
 
 void weir_check_free_async(const void *stream, const void *p, size_t bytes)
 {
-    lock();
-    pool_access_locked(stream, WEIR_OP_FREE, NULL, p, bytes);
-    unlock();
+    struct weir_check_site site = weir_check_site_now(false);
+    struct weir_check_block *b;
+
+    weir_check_lock();
+    pool_access_locked(stream, WEIR_OP_FREE, NULL, p, bytes, site);
+    b = weir_map_get(&weir_checker.blocks, (uintptr_t)p);
+    if (b)
+        b->freed = true;
+    weir_check_unlock();
 }
 
 size_t weir_check_finish(void)
 {
     if (!atomic_exchange(&weir_check_on, false))
         return 0;
+    weir_check_lock();
+    weir_check_left_locked();
+    weir_check_unlock();
     return weir_check_report();
 }

@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+#include "base/err.h"
 #include "check/shadow.h"
 
 extern _Atomic bool weir_check_on;
@@ -99,6 +100,32 @@ void weir_check_host_saw_last(void);
 void weir_check_host_func(const void *op);
 /* A call that was refused because it came from inside of a host function or callback. */
 void weir_check_host_func_call(void);
+
+/* ---- misuse ---- */
+
+/* The runtime's call in progress fails, and its thread's last error is this now. */
+void weir_check_failed(enum weir_err err);
+/* The thread's last error is read (and reset). */
+void weir_check_error_read(enum weir_err err, bool reset);
+/* A call has failed: is it an error of captures (900 to 908)? */
+void weir_check_capture_failed(enum weir_err err);
+/* Both. */
+void weir_check_call_failed(enum weir_err err);
+void weir_check_capture(const void *stream, bool begins);
+/* The operation has failed, as the first or because another had. */
+void weir_check_op_failed(const void *op, enum weir_err err);
+/* A handle that is good no more, or never was. */
+void weir_check_bad_handle(const void *handle);
+/* The program has made, or gives back, a stream, event, graph (a static text). */
+void weir_check_object(const void *p, const char *kind);
+void weir_check_object_end(const void *p);
+/* An asynchronous copy from or to pageable memory. */
+void weir_check_pageable(void);
+/* cudaMemPrefetchAsync of memory that begins there. */
+void weir_check_prefetch(const void *p);
+/* A launch of a graph will copy from host memory that is gone: freed, or a frame of a function that
+ * has returned (on_stack). */
+void weir_check_dead_source(const void *p, size_t bytes, bool on_stack);
 /* What the calling thread waits for between the two no document promises (on): it has not seen it.
  */
 void weir_check_unpromised(bool on);

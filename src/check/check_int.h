@@ -3,13 +3,20 @@
 #ifndef WEIR_CHECK_CHECK_INT_H
 #define WEIR_CHECK_CHECK_INT_H
 
+#include <stdio.h>
+
+#include "base/err.h"
 #include "base/lock.h"
 #include "base/vec.h"
 #include "check/check.h"
+#include "check/settings.h"
+#include "check/stack.h"
 
+/* A place in the program: a call of the API, or code of its own. */
 struct weir_check_site {
-    const char *call;
-    const void *address; /* it returns to */
+    const char *call;                     /* NULL: none */
+    const void *address;                  /* it returns to; NULL: unknown */
+    const struct weir_check_stack *stack; /* from there on; NULL: not taken */
     uint32_t thread;
 };
 
@@ -18,6 +25,7 @@ struct weir_check_detail {
     enum weir_op_kind kind;
     const char *name; /* of a kernel, mangled */
     uint32_t lane;
+    uint64_t number; /* submitted as the n-th */
     struct weir_check_site site;
 };
 
@@ -25,55 +33,252 @@ struct weir_check_stream {
     uint64_t id;
     int device;
     enum weir_stream_class cls;
+    uint32_t thread; /* that made it */
 };
 
 /* Memory that the program has. */
 struct weir_check_block {
     uintptr_t begin;
     size_t bytes;
-    const char *kind; /* "cudaMalloc" ... */
-    struct weir_check_site site;
+    const char *kind; /* "device memory" ... */
+    bool freed;       /* in a stream's order */
+    struct weir_check_site site, prefetched;
 };
 
-enum weir_check_finding_kind { WEIR_FOUND_RACE, WEIR_FOUND_LIFETIME, WEIR_FOUND_HOST_FUNC };
+/* A stream, event, graph that the program made; kept when it is gone. */
+struct weir_check_object {
+    const char *kind; /* "stream" ... */
+    bool alive;
+    struct weir_check_site made, ended;
+};
 
+/* Of a thread that had errors. Kept. */
+struct weir_check_errors {
+    struct weir_check_errors *next;
+    enum weir_err last;   /* as the runtime's last error; WEIR_OK: read since, or none */
+    enum weir_err launch; /* of a <<< >>>, not read yet */
+    uint32_t launches;    /* of the thread when `last` was born */
+    struct weir_check_site at, launch_at;
+};
+
+struct weir_check_capture {
+    uint32_t thread;
+    struct weir_check_site began;
+};
+
+/* Of the calling thread; static thread-local memory is scarce (core/thread.h). */
+struct weir_check_here {
+    const char *call;
+    const void *site, *frame;
+    const struct weir_check_stack *launch; /* of the <<< >>> before the call */
+    struct weir_check_errors *errors;
+    uint32_t last_lane; /* submitted by this thread */
+    uint32_t launches;
+    weir_seq last_seq;
+    bool unpromised, frees_in_order;
+};
+extern WEIR_TLS struct weir_check_here weir_check_here;
+
+/* ---- findings (finding.c) ---- */
+
+enum weir_check_finding_kind {
+#define KIND(name, word, level, text) WEIR_FOUND_##name,
+#include "check/kinds.def"
+#undef KIND
+    WEIR_FOUND_KINDS
+};
+
+enum weir_check_level { WEIR_CHECK_HAZARD, WEIR_CHECK_NOTE };
+
+struct weir_check_kind {
+    const char *word;
+    enum weir_check_level level;
+    const char *text;
+};
+extern const struct weir_check_kind weir_check_kinds[WEIR_FOUND_KINDS];
+
+/* One side of a finding: an operation, or (`what` is set) something else, such as "the host". */
 struct weir_check_side {
+    bool used;
+    bool no_access; /* it does not touch memory: a call */
+    const char *what;
     struct weir_check_detail op;
     struct weir_check_stream stream;
     enum weir_access access;
 };
 
+/* A sentence: its format with {1} {2} {3} for places, {c1} .. for the names of their calls, {t} for
+ * `text`, {n} for `number`. The places are looked up when it is written. NULL format: none. */
+struct weir_check_say {
+    const char *format, *text;
+    uint64_t number;
+    struct weir_check_site sites[3];
+};
+
 struct weir_check_finding {
     enum weir_check_finding_kind kind;
-    struct weir_check_side a, b; /* b: of a lifetime, only its site: the call that frees */
-    uintptr_t begin, end;        /* of the first time */
+    const char *policy; /* of FORBIDDEN: which, a static text; of others NULL */
+    struct weir_check_side a, b;
+    uintptr_t begin, end; /* of the first time; the same: none */
     struct weir_check_block block;
+    struct weir_check_say what, why, change;
     uint64_t times;
+    uint64_t last[2];            /* numbers of the operations met last */
+    struct weir_suppression *by; /* NULL: it is reported */
 };
+
+/* Merged with one that is the same, else kept. Why and what to change are only asked for then:
+ * explain(f, arg) fills them in; NULL: they are there. The lock is held. */
+void weir_check_found(struct weir_check_finding *f,
+                      void (*explain)(struct weir_check_finding *f, void *arg), void *arg);
+struct weir_check_side weir_check_side_of(const struct weir_actor *a, enum weir_access access);
+struct weir_check_side weir_check_side_call(struct weir_check_site at, const char *what);
+
+/* why.c: of a race between two operations; arg: struct weir_race. The lock is held. */
+void weir_check_explain_race(struct weir_check_finding *f, void *arg);
+/* Between the host (f->b) and an operation (f->a); arg: the operation's struct weir_actor. */
+void weir_check_explain_host(struct weir_check_finding *f, void *arg);
+
+/* ---- the state ---- */
+
+/* What is known of an event or an executable graph. */
+struct weir_check_event {
+    struct weir_order_stamp stamp; /* the last record, the last launch */
+    uint64_t records;              /* how many so far */
+    uint64_t noop_waits;
+    bool looked_at; /* somebody waited for the last record or asked */
+    struct weir_check_site recorded, noop;
+    /* The record before, in another stream, which nobody had waited for: stamp.lane 0 is none. */
+    struct weir_order_stamp lost;
+    struct weir_check_site lost_at;
+};
+
+/* The last waits of streams for events, for explanations. */
+struct weir_check_wait {
+    uint32_t lane, record_lane; /* record_lane 0: never recorded */
+    weir_seq at, record_seq;    /* everything in `lane` after `at` waits */
+    const void *event;
+    uint64_t record; /* the event's n-th */
+    uint32_t lost_lane;
+    weir_seq lost_seq;
+    struct weir_check_site waited, recorded, lost;
+};
+#define WEIR_CHECK_WAITS 512
 
 struct checker {
     struct weir_lock lock;
     struct weir_order order;
     struct weir_shadow shadow;
-    struct weir_map lanes;  /* stream -> lane */
-    struct weir_map stamps; /* event, executable graph -> struct weir_order_stamp */
-    struct weir_map ops;    /* operation -> struct weir_actor, while it has not run */
-    struct weir_map plans;  /* plan of a graph -> struct weir_reach */
-    struct weir_map blocks; /* address -> struct weir_check_block */
+    struct weir_map lanes;    /* stream -> lane */
+    struct weir_map events;   /* event, executable graph -> struct weir_check_event */
+    struct weir_map ops;      /* operation -> struct weir_actor, while it has not run */
+    struct weir_map plans;    /* plan of a graph -> struct weir_reach */
+    struct weir_map blocks;   /* address -> struct weir_check_block */
+    struct weir_map objects;  /* address -> struct weir_check_object */
+    struct weir_map captures; /* stream -> struct weir_check_capture, while it captures */
+    struct weir_check_errors *errors;
+    struct weir_check_finding *fault; /* the first operation that failed */
+    enum weir_err fault_error;
     WEIR_VEC(struct weir_check_stream) streams; /* by lane */
     uint32_t lane_count;
     size_t settle_at;
+    uint64_t submitted;
+    struct weir_check_wait *waits; /* the n-th at n % WEIR_CHECK_WAITS */
+    uint64_t wait_count;
     WEIR_VEC(struct weir_check_finding) findings;
+    struct weir_check_settings settings;
     bool exact;
     bool failed; /* out of memory: something was not looked at */
 };
 
 extern struct checker weir_checker;
 
-/* report.c; under the lock */
+static inline void weir_check_lock(void)
+{
+    weir_lock_acquire(&weir_checker.lock);
+}
+
+static inline void weir_check_unlock(void)
+{
+    weir_lock_release(&weir_checker.lock);
+}
+
+/* Of the calling thread's call; no lock of the checker is held. launch: the <<< >>> before it. */
+struct weir_check_site weir_check_site_now(bool launch);
+
+/* finding.c; under the lock */
 void weir_check_raced(void *ctx, const struct weir_race *race);
 void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by);
-void weir_check_misused(struct weir_check_site at); /* a call inside a host function */
+
+/* misuse.c. The call that the thread is in may be forbidden; no lock is held. */
+void weir_check_forbidden_call(void);
+/* Under the lock. */
+void weir_check_event_gone(const struct weir_check_event *e);
+void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t lane,
+                       struct weir_check_site at);
+void weir_check_recorded(struct weir_check_event *e, struct weir_order_stamp *old,
+                         struct weir_check_site at);
+void weir_check_object_locked(const void *p, const char *kind, struct weir_check_site at);
+void weir_check_object_end_locked(const void *p, struct weir_check_site at);
+void weir_check_forbidden_locked(enum weir_policy what, struct weir_check_site at,
+                                 const struct weir_check_side *side);
+static inline bool weir_check_is_forbidden(enum weir_policy what)
+{
+    return weir_checker.settings.forbidden >> what & 1;
+}
+/* The calling thread captures, and this goes into a stream that does not. */
+void weir_check_not_captured_locked(const struct weir_actor *a);
+/* At the end: what was left. */
+void weir_check_left_locked(void);
+
+/* ---- the report (report.c, report_json.c, report_sarif.c, place.c) ---- */
+
+/* A place as text, looked up once for each address. NULL: no memory, or no address. */
+struct weir_trace_place;
+struct weir_check_places;
+struct weir_check_places *weir_check_places_create(void);
+void weir_check_places_destroy(struct weir_check_places *p);
+const struct weir_trace_place *weir_check_place(struct weir_check_places *p, const void *address);
+/* Is it in the program, and not in Weir or the C library's start? */
+bool weir_check_place_is_own(const void *address);
+/* The path as seen from the folder that the program was started in. */
+const char *weir_check_path(const char *file);
+
+/* Into out: texts of a finding. */
+struct weir_text {
+    char data[2048];
+    size_t length;
+};
+void weir_text_add(struct weir_text *t, const char *format, ...) WEIR_PRINTF(2, 3);
+void weir_check_text_say(struct weir_text *t, struct weir_check_places *p,
+                         const struct weir_check_say *say);
+/* "kernel fill writes" */
+void weir_check_text_side(struct weir_text *t, const struct weir_check_side *s);
+/* "non-blocking stream 4"; false: it is in none */
+bool weir_check_text_stream(struct weir_text *t, const struct weir_check_side *s);
+/* "race", "forbidden-default-stream" */
+const char *weir_check_word(const struct weir_check_finding *f, char *out, size_t room);
+/* The suppression that would silence it. */
+void weir_check_text_suppression(struct weir_text *t, struct weir_check_places *p,
+                                 const struct weir_check_finding *f);
+/* Which of the settings' lines does; NULL: none. */
+struct weir_suppression *weir_check_suppressed(struct weir_check_places *p,
+                                               const struct weir_check_finding *f);
+/* One line that says it all. */
+void weir_check_text_message(struct weir_text *t, struct weir_check_places *p,
+                             const struct weir_check_finding *f);
+/* "cudaMemcpyAsync", without the suffixes that the exported name has. */
+const char *weir_check_call_name(const char *call, char out[80]);
+
 size_t weir_check_report(void);
+
+struct weir_check_totals {
+    size_t hazards, notes, suppressed;
+    uint64_t times;
+};
+void weir_check_write_json(FILE *to, struct weir_check_places *p,
+                           const struct weir_check_totals *totals);
+void weir_check_write_sarif(FILE *to, struct weir_check_places *p);
+void weir_check_write_github(FILE *to, struct weir_check_places *p);
 
 #endif

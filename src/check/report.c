@@ -1,236 +1,252 @@
-/* Findings: collected while the program runs, the same ones counted, written when it ends.
+/* The report that a person reads, and which others are written.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "check/check_int.h"
 #include "trace/symbols.h"
 
-#define FINDINGS_MAX 1000 /* further ones are only counted */
-
-static struct weir_check_side side_of(const struct weir_actor *a, enum weir_access access)
+static void print_text(const char *lead, const struct weir_text *t)
 {
-    const struct weir_check_detail *d = a->detail;
-
-    return (struct weir_check_side){
-        .op = *d, .stream = weir_checker.streams.items[d->lane], .access = access};
+    fprintf(stderr, "weir:   %-7s %s\n", lead, t->data);
 }
 
-static bool same_op(const struct weir_check_detail *a, const struct weir_check_detail *b)
+/* The callers of the place, in the program's own code. */
+static void print_callers(struct weir_check_places *p, const struct weir_check_site *site)
 {
-    return a->kind == b->kind && a->name == b->name && a->site.address == b->site.address;
-}
+    const struct weir_check_stack *s = site->stack;
 
-static bool same(const struct weir_check_finding *a, const struct weir_check_finding *b)
-{
-    if (a->kind == WEIR_FOUND_HOST_FUNC)
-        return b->kind == a->kind && a->b.op.site.address == b->b.op.site.address;
-    return a->kind == b->kind && a->block.site.address == b->block.site.address &&
-           ((same_op(&a->a.op, &b->a.op) && same_op(&a->b.op, &b->b.op)) ||
-            (same_op(&a->a.op, &b->b.op) && same_op(&a->b.op, &b->a.op)));
-}
+    for (uint32_t i = 1; s && i < s->count; i++) {
+        const void *address = s->frames[i].address;
+        const struct weir_trace_place *place;
 
-/* The block that holds the address; the blocks are few where this is asked, for findings only. */
-static struct weir_check_block block_of(uintptr_t address)
-{
-    struct weir_check_block none = {0};
-    uint64_t key;
-    size_t pos = 0;
-    void *value;
-
-    while (weir_map_next(&weir_checker.blocks, &pos, &key, &value)) {
-        const struct weir_check_block *b = value;
-
-        if (address - b->begin < b->bytes)
-            return *b;
+        if (!weir_check_place_is_own(address))
+            continue;
+        place = weir_check_place(p, address);
+        if (!place || strcmp(place->function, "_start") == 0)
+            continue;
+        fprintf(stderr, "weir:             called from %s\n", place->text);
+        if (strcmp(place->function, "main") == 0)
+            break;
     }
-    return none;
 }
 
-static void add(struct weir_check_finding *f)
+static void print_side(struct weir_check_places *p, const char *lead,
+                       const struct weir_check_side *s)
 {
-    struct checker *c = &weir_checker;
+    const struct weir_trace_place *place = weir_check_place(p, s->op.site.address);
+    struct weir_text t = {.length = 0};
+    char call[80];
 
-    f->block = block_of(f->begin);
-    f->times = 1;
-    for (size_t i = 0; i < c->findings.count; i++) {
-        if (same(&c->findings.items[i], f)) {
-            c->findings.items[i].times++;
-            return;
+    if (!s->used)
+        return;
+    weir_check_text_side(&t, s);
+    if (s->op.lane) {
+        weir_text_add(&t, ", ");
+        if (!weir_check_text_stream(&t, s))
+            weir_text_add(&t, "no stream");
+    }
+    if (s->op.site.call)
+        weir_text_add(&t, "; %s", weir_check_call_name(s->op.site.call, call));
+    else if (!s->what)
+        weir_text_add(&t, "; submitted");
+    weir_text_add(&t, " at %s", place ? place->text : "?");
+    if (s->op.site.thread)
+        weir_text_add(&t, ", thread %u", s->op.site.thread);
+    print_text(lead, &t);
+    print_callers(p, &s->op.site);
+}
+
+static void print_block(struct weir_check_places *p, const struct weir_check_finding *f)
+{
+    const struct weir_trace_place *place = weir_check_place(p, f->block.site.address);
+    struct weir_text t = {.length = 0};
+    char call[80];
+
+    if (f->begin == f->end && !f->block.bytes)
+        return;
+    if (!f->block.bytes) {
+        weir_text_add(&t, "0x%llx to 0x%llx", (unsigned long long)f->begin,
+                      (unsigned long long)f->end);
+        print_text("bytes:", &t);
+        return;
+    }
+    weir_text_add(
+        &t, "%llu to %llu of %zu, %s at %s", (unsigned long long)(f->begin - f->block.begin),
+        (unsigned long long)(f->end - f->block.begin), f->block.bytes,
+        f->block.site.call ? weir_check_call_name(f->block.site.call, call) : f->block.kind,
+        place ? place->text : "?");
+    print_text("bytes:", &t);
+    print_callers(p, &f->block.site);
+}
+
+static void print_say(struct weir_check_places *p, const char *lead,
+                      const struct weir_check_say *say)
+{
+    struct weir_text t = {.length = 0};
+
+    if (!say->format)
+        return;
+    weir_check_text_say(&t, p, say);
+    print_text(lead, &t);
+}
+
+static void print_finding(struct weir_check_places *p, const struct weir_check_finding *f)
+{
+    bool note = weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE, race = f->a.used && f->b.used;
+    struct weir_text t = {.length = 0};
+    char word[80];
+
+    weir_text_add(&t, "weir: %s: %s", note ? "note" : "hazard",
+                  weir_check_word(f, word, sizeof word));
+    if (f->what.format) {
+        weir_text_add(&t, ": ");
+        weir_check_text_say(&t, p, &f->what);
+    }
+    fprintf(stderr, "%s, %llu %s\n", t.data, (unsigned long long)f->times,
+            f->times == 1 ? "time" : "times");
+    print_side(p, race ? "one:" : "at:", &f->a);
+    print_side(p, race ? "other:" : "at:", &f->b);
+    print_block(p, f);
+    print_say(p, "why:", &f->why);
+    print_say(p, "change:", &f->change);
+    if (weir_checker.settings.print_suppressions) {
+        t.length = 0;
+        weir_check_text_suppression(&t, p, f);
+        print_text("silence:", &t);
+    }
+}
+
+/* Notes that are worth a line without being asked for. */
+static bool is_told(const struct weir_check_finding *f)
+{
+    return !f->by && (weir_checker.settings.notes || f->kind != WEIR_FOUND_UNNEEDED_WAIT);
+}
+
+static void print_all(struct weir_check_places *p)
+{
+    const struct checker *c = &weir_checker;
+
+    for (int level = WEIR_CHECK_HAZARD; level <= WEIR_CHECK_NOTE; level++) {
+        for (size_t i = 0; i < c->findings.count; i++) {
+            const struct weir_check_finding *f = &c->findings.items[i];
+
+            if (is_told(f) && (int)weir_check_kinds[f->kind].level == level)
+                print_finding(p, f);
         }
     }
-    if (c->findings.count >= FINDINGS_MAX || !weir_vec_push(&c->findings, *f))
-        c->failed = true;
 }
 
-void weir_check_raced(void *ctx, const struct weir_race *race)
+static const char *plural(uint64_t n)
 {
-    struct weir_check_finding f = {.kind = WEIR_FOUND_RACE,
-                                   .a = side_of(race->before, race->before_kind),
-                                   .b = side_of(race->now, race->now_kind),
-                                   .begin = race->begin,
-                                   .end = race->end};
-
-    (void)ctx;
-    add(&f);
+    return n == 1 ? "" : "s";
 }
 
-static bool still_used(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
-                       uintptr_t end)
+static void print_summary(const struct weir_check_totals *t)
 {
-    const struct weir_check_site *by = ctx;
-    struct weir_check_finding f = {.kind = WEIR_FOUND_LIFETIME,
-                                   .a = side_of(a, kind),
-                                   .b = {.op.site = *by},
-                                   .begin = begin,
-                                   .end = end};
+    const struct checker *c = &weir_checker;
+    const struct weir_suppressions *s = &c->settings.suppressions;
 
-    add(&f);
-    return false; /* one is enough */
-}
-
-void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by)
-{
-    weir_shadow_unfinished(&weir_checker.shadow, (uintptr_t)p, (uintptr_t)p + bytes, still_used,
-                           &by);
-}
-
-void weir_check_misused(struct weir_check_site at)
-{
-    struct weir_check_finding f = {.kind = WEIR_FOUND_HOST_FUNC, .b = {.op.site = at}};
-
-    add(&f);
-}
-
-/* ---- the text ---- */
-
-static const char *access_text(enum weir_access a)
-{
-    static const char *const text[] = {"reads", "updates atomically", "writes"};
-
-    return text[a];
-}
-
-static void print_op(const char *lead, const struct weir_check_side *s)
-{
-    static const char *const kinds[] = {
-        [WEIR_OP_KERNEL] = "kernel",
-        [WEIR_OP_COPY] = "copy",
-        [WEIR_OP_MEMSET] = "memset",
-        [WEIR_OP_HOST_FUNC] = "host function",
-        [WEIR_OP_CALLBACK] = "stream callback",
-        [WEIR_OP_GRAPH] = "graph launch",
-        [WEIR_OP_ALLOC] = "allocation",
-        [WEIR_OP_FREE] = "free",
-    };
-    char name[256] = "", place[512] = "?";
-    const char *kind = s->op.kind < sizeof kinds / sizeof kinds[0] ? kinds[s->op.kind] : NULL;
-
-    if (s->op.name)
-        weir_trace_demangle(s->op.name, name, sizeof name);
-    if (s->op.site.address)
-        weir_trace_describe_here(s->op.site.address, place, sizeof place);
-    fprintf(stderr, "weir:   %s%s%s%s %s, ", lead, kind ? kind : "operation", name[0] ? " " : "",
-            name, access_text(s->access));
-    if (s->stream.cls == WEIR_STREAM_LEGACY)
-        fprintf(stderr, "the legacy default stream of device %d", s->stream.device);
-    else if (s->stream.cls == WEIR_STREAM_PER_THREAD)
-        fprintf(stderr, "a thread's default stream");
+    for (size_t i = 0; i < s->lines.count; i++) {
+        if (!s->lines.items[i].count)
+            fprintf(stderr, "weir: check: nothing was found that line %u suppresses: %s\n",
+                    s->lines.items[i].number, s->lines.items[i].line);
+    }
+    if (c->failed || c->order.failed || c->shadow.failed)
+        fprintf(stderr, "weir: check: not everything was looked at: no memory, or too many "
+                        "findings\n");
+    if (!c->lane_count && !t->hazards)
+        return; /* the program, or this process of it, made no use of CUDA */
+    if (t->hazards)
+        fprintf(stderr, "weir: check: %zu hazard%s, met %llu time%s", t->hazards,
+                plural(t->hazards), (unsigned long long)t->times, plural(t->times));
     else
-        fprintf(stderr, "%s stream %llu",
-                s->stream.cls == WEIR_STREAM_BLOCKING ? "blocking" : "non-blocking",
-                (unsigned long long)s->stream.id);
-    fprintf(stderr, "; %s at %s, thread %u\n", s->op.site.call ? s->op.site.call : "submitted",
-            place, s->op.site.thread);
+        fprintf(stderr, "weir: check: no hazard");
+    fprintf(stderr, "; %zu note%s, %zu suppressed; %llu operation%s in %u stream%s looked at\n",
+            t->notes, plural(t->notes), t->suppressed, (unsigned long long)c->submitted,
+            plural(c->submitted), c->lane_count, plural(c->lane_count));
 }
 
-static void print_block(const struct weir_check_finding *f)
+static struct weir_check_totals count_all(struct weir_check_places *p)
 {
-    char place[512] = "?";
+    struct weir_check_totals t = {0};
 
-    if (!f->block.bytes) {
-        fprintf(stderr, "weir:   bytes 0x%llx to 0x%llx\n", (unsigned long long)f->begin,
-                (unsigned long long)f->end);
-        return;
+    for (size_t i = 0; i < weir_checker.findings.count; i++) {
+        struct weir_check_finding *f = &weir_checker.findings.items[i];
+
+        f->by = weir_check_suppressed(p, f);
+        if (f->by) {
+            f->by->count += f->times;
+            t.suppressed++;
+        } else if (weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE) {
+            t.notes++;
+        } else {
+            t.hazards++;
+            t.times += f->times;
+        }
     }
-    if (f->block.site.address)
-        weir_trace_describe_here(f->block.site.address, place, sizeof place);
-    fprintf(stderr, "weir:   bytes %llu to %llu of %zu, %s at %s\n",
-            (unsigned long long)(f->begin - f->block.begin),
-            (unsigned long long)(f->end - f->block.begin), f->block.bytes,
-            f->block.site.call ? f->block.site.call : f->block.kind, place);
+    return t;
 }
 
-static const char *race_advice(const struct weir_check_finding *f)
+/* weir check removes old ones before. Of several processes the first has the name, further ones
+ * their number behind it; one without CUDA writes only for want of another. */
+static FILE *open_for_report(const char *path)
 {
-    const struct weir_check_stream *a = &f->a.stream, *b = &f->b.stream;
-    bool legacy = a->cls == WEIR_STREAM_LEGACY || b->cls == WEIR_STREAM_LEGACY;
+    bool idle = !weir_checker.lane_count && !weir_checker.findings.count;
+    char other[4200];
+    int fd;
 
-    if (legacy && a->device == b->device)
-        return "the legacy default stream and non-blocking streams do not wait for each other "
-               "(ORD-005): make the stream blocking, or record an event after the first and let "
-               "the "
-               "second's stream wait for it";
-    return "different streams have no order without an event (ORD-002): record an event after the "
-           "first, and let the second's stream wait for it";
-}
-
-/* Of a race: memory that is allocated or freed in a stream's order is told apart. */
-static const char *race_kind(const struct weir_check_finding *f)
-{
-    if (f->a.op.kind == WEIR_OP_FREE || f->b.op.kind == WEIR_OP_FREE)
-        return "use-after-free";
-    if (f->a.op.kind == WEIR_OP_ALLOC || f->b.op.kind == WEIR_OP_ALLOC)
-        return "use-before-alloc";
-    return "race";
-}
-
-static void print_finding(const struct weir_check_finding *f)
-{
-    char place[512] = "?";
-
-    if (f->kind == WEIR_FOUND_RACE) {
-        fprintf(stderr, "weir: hazard: %s, %llu %s\n", race_kind(f), (unsigned long long)f->times,
-                f->times == 1 ? "time" : "times");
-        print_op("one:    ", &f->a);
-        print_op("other:  ", &f->b);
-        print_block(f);
-        fprintf(stderr, "weir:   why, and what to change: %s\n", race_advice(f));
-        return;
+    if (idle && !weir_checker.settings.main_process)
+        return NULL;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) {
+        if (idle)
+            return NULL;
+        snprintf(other, sizeof other, "%s.%ld", path, (long)getpid());
+        path = other;
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
-    if (f->b.op.site.address)
-        weir_trace_describe_here(f->b.op.site.address, place, sizeof place);
-    if (f->kind == WEIR_FOUND_HOST_FUNC) {
-        fprintf(stderr,
-                "weir: hazard: callback-api: %s inside a host function or callback, at %s\n",
-                f->b.op.site.call ? f->b.op.site.call : "a call", place);
-        fprintf(stderr, "weir:   why, and what to change: it is refused there "
-                        "(cudaErrorNotPermitted): let the host function signal a thread that "
-                        "makes the call\n");
-        return;
+    if (fd < 0) {
+        weir_log(WEIR_LOG_ERROR, "check: %s cannot be written: %s", path, strerror(errno));
+        return NULL;
     }
-    fprintf(stderr, "weir: hazard: lifetime: memory given back while it may be in use\n");
-    print_op("user:   ", &f->a);
-    fprintf(stderr, "weir:   freed:  %s at %s\n", f->b.op.site.call ? f->b.op.site.call : "?",
-            place);
-    print_block(f);
-    fprintf(stderr,
-            "weir:   why, and what to change: no call has waited for that operation, and no "
-            "document says that freeing does: synchronise with its stream before\n");
+    return fdopen(fd, "w");
+}
+
+static void close_report(FILE *f, const char *path)
+{
+    bool bad = ferror(f) != 0;
+
+    if (fclose(f) != 0 || bad)
+        weir_log(WEIR_LOG_ERROR, "check: %s could not be written whole", path);
 }
 
 size_t weir_check_report(void)
 {
-    struct checker *c = &weir_checker;
-    size_t count;
+    struct weir_check_places *p = weir_check_places_create();
+    const struct weir_check_settings *s = &weir_checker.settings;
+    struct weir_check_totals totals;
+    FILE *f;
 
-    weir_lock_acquire(&c->lock);
-    count = c->findings.count;
-    weir_lock_release(&c->lock);
-    for (size_t i = 0; i < count; i++)
-        print_finding(&c->findings.items[i]);
-    if (c->failed || c->order.failed || c->shadow.failed)
-        fprintf(stderr, "weir: check: not everything was looked at: no memory, or too many "
-                        "findings\n");
-    return count;
+    weir_check_lock(); /* threads that still are in a call add no more */
+    weir_check_unlock();
+    totals = count_all(p);
+    if (s->github)
+        weir_check_write_github(stderr, p);
+    else
+        print_all(p);
+    print_summary(&totals);
+    if (s->json && (f = open_for_report(s->json))) {
+        weir_check_write_json(f, p, &totals);
+        close_report(f, s->json);
+    }
+    if (s->sarif && (f = open_for_report(s->sarif))) {
+        weir_check_write_sarif(f, p);
+        close_report(f, s->sarif);
+    }
+    weir_check_places_destroy(p);
+    return totals.hazards;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "check/check.h"
 #include "core/graph_int.h"
 #include "trace/symbols.h"
 
@@ -178,6 +179,8 @@ enum weir_err weir_capture_begin(struct weir_stream *s, struct weir_graph *g, vo
     weir_graphs_lock();
     err = begin_locked(s, g, edges, count, mode);
     weir_graphs_unlock();
+    if (weir_check_enabled() && err == WEIR_OK)
+        weir_check_capture(s, true);
     weir_free(edges);
     return err;
 }
@@ -208,6 +211,10 @@ enum weir_err weir_capture_end(struct weir_stream *s, struct weir_graph **out)
         drop_graph_locked(weir_graph_of(m));
     }
     weir_graphs_unlock();
+    if (weir_check_enabled() && m)
+        weir_check_capture(s, false);
+    if (weir_check_enabled() && out && *out)
+        weir_check_object(*out, "graph");
     return r == WEIR_CAPTURE_OK ? WEIR_OK : fail_blaming(r, &blame);
 }
 
@@ -215,6 +222,8 @@ void weir_capture_leave(struct weir_stream *s)
 {
     struct weir_model_graph *m;
 
+    if (weir_check_enabled())
+        weir_check_capture(s, false);
     weir_graphs_lock();
     weir_model_capture_leave(&s->member, &m);
     if (m)

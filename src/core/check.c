@@ -114,6 +114,8 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
 {
     if (!is_checked(op) || has_ended_already(op))
         return;
+    if (status != WEIR_OK)
+        weir_check_op_failed(op, status);
     if (status == WEIR_OK && op->m.kind == WEIR_OP_KERNEL) {
         struct weir_kernel_op *k = (struct weir_kernel_op *)op;
 

@@ -325,6 +325,9 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
         if (!staging)
             cause = WEIR_SYNC_STAGING_FULL;
     }
+    if (weir_check_enabled() && c->async &&
+        (src.cls == WEIR_MEM_PAGEABLE || dst.cls == WEIR_MEM_PAGEABLE))
+        weir_check_pageable();
     waits = !staging && rule.wait != WEIR_HOST_NO_WAIT;
     other = other_device(s, src, dst);
     if (other && src.cls == WEIR_MEM_DEVICE && dst.cls == WEIR_MEM_DEVICE &&

@@ -44,6 +44,8 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct
     }
     if (weir_trace_enabled())
         weir_trace_event(weir_core_trace_event_id(e), flags);
+    if (weir_check_enabled())
+        weir_check_object(e, "event");
     weir_slot_publish(&e->slot);
     *out = e;
     return WEIR_OK;
@@ -52,9 +54,12 @@ enum weir_err weir_event_create(struct weir_context *ctx, uint32_t flags, struct
 enum weir_err weir_event_get(void *handle, struct weir_event **out)
 {
     *out = weir_slots_check(&weir_core.events, handle);
-    if (!*out)
+    if (WEIR_UNLIKELY(!*out)) {
+        if (weir_check_enabled())
+            weir_check_bad_handle(handle);
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no event, or a destroyed one",
                          handle);
+    }
     if (WEIR_UNLIKELY((*out)->epoch !=
                       atomic_load_explicit(&(*out)->ctx->epoch, memory_order_relaxed)))
         return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED,
@@ -74,8 +79,10 @@ enum weir_err weir_event_destroy(struct weir_event *e)
     weir_lock_release(&e->lock);
     if (weir_trace_enabled())
         weir_trace_event_end(weir_core_trace_event_id(e));
-    if (weir_check_enabled())
+    if (weir_check_enabled()) {
         weir_check_event_end(e);
+        weir_check_object_end(e);
+    }
     weir_slots_give(&weir_core.events, e);
     return WEIR_OK;
 }

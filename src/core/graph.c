@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/graph_int.h"
+#include "check/check.h"
 #include "core/graph_state.h"
 
 #define MANY_DEPS 16
@@ -62,6 +63,8 @@ uint64_t weir_graph_next_id(void)
 enum weir_err weir_graph_get(void *handle, struct weir_graph **out)
 {
     *out = weir_slots_check(&weir_core.graphs.graphs, handle);
+    if (WEIR_UNLIKELY(!*out) && weir_check_enabled())
+        weir_check_bad_handle(handle);
     return *out ? WEIR_OK
                 : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is no graph, or a destroyed one", handle);
 }
@@ -77,6 +80,8 @@ enum weir_err weir_node_get(void *handle, struct weir_node **out)
 enum weir_err weir_exec_get(void *handle, struct weir_exec **out)
 {
     *out = weir_slots_check(&weir_core.graphs.execs, handle);
+    if (WEIR_UNLIKELY(!*out) && weir_check_enabled())
+        weir_check_bad_handle(handle);
     return *out ? WEIR_OK
                 : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is no executable graph, or a destroyed one",
                             handle);
@@ -143,6 +148,8 @@ enum weir_err weir_graph_create(struct weir_graph **out)
     weir_graphs_lock();
     *out = weir_graph_new_locked();
     weir_graphs_unlock();
+    if (*out && weir_check_enabled())
+        weir_check_object(*out, "graph");
     return *out ? WEIR_OK : WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many graphs");
 }
 
@@ -150,6 +157,8 @@ enum weir_err weir_graph_destroy(struct weir_graph *g)
 {
     if (g->parent)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "the graph belongs to a node of another one");
+    if (weir_check_enabled())
+        weir_check_object_end(g);
     weir_graphs_lock();
     weir_graph_free_locked(g);
     weir_graphs_unlock();

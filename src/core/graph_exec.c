@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/graph_run.h"
+#include "check/check.h"
 #include "core/graph_state.h"
 
 /* ---- life ---- */
@@ -145,6 +146,8 @@ enum weir_err weir_exec_create(struct weir_graph *g, uint32_t flags, struct weir
         weir_slots_give(&weir_core.graphs.execs, x);
         return err;
     }
+    if (weir_check_enabled())
+        weir_check_object(x, "executable graph");
     weir_slot_publish(&x->slot);
     *out = x;
     return WEIR_OK;
@@ -156,6 +159,8 @@ enum weir_err weir_exec_destroy(struct weir_exec *x)
 
     if (!weir_slot_kill(&x->slot))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "executable graph destroyed twice");
+    if (weir_check_enabled())
+        weir_check_object_end(x);
     weir_graphs_lock();
     if (x->graph->memory_nodes) {
         for (uint32_t i = 0; i < weir_core.graphs.graphs.used && !source; i++) {

@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "check/check.h"
 #include "core/pages.h"
 #include "memory/memory.h"
 
@@ -155,6 +156,8 @@ enum weir_err weir_managed_prefetch(const void *ptr, size_t bytes, struct weir_l
 {
     enum weir_err err = say(ptr, bytes, 0, location);
 
+    if (weir_check_enabled() && err == WEIR_OK)
+        weir_check_prefetch(ptr);
     if (err == WEIR_OK)
         weir_pages_prefetch(ptr, bytes, location);
     return err;

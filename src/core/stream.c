@@ -193,9 +193,12 @@ enum weir_err weir_stream_get(void *handle, struct weir_stream **out)
     if ((uintptr_t)handle <= HANDLE_PER_THREAD)
         return get_special((uintptr_t)handle, out);
     s = weir_slots_check(&weir_core.streams, handle);
-    if (WEIR_UNLIKELY(!s))
+    if (WEIR_UNLIKELY(!s)) {
+        if (weir_check_enabled())
+            weir_check_bad_handle(handle);
         return WEIR_FAIL(WEIR_ERR_INVALID_RESOURCE_HANDLE, "%p is no stream, or a destroyed one",
                          handle);
+    }
     if (WEIR_UNLIKELY(s->epoch != atomic_load_explicit(&s->ctx->epoch, memory_order_relaxed)))
         return WEIR_FAIL(WEIR_ERR_CONTEXT_IS_DESTROYED,
                          "stream of a context that was reset or destroyed");

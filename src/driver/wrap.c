@@ -95,6 +95,8 @@ static CUresult finish(const char *name, enum weir_err err, const void *site)
 {
     CUresult result = WEIR_LIKELY(err == WEIR_OK) ? CUDA_SUCCESS : weir_drv_result(err);
 
+    if (WEIR_UNLIKELY(err != WEIR_OK) && weir_check_enabled())
+        weir_check_capture_failed(err);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         weir_capture_blame(name, site);
 
@@ -127,6 +129,8 @@ static CUresult not_supported(const char *name)
                                                                                                    \
         if (traced)                                                                                \
             weir_trace_enter(__builtin_return_address(0));                                         \
+        if (weir_check_enabled())                                                                  \
+            weir_check_enter(text, __builtin_return_address(0));                                   \
         err = GUARD_##guard(text);                                                                 \
         if (weir_inject_enabled() && err == WEIR_OK)                                               \
             err = weir_inject_call(text);                                                          \

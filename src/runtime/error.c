@@ -2,16 +2,22 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/rt.h"
 
+#include "check/check.h"
+
 cudaError_t weir_rt_GetLastError(void)
 {
     enum weir_err err = weir_thread.last_error;
 
+    if (weir_check_enabled())
+        weir_check_error_read(err, true);
     weir_thread.last_error = WEIR_OK;
     return (cudaError_t)err;
 }
 
 cudaError_t weir_rt_PeekAtLastError(void)
 {
+    if (weir_check_enabled())
+        weir_check_error_read(weir_thread.last_error, false);
     return (cudaError_t)weir_thread.last_error;
 }
 

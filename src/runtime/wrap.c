@@ -108,6 +108,8 @@ static WEIR_NOINLINE void note_failure(enum weir_err err, const char *call, cons
 {
     if (err == WEIR_ERR_NOT_READY)
         return;
+    if (weir_check_enabled())
+        weir_check_call_failed(err);
     weir_capture_blame(call, site);
     weir_thread.last_error = err;
     weir_rt_log_failure(call, err);
@@ -157,6 +159,8 @@ static cudaError_t not_supported(const char *name)
     WEIR_EXPORT ret symbol params;                                                                 \
     ret symbol params                                                                              \
     {                                                                                              \
+        if (weir_check_enabled())                                                                  \
+            weir_check_enter("cuda" #name, __builtin_return_address(0));                           \
         return weir_rt_##name args;                                                                \
     }
 #define BODY_VOID(symbol, name, params, args)                                                      \

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 #define LINES_MAX_BYTES ((size_t)512 << 20) /* of a file whose lines are looked for */
 
@@ -255,6 +256,16 @@ struct dwfl_callbacks {
     char **debuginfo_path;
 };
 
+struct dwarf_die {
+    void *address, *cu, *abbreviation;
+    long padding;
+};
+
+struct dwarf_attribute {
+    unsigned code, form;
+    void *value, *cu;
+};
+
 struct libdw {
     void *(*begin)(const struct dwfl_callbacks *);
     void *(*report_offline)(void *dwfl, const char *name, const char *file, int fd);
@@ -267,6 +278,14 @@ struct libdw {
     void *(*getsrc_die)(void *cu, uint64_t address);
     const char *(*linesrc)(void *line, void *time, void *length);
     int (*lineno)(void *line, int *number);
+    void *(*addrdie)(void *module, uint64_t address, uint64_t *bias);
+    int (*getscopes)(void *cu, uint64_t address, struct dwarf_die **scopes);
+    int (*tag)(struct dwarf_die *die);
+    struct dwarf_attribute *(*attr)(struct dwarf_die *die, unsigned name,
+                                    struct dwarf_attribute *out);
+    int (*formudata)(struct dwarf_attribute *a, uint64_t *out);
+    int (*getsrcfiles)(void *cu, void **files, size_t *count);
+    const char *(*filesrc)(void *files, size_t index, void *time, void *length);
     void (*end)(void *dwfl);
     struct dwfl_callbacks callbacks;
     char *path;
@@ -290,6 +309,13 @@ static bool open_libdw(struct libdw *d)
         {"dwarf_getsrc_die", &d->getsrc_die},
         {"dwarf_linesrc", &d->linesrc},
         {"dwarf_lineno", &d->lineno},
+        {"dwfl_module_addrdie", &d->addrdie},
+        {"dwarf_getscopes", &d->getscopes},
+        {"dwarf_tag", &d->tag},
+        {"dwarf_attr", &d->attr},
+        {"dwarf_formudata", &d->formudata},
+        {"dwarf_getsrcfiles", &d->getsrcfiles},
+        {"dwarf_filesrc", &d->filesrc},
         {"dwfl_build_id_find_elf", &d->callbacks.find_elf},
         {"dwfl_standard_find_debuginfo", &d->callbacks.find_debuginfo},
         {"dwfl_offline_section_address", &d->callbacks.section_address},
@@ -360,6 +386,52 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* CUDA's headers have templates around calls (cudaMalloc of a T **), which say nothing about the
+ * program. */
+static bool is_wrapper(const char *file)
+{
+    const char *name = base_name(file);
+
+    return strncmp(name, "cuda_runtime", 12) == 0 || strncmp(name, "cuda_device_runtime", 19) == 0;
+}
+
+#define DW_TAG_INLINED  0x1d
+#define DW_AT_CALL_FILE 0x58
+#define DW_AT_CALL_LINE 0x59
+static bool read_number(const struct libdw *d, struct dwarf_die *die, unsigned name, uint64_t *out)
+{
+    struct dwarf_attribute a;
+
+    return d->attr(die, name, &a) && d->formudata(&a, out) == 0;
+}
+
+/* Out of such a header, where it is inlined: the line of the call. */
+static const char *leave_wrapper(const struct libdw *d, void *unit, uint64_t address,
+                                 const char *file, int *number)
+{
+    struct dwarf_die *scopes = NULL;
+    void *files;
+    size_t file_count;
+    int count = unit ? d->getscopes(unit, address, &scopes) : 0;
+
+    if (count > 0 && d->getsrcfiles(unit, &files, &file_count) == 0) {
+        for (int i = 0; i < count && is_wrapper(file); i++) {
+            uint64_t index, line;
+            const char *of;
+
+            if (d->tag(&scopes[i]) != DW_TAG_INLINED ||
+                !read_number(d, &scopes[i], DW_AT_CALL_FILE, &index) ||
+                !read_number(d, &scopes[i], DW_AT_CALL_LINE, &line) ||
+                !(of = d->filesrc(files, index, NULL, NULL)))
+                continue;
+            file = of;
+            *number = (int)line;
+        }
+    }
+    free(scopes); /* libdw's malloc */
+    return file;
+}
+
 /* The file and line of an address; NULL: unknown. clang writes no table of address ranges, by which
  * libdw finds the unit: then each is asked. */
 static const char *find_line(const struct weir_trace_module *m, uint64_t address, int *number)
@@ -367,55 +439,129 @@ static const char *find_line(const struct weir_trace_module *m, uint64_t address
     const struct libdw *d = &m->libdw;
     void *line = d->getsrc(m->dw, m->bias + address), *unit = NULL;
     const char *file = line ? d->lineinfo(line, NULL, number, NULL, NULL, NULL) : NULL;
-    uint64_t bias;
+    uint64_t bias = 0;
 
+    if (file)
+        unit = d->addrdie(m->dw, m->bias + address, &bias);
     while (!file && (unit = d->nextcu(m->dw, unit, &bias)) != NULL) {
         line = d->getsrc_die(unit, m->bias + address - bias);
         if (line && d->lineno(line, number) == 0)
             file = d->linesrc(line, NULL, NULL);
     }
+    if (file && is_wrapper(file))
+        file = leave_wrapper(d, unit, m->bias + address - bias, file, number);
     return file;
+}
+
+static void find_place(const struct weir_trace_module *m, uint64_t address,
+                       struct weir_trace_place *p)
+{
+    struct symbol symbol = {0};
+    const char *file = NULL;
+
+    p->file[0] = p->function[0] = '\0';
+    p->line = 0;
+    snprintf(p->object, sizeof p->object, "%s", base_name(m->path));
+    /* The call is before its return address. */
+    if (m->has_image && find_symbol(&m->image, address - 1, &symbol))
+        weir_trace_demangle(symbol.name, p->function, sizeof p->function);
+    if (m->dw)
+        file = find_line(m, address - 1, &p->line);
+    if (file && p->line)
+        snprintf(p->file, sizeof p->file, "%s", file);
+    if (*p->file)
+        snprintf(p->text, sizeof p->text, *p->function ? "%s:%d (%s)" : "%s:%d", base_name(p->file),
+                 p->line, p->function);
+    else if (*p->function)
+        snprintf(p->text, sizeof p->text, "%s+0x%llx in %s", p->function,
+                 (unsigned long long)(address - symbol.value), p->object);
+    else
+        snprintf(p->text, sizeof p->text, "%s+0x%llx", *p->object ? p->object : "?",
+                 (unsigned long long)address);
 }
 
 void weir_trace_module_describe(const struct weir_trace_module *m, uint64_t address, char *out,
                                 size_t room)
 {
-    struct symbol symbol = {0};
-    char function[256] = "";
-    const char *file = NULL;
-    int number = 0;
+    struct weir_trace_place p;
 
-    /* The call is before its return address. */
-    if (m->has_image && find_symbol(&m->image, address - 1, &symbol))
-        weir_trace_demangle(symbol.name, function, sizeof function);
-    if (m->dw)
-        file = find_line(m, address - 1, &number);
-    if (file && number)
-        snprintf(out, room, *function ? "%s:%d (%s)" : "%s:%d", base_name(file), number, function);
-    else if (*function)
-        snprintf(out, room, "%s+0x%llx in %s", function,
-                 (unsigned long long)(address - symbol.value), base_name(m->path));
-    else
-        snprintf(out, room, "%s+0x%llx", *m->path ? base_name(m->path) : "?",
-                 (unsigned long long)address);
+    find_place(m, address, &p);
+    snprintf(out, room, "%s", p.text);
+}
+
+/* ---- of this process ---- */
+
+struct opened {
+    const struct link_map *map;
+    struct weir_trace_module *module; /* NULL: cannot be opened */
+    char path[4096];
+};
+
+struct weir_trace_finder {
+    WEIR_VEC(struct opened *) opened;
+};
+
+struct weir_trace_finder *weir_trace_finder_create(void)
+{
+    return weir_calloc(1, sizeof(struct weir_trace_finder));
+}
+
+void weir_trace_finder_destroy(struct weir_trace_finder *f)
+{
+    for (size_t i = 0; f && i < f->opened.count; i++) {
+        weir_trace_module_close(f->opened.items[i]->module);
+        weir_free(f->opened.items[i]);
+    }
+    if (f)
+        weir_vec_finish(&f->opened);
+    weir_free(f);
+}
+
+static struct weir_trace_module *module_of(struct weir_trace_finder *f, const struct link_map *map)
+{
+    struct opened *o;
+    ssize_t n;
+
+    for (size_t i = 0; i < f->opened.count; i++) {
+        if (f->opened.items[i]->map == map)
+            return f->opened.items[i]->module;
+    }
+    o = weir_calloc(1, sizeof *o);
+    if (!o || !weir_vec_push(&f->opened, o)) {
+        weir_free(o);
+        return NULL;
+    }
+    o->map = map;
+    snprintf(o->path, sizeof o->path, "%s", map->l_name);
+    if (!*o->path && (n = readlink("/proc/self/exe", o->path, sizeof o->path - 1)) > 0)
+        o->path[n] = '\0';
+    o->module = weir_trace_module_open(o->path);
+    return o->module;
+}
+
+void weir_trace_finder_place(struct weir_trace_finder *f, const void *address,
+                             struct weir_trace_place *out)
+{
+    struct weir_trace_module *m;
+    struct link_map *map = NULL;
+    Dl_info info;
+
+    out->file[0] = out->function[0] = out->object[0] = '\0';
+    out->line = 0;
+    snprintf(out->text, sizeof out->text, "%p", address);
+    if (!f || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return;
+    m = module_of(f, map);
+    if (m)
+        find_place(m, (uint64_t)(uintptr_t)address - map->l_addr, out);
 }
 
 void weir_trace_describe_here(const void *address, char *out, size_t room)
 {
-    struct weir_trace_module *m;
-    struct link_map *map = NULL;
-    char path[4096];
-    Dl_info info;
-    ssize_t n;
+    struct weir_trace_finder *f = weir_trace_finder_create();
+    struct weir_trace_place p;
 
-    snprintf(out, room, "%p", address);
-    if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-        return;
-    snprintf(path, sizeof path, "%s", map->l_name);
-    if (!*path && (n = readlink("/proc/self/exe", path, sizeof path - 1)) > 0)
-        path[n] = '\0';
-    m = weir_trace_module_open(path);
-    if (m)
-        weir_trace_module_describe(m, (uint64_t)(uintptr_t)address - map->l_addr, out, room);
-    weir_trace_module_close(m);
+    weir_trace_finder_place(f, address, &p);
+    snprintf(out, room, "%s", p.text);
+    weir_trace_finder_destroy(f);
 }

@@ -20,6 +20,20 @@ void weir_trace_module_describe(const struct weir_trace_module *m, uint64_t addr
 /* The same of a return address in this process. Takes milliseconds. */
 void weir_trace_describe_here(const void *address, char *out, size_t room);
 
+/* Many return addresses of this process, in parts: each file is opened once. NULL: no memory. */
+struct weir_trace_finder;
+struct weir_trace_place {
+    char file[1024];    /* the path as the compiler was given it; "" unknown */
+    int line;           /* 0 unknown */
+    char function[256]; /* "" unknown */
+    char object[256];   /* the file of code, without its folder */
+    char text[1400];    /* as weir_trace_module_describe */
+};
+struct weir_trace_finder *weir_trace_finder_create(void);
+void weir_trace_finder_destroy(struct weir_trace_finder *f);
+void weir_trace_finder_place(struct weir_trace_finder *f, const void *address,
+                             struct weir_trace_place *out);
+
 /* "kernel" or "ns::kernel<float>" of a mangled name; into out, which is returned. */
 char *weir_trace_demangle(const char *mangled, char *out, size_t room);
 

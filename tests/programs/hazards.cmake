@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir check: hazards and their corrected twins, each with its verdict.
 weir_program_test(programs_hazards "${CMAKE_CURRENT_LIST_DIR}/hazards/hazards.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
+weir_program_test(programs_misuse "${CMAKE_CURRENT_LIST_DIR}/hazards/misuse.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
