@@ -330,20 +330,22 @@ static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
 /* A run from the first bit on; false: there are others behind it. No bit: *end 0. */
 static bool is_one_run(const uint64_t *w, unsigned *begin, unsigned *end)
 {
-    unsigned i = 0, count = 0;
+    unsigned lo = 0, hi = WORDS - 1;
+    bool one;
 
     *begin = *end = 0;
-    for (unsigned k = 0; k < WORDS; k++)
-        count += (unsigned)__builtin_popcountll(w[k]);
-    if (!count)
+    while (lo < WORDS && !w[lo])
+        lo++;
+    if (lo == WORDS)
         return true;
-    while (!w[i])
-        i++;
-    *begin = i * 64 + (unsigned)__builtin_ctzll(w[i]);
-    for (i = WORDS - 1; !w[i];)
-        i--;
-    *end = i * 64 + 64 - (unsigned)__builtin_clzll(w[i]);
-    return *end - *begin == count;
+    while (!w[hi])
+        hi--;
+    *begin = lo * 64 + (unsigned)__builtin_ctzll(w[lo]);
+    *end = hi * 64 + 64 - (unsigned)__builtin_clzll(w[hi]);
+    one = true;
+    for (unsigned k = lo; k <= hi; k++)
+        one &= w[k] == mask_of(k, *begin, *end - 1);
+    return one;
 }
 
 /* The first bytes that m and w share. */

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 5
+#define WEIR_JIT_ABI 6
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not

@@ -171,7 +171,10 @@ static enum weir_op_kind op_kind_of(const struct weir_item *item)
 
 void weir_core_check_node_begin(struct weir_item *item)
 {
-    item->kernel.work.launch.touches = weir_touches_begin();
+    struct weir_launch *l = &item->kernel.work.launch;
+
+    l->touches = weir_touches_begin();
+    weir_touches_open(l);
 }
 
 void weir_core_check_node(struct weir_item *item)

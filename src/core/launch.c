@@ -186,6 +186,8 @@ static enum weir_err prepare(struct weir_kernel_work *work)
         return err;
     }
     work->launch.module_data = work->code->module_data;
+    if (WEIR_UNLIKELY(work->launch.touches))
+        weir_touches_open(&work->launch);
     weir_pages_kernel_begin(weir_stream_of(op->op.m.stream)->ctx->ordinal);
     return WEIR_OK;
 }
@@ -216,6 +218,8 @@ void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
     l->sm_count = (uint32_t)ctx->sm_count;
     l->owner = ctx;
     l->touches = NULL;
+    l->touched = 0;
+    l->untouched = NULL;
     (void)weir_launch_cluster(image, c, l->cluster);
     l->explicit_cluster = c->cluster[0] || image->info.explicit_cluster;
 }
@@ -313,8 +317,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->heap_params = heap;
     op->workspace = workspace;
     op->work.launch.grid_workspace = (uint64_t)(uintptr_t)workspace;
-    if (weir_check_enabled())
-        op->work.launch.touches = weir_touches_begin();
+    if (weir_check_enabled() && (op->work.launch.touches = weir_touches_begin()))
+        op->work.code = NULL; /* what blocks need to note accesses is taken when they begin */
     op->work.triggered = weir_dependent_triggered;
     if (weir_trace_enabled()) {
         atomic_store_explicit(&op->work.instructions, 0, memory_order_relaxed);

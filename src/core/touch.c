@@ -1,242 +1,440 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/touch.h"
 
+#include <string.h>
+#include <sys/mman.h>
+
 #include "base/alloc.h"
+#include "base/lock.h"
+#include "base/log.h"
 #include "base/map.h"
+#include "core/touch_int.h"
 #include "memory/memory.h"
 
-#define KINDS      3  /* enum weir_access */
-#define CACHED     64 /* pages found without a look-up */
-#define PAGE_SHIFT WEIR_SHADOW_PAGE_SHIFT
-#define PAGE_BYTES ((uint64_t)1 << PAGE_SHIFT)
+#define CHUNK_PAGES   56
+#define CHUNKS_KEPT   256 /* of launches that are over: 8 MiB */
+#define TABLES_KEPT   64
+#define TABLE_ENTRIES 4 /* a page */
+#define AHEAD         8 /* pages */
 
-/* A bit a byte for each kind of access. */
-struct touched {
-    uint64_t number;
-    uint64_t bits[KINDS][WEIR_SHADOW_PAGE_WORDS];
+struct chunk {
+    struct chunk *next;
+    uint32_t count;
+    struct touch_page pages[CHUNK_PAGES];
 };
 
-/* Of one thread. */
-struct log {
-    struct log *next;
-    struct weir_map pages; /* number -> struct touched */
-    struct touched *cache[CACHED];
+/* Of the whole window; all zero while nobody has it. */
+struct table {
+    struct table *next;
+    uint64_t *entries;
 };
 
 struct touches {
-    _Atomic(struct log *) logs;
-    uint64_t id; /* of this launch: a thread's log of another one is not taken for it */
-    _Atomic bool lost;
+    struct weir_lock lock; /* all that follows, but for the entries: they are read without */
+    struct table *table;
+    struct chunk *chunks;
+    struct weir_map far; /* number * 4 + kind -> struct touch_page: of registered memory */
+    bool lost;
 };
 
-static _Atomic uint64_t next_id = 1;
+/* Of the process: kept from one launch for the next. */
+static struct {
+    struct weir_lock lock;
+    struct chunk *chunks;
+    struct table *tables;
+    uint32_t chunk_count, table_count;
+    uint64_t *empty; /* read only, always empty */
+} stock = {.lock = WEIR_LOCK_INIT(LEAF)};
 
-static WEIR_TLS struct {
-    uint64_t id;
-    struct log *log;
-} mine;
+struct touch_page weir_touch_nothing;
 
-void *weir_touches_begin(void)
+/* What a launch has for which there was no memory. */
+static struct touches nobody = {.lock = WEIR_LOCK_INIT(LEAF), .lost = true};
+
+/* ---- tables and chunks ---- */
+
+static uint64_t *table_map(int protection)
 {
-    struct touches *t = weir_check_is_exact() ? weir_calloc(1, sizeof *t) : NULL;
+    size_t bytes = (weir_mem_window_bytes >> TOUCH_PAGE_SHIFT) * TABLE_ENTRIES * sizeof(uint64_t);
+    void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static struct table *table_take(void)
+{
+    struct table *t;
+
+    weir_lock_acquire(&stock.lock);
+    t = stock.tables;
+    if (t) {
+        stock.tables = t->next;
+        stock.table_count--;
+    }
+    weir_lock_release(&stock.lock);
     if (t)
-        t->id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed);
+        return t;
+    t = weir_calloc(1, sizeof *t);
+    if (t)
+        t->entries = table_map(PROT_READ | PROT_WRITE);
+    if (t && !t->entries) {
+        weir_free(t);
+        t = NULL;
+    }
     return t;
 }
 
-static struct log *log_of(struct touches *t)
+static void table_give(struct table *t)
 {
-    struct log *log;
+    bool keep;
 
-    if (WEIR_LIKELY(mine.id == t->id))
-        return mine.log;
-    log = weir_calloc(1, sizeof *log);
-    if (!log) {
-        atomic_store_explicit(&t->lost, true, memory_order_relaxed);
-        return NULL;
+    weir_lock_acquire(&stock.lock);
+    keep = stock.table_count < TABLES_KEPT;
+    if (keep) {
+        t->next = stock.tables;
+        stock.tables = t;
+        stock.table_count++;
     }
-    log->next = atomic_load_explicit(&t->logs, memory_order_relaxed);
-    /* Release: the reader is ordered behind by the end of the blocks; this is for the list. */
-    while (!atomic_compare_exchange_weak_explicit(&t->logs, &log->next, log, memory_order_release,
-                                                  memory_order_relaxed))
-        ;
-    mine.id = t->id;
-    mine.log = log;
-    return log;
+    weir_lock_release(&stock.lock);
+    if (keep)
+        return;
+    munmap(t->entries,
+           (weir_mem_window_bytes >> TOUCH_PAGE_SHIFT) * TABLE_ENTRIES * sizeof(uint64_t));
+    weir_free(t);
 }
 
-static WEIR_NOINLINE struct touched *page_slow(struct touches *t, struct log *log, uint64_t number)
+static uint64_t *empty_table(void)
 {
-    struct touched *p = weir_map_get(&log->pages, number);
+    weir_lock_acquire(&stock.lock);
+    if (!stock.empty)
+        stock.empty = table_map(PROT_READ);
+    weir_lock_release(&stock.lock);
+    return stock.empty;
+}
 
-    if (!p) {
-        p = weir_calloc(1, sizeof *p);
-        if (p)
-            p->number = number;
-        if (!p || !weir_map_put(&log->pages, number, p)) {
-            atomic_store_explicit(&t->lost, true, memory_order_relaxed);
-            weir_free(p);
+static struct chunk *chunk_take(void)
+{
+    struct chunk *c;
+
+    weir_lock_acquire(&stock.lock);
+    c = stock.chunks;
+    if (c) {
+        stock.chunks = c->next;
+        stock.chunk_count--;
+    }
+    weir_lock_release(&stock.lock);
+    return c ? c : weir_alloc(sizeof *c);
+}
+
+static void chunk_give(struct chunk *c)
+{
+    bool keep;
+
+    weir_lock_acquire(&stock.lock);
+    keep = stock.chunk_count < CHUNKS_KEPT;
+    if (keep) {
+        c->next = stock.chunks;
+        stock.chunks = c;
+        stock.chunk_count++;
+    }
+    weir_lock_release(&stock.lock);
+    if (!keep)
+        weir_free(c);
+}
+
+/* ---- launches ---- */
+
+void *weir_touches_begin(void)
+{
+    struct touches *t;
+
+    if (!weir_check_is_exact())
+        return NULL;
+    t = weir_calloc(1, sizeof *t);
+    if (!t)
+        return &nobody;
+    weir_lock_init(&t->lock, WEIR_RANK_LEAF);
+    return t;
+}
+
+void weir_touches_open(struct weir_launch *l)
+{
+    struct touches *t = l->touches;
+    const uint64_t *entries;
+
+    l->untouched = &weir_touch_nothing;
+    if (!t)
+        return;
+    if (t != &nobody && !t->table)
+        t->table = table_take();
+    entries = t->table ? t->table->entries : empty_table();
+    if (!entries) /* the first access fails */
+        weir_log(WEIR_LOG_ERROR, "check: no address space to note what kernels touch");
+    l->touched = entries ? (uintptr_t)entries - (weir_mem_window_base >> TOUCH_PAGE_SHIFT) *
+                                                    TABLE_ENTRIES * sizeof(uint64_t)
+                         : 0;
+}
+
+/* ---- pages ---- */
+
+/* With the lock. NULL: no memory. */
+static struct touch_page *page_new(struct touches *t, uint64_t number, uint32_t kind)
+{
+    struct chunk *c = t->chunks;
+    struct touch_page *p;
+
+    if (!c || c->count == CHUNK_PAGES) {
+        c = chunk_take();
+        if (!c) {
+            t->lost = true;
             return NULL;
         }
+        c->next = t->chunks;
+        c->count = 0;
+        t->chunks = c;
     }
-    log->cache[number % CACHED] = p;
+    p = &c->pages[c->count++];
+    memset(p, 0, sizeof *p);
+    p->number = number;
+    p->kind = kind;
     return p;
 }
 
-static inline void add(struct touches *t, struct log *log, uint64_t begin, uint64_t end,
-                       uint32_t kind)
+static uint64_t *entry_of(const struct touches *t, uint64_t number, uint32_t kind)
+{
+    return &t->table
+                ->entries[(number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT)) * TABLE_ENTRIES +
+                          kind];
+}
+
+/* A page of which all bytes belong to one allocation is good for any access; *whole: how many such
+ * pages there are from this one on. */
+static uint32_t flags_of(uint64_t number, uint64_t *whole)
+{
+    uintptr_t begin = (uintptr_t)(number << TOUCH_PAGE_SHIFT);
+    struct weir_mem_info info;
+
+    *whole = 0;
+    if (!weir_mem_find((const void *)begin, &info))
+        return TOUCH_CAREFUL;
+    *whole = (info.bytes - (begin - info.base)) >> TOUCH_PAGE_SHIFT;
+    if (!*whole)
+        return TOUCH_CAREFUL;
+    return info.kind == WEIR_MEM_KIND_INTERNAL ? TOUCH_OWN : 0;
+}
+
+/* With the lock: the page's entry, which is empty, is filled in. */
+static struct touch_page *page_enter(struct touches *t, uint64_t number, uint32_t kind,
+                                     uint32_t flags)
+{
+    struct touch_page *p = page_new(t, number, kind);
+
+    if (!p)
+        return NULL;
+    p->flags = flags;
+    if (flags & TOUCH_OWN)
+        memset(p->bits, 0xff, sizeof p->bits);
+    __atomic_store_n(entry_of(t, number, kind), (uintptr_t)p - (uintptr_t)&weir_touch_nothing,
+                     __ATOMIC_RELEASE);
+    return p;
+}
+
+/* Who goes through an allocation comes to the next pages, too. */
+static void enter_ahead(struct touches *t, uint64_t number, uint32_t kind, uint64_t whole)
+{
+    if (!*entry_of(t, number - 1, kind))
+        return;
+    for (uint64_t i = 1; i < WEIR_MIN(whole, (uint64_t)AHEAD) && !*entry_of(t, number + i, kind);
+         i++)
+        if (!page_enter(t, number + i, kind, 0))
+            return;
+}
+
+static struct touch_page *page_of(struct touches *t, uint64_t number, uint32_t kind)
+{
+    bool inside = number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT) < weir_mem_window_bytes >>
+                  TOUCH_PAGE_SHIFT;
+    struct touch_page *p;
+    uint64_t *entry;
+
+    if (t == &nobody || (inside && !t->table))
+        return NULL;
+    weir_lock_acquire(&t->lock);
+    if (!inside) {
+        p = weir_map_get(&t->far, number * 4 + kind);
+        if (!p && (p = page_new(t, number, kind)) && !weir_map_put(&t->far, number * 4 + kind, p)) {
+            t->lost = true;
+            p = NULL;
+        }
+        if (p)
+            p->flags = TOUCH_CAREFUL;
+        weir_lock_release(&t->lock);
+        return p;
+    }
+    entry = entry_of(t, number, kind);
+    if (*entry) {
+        p = (struct touch_page *)((uintptr_t)&weir_touch_nothing + *entry);
+    } else {
+        uint64_t whole;
+        uint32_t flags = flags_of(number, &whole);
+
+        p = page_enter(t, number, kind, flags);
+        if (p && !flags && number > weir_mem_window_base >> TOUCH_PAGE_SHIFT)
+            enter_ahead(t, number, kind, whole);
+    }
+    weir_lock_release(&t->lock);
+    return p;
+}
+
+static void set_bits(struct touch_page *p, unsigned lo, unsigned hi_1)
+{
+    for (unsigned w = lo / 64; w <= hi_1 / 64; w++) {
+        uint64_t m = UINT64_MAX;
+
+        if (w == lo / 64)
+            m &= UINT64_MAX << (lo % 64);
+        if (w == hi_1 / 64)
+            m &= UINT64_MAX >> (63 - hi_1 % 64);
+        if ((__atomic_load_n(&p->bits[w], __ATOMIC_RELAXED) & m) != m)
+            __atomic_fetch_or(&p->bits[w], m, __ATOMIC_RELAXED);
+    }
+}
+
+/* ---- what the fast path leaves ---- */
+
+struct access {
+    struct weir_block *block;
+    struct touches *touches;
+    uint32_t bytes, kind, line;
+};
+
+/* Of a page that is not one allocation's alone. Memory of Weir's own (a small one beside a
+ * program's) is not noted. */
+static void look(const struct access *a, struct touch_page *p, uint64_t begin, uint64_t end)
 {
     while (begin < end) {
-        uint64_t number = begin >> PAGE_SHIFT, stop = WEIR_MIN(end, (number + 1) << PAGE_SHIFT);
-        struct touched *p = log->cache[number % CACHED];
-        unsigned lo = (unsigned)(begin % PAGE_BYTES), hi_1 = (unsigned)((stop - 1) % PAGE_BYTES);
+        struct weir_mem_info info;
+        uint64_t stop;
 
-        if (WEIR_UNLIKELY(!p || p->number != number))
-            p = page_slow(t, log, number);
-        if (WEIR_UNLIKELY(!p))
-            return;
-        for (unsigned w = lo / 64; w <= hi_1 / 64; w++) {
-            uint64_t m = UINT64_MAX;
+        bool found = weir_mem_find((const void *)(uintptr_t)begin, &info);
 
-            if (w == lo / 64)
-                m &= UINT64_MAX << (lo % 64);
-            if (w == hi_1 / 64)
-                m &= UINT64_MAX >> (63 - hi_1 % 64);
-            p->bits[kind][w] |= m;
-        }
+        /* What was freed a moment ago is noted, too: that may be the race. */
+        stop = found ? WEIR_MIN(end, info.base + info.bytes) : end;
+        if (!found || info.kind != WEIR_MEM_KIND_INTERNAL)
+            set_bits(p, (unsigned)(begin % TOUCH_PAGE_BYTES),
+                     (unsigned)((stop - 1) % TOUCH_PAGE_BYTES));
+        begin = stop;
+    }
+    (void)a;
+}
+
+static void range(const struct access *a, uint64_t begin, uint64_t bytes)
+{
+    uint64_t end = begin + bytes;
+
+    while (begin < end) {
+        uint64_t number = begin >> TOUCH_PAGE_SHIFT;
+        uint64_t stop = WEIR_MIN(end, (number + 1) << TOUCH_PAGE_SHIFT);
+        struct touch_page *p = page_of(a->touches, number, a->kind);
+
+        if (p && !p->flags)
+            set_bits(p, (unsigned)(begin % TOUCH_PAGE_BYTES),
+                     (unsigned)((stop - 1) % TOUCH_PAGE_BYTES));
+        else if (p && p->flags & TOUCH_CAREFUL)
+            look(a, p, begin, stop);
         begin = stop;
     }
 }
 
-/* Shared memory by generic addresses, which is frequent. */
-static bool is_own(const struct weir_block *b, uint64_t address)
+static bool begin_access(struct access *a, struct weir_block *block, uint64_t code)
 {
-    return address - (uint64_t)(uintptr_t)b->shared < b->shared_bytes;
+    *a = (struct access){block, block->launch->touches, (uint32_t)(code & 0xffff),
+                         (uint32_t)(code >> 16 & 3), (uint32_t)(code >> 32)};
+    return a->touches != NULL && a->kind < 3;
 }
 
-static uint32_t access_of(uint32_t code)
+void weir_touch_slow(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
+                     int64_t stride)
 {
-    static const uint8_t kinds[] = {WEIR_ACCESS_READ, WEIR_ACCESS_WRITE, WEIR_ACCESS_ATOMIC,
-                                    WEIR_ACCESS_ATOMIC};
+    struct access a;
 
-    return kinds[code >> 16 & 3];
-}
-
-void weir_touch(struct weir_block *block, uint32_t lanes, uint32_t code, uint64_t base,
-                int64_t stride)
-{
-    struct touches *t = block->launch->touches;
-    uint32_t bytes = code & 0xffff, kind = access_of(code);
-    struct log *log = t && lanes ? log_of(t) : NULL;
-
-    if (!log || is_own(block, base + (uint64_t)(stride * __builtin_ctz(lanes))))
+    if (!begin_access(&a, block, code))
         return;
-    if (stride == 0 || stride == (int64_t)bytes) {
-        /* Runs of lanes beside each other are one range. */
-        while (lanes) {
-            unsigned first = (unsigned)__builtin_ctz(lanes);
-            uint32_t rest = ~(lanes >> first);
-            unsigned n = rest ? (unsigned)__builtin_ctz(rest) : 32;
-            uint64_t begin = base + (uint64_t)stride * first;
-
-            add(t, log, begin, begin + (stride ? (uint64_t)bytes * n : bytes), kind);
-            if (!stride || first + n >= 32)
-                return;
-            lanes = lanes >> (first + n) << (first + n);
-        }
+    if (stride == (int64_t)a.bytes) { /* it is one run of lanes (touch_fast.c) */
+        range(&a, base + (uint64_t)(stride * __builtin_ctzll(lanes)),
+              (uint64_t)a.bytes * (unsigned)__builtin_popcountll(lanes));
         return;
     }
-    for (; lanes; lanes &= lanes - 1) {
-        uint64_t begin = base + (uint64_t)(stride * __builtin_ctz(lanes));
-
-        add(t, log, begin, begin + bytes, kind);
-    }
+    for (; lanes; lanes &= lanes - 1)
+        range(&a, base + (uint64_t)(stride * __builtin_ctzll(lanes)), a.bytes);
 }
 
-void weir_touch_lanes(struct weir_block *block, uint32_t lanes, uint32_t code,
-                      const uint64_t *addresses)
+void weir_touch_lanes_slow(struct weir_block *block, uint64_t lanes, uint64_t code,
+                           const uint64_t *addresses)
 {
-    struct touches *t = block->launch->touches;
-    uint32_t bytes = code & 0xffff, kind = access_of(code);
-    struct log *log = t && lanes ? log_of(t) : NULL;
+    struct access a;
 
-    for (; log && lanes; lanes &= lanes - 1) {
-        uint64_t begin = addresses[__builtin_ctz(lanes)];
-
-        if (!is_own(block, begin))
-            add(t, log, begin, begin + bytes, kind);
-    }
+    if (!begin_access(&a, block, code))
+        return;
+    for (; lanes; lanes &= lanes - 1)
+        range(&a, addresses[__builtin_ctzll(lanes)], a.bytes);
 }
 
-/* Only memory of the program's: not parameters, nor what Weir keeps for blocks. What is found no
- * more was given back meanwhile. */
-static bool is_the_programs(uint64_t page)
-{
-    uintptr_t begin = (uintptr_t)(page << PAGE_SHIFT);
-    struct weir_mem_info info;
-
-    if (!weir_mem_find((const void *)begin, &info) &&
-        !weir_mem_find((const void *)(begin + PAGE_BYTES - 1), &info))
-        return begin - weir_mem_window_base < weir_mem_window_bytes;
-    return info.kind != WEIR_MEM_KIND_INTERNAL;
-}
+/* ---- the end ---- */
 
 struct telling {
-    struct log *log;
-    size_t pos;
-    struct touched *page;
-    uint32_t kind; /* the next one of `page` */
+    const struct chunk *chunk;
+    uint32_t index;
 };
 
 static bool tell(void *ctx, struct weir_check_page *out)
 {
+    static const enum weir_access kinds[] = {WEIR_ACCESS_READ, WEIR_ACCESS_WRITE,
+                                             WEIR_ACCESS_ATOMIC};
     struct telling *t = ctx;
+    const struct touch_page *p;
 
-    while (!t->page || t->kind == KINDS) {
-        uint64_t number;
-        void *value;
-
-        if (!weir_map_next(&t->log->pages, &t->pos, &number, &value))
+    do {
+        while (t->chunk && t->index == t->chunk->count) {
+            t->chunk = t->chunk->next;
+            t->index = 0;
+        }
+        if (!t->chunk)
             return false;
-        t->page = value;
-        t->kind = is_the_programs(number) ? 0 : KINDS;
-    }
-    *out = (struct weir_check_page){t->page->number, (enum weir_access)t->kind,
-                                    t->page->bits[t->kind]};
-    t->kind++;
+        p = &t->chunk->pages[t->index++];
+    } while (p->flags & TOUCH_OWN);
+    *out = (struct weir_check_page){p->number, kinds[p->kind], p->bits};
     return true;
-}
-
-static void log_free(struct log *log)
-{
-    uint64_t number;
-    size_t pos = 0;
-    void *value;
-
-    while (weir_map_next(&log->pages, &pos, &number, &value))
-        weir_free(value);
-    weir_map_finish(&log->pages);
-    weir_free(log);
 }
 
 void weir_touches_end(void *touches, struct weir_actor *a)
 {
     struct touches *t = touches;
-    struct log *log;
 
     if (!t)
         return;
-    log = atomic_load_explicit(&t->logs, memory_order_acquire);
-    while (log) {
-        struct telling telling = {.log = log};
-        struct log *next = log->next;
+    if (t->lost)
+        weir_check_lost();
+    if (t == &nobody)
+        return;
+    if (a) {
+        struct telling telling = {.chunk = t->chunks};
 
         weir_check_access_pages(a, tell, &telling);
-        log_free(log);
-        log = next;
     }
-    if (atomic_load_explicit(&t->lost, memory_order_relaxed))
-        weir_check_lost();
+    for (struct chunk *c = t->chunks, *next; c; c = next) {
+        for (uint32_t i = 0; i < c->count && t->table; i++) {
+            uint64_t number = c->pages[i].number;
+
+            if (number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT) < weir_mem_window_bytes >>
+                TOUCH_PAGE_SHIFT)
+                *entry_of(t, number, c->pages[i].kind) = 0;
+        }
+        next = c->next;
+        chunk_give(c);
+    }
+    if (t->table)
+        table_give(t->table);
+    weir_map_finish(&t->far);
     weir_free(t);
 }

@@ -10,13 +10,15 @@
 /* For a launch that is about to be submitted: its `touches`. NULL: no memory, or arguments are all
  * that is looked at. */
 void *weir_touches_begin(void);
+/* Before the first block. */
+void weir_touches_open(struct weir_launch *l);
 /* All blocks are over: tells the checker, frees. `a` may be NULL. */
 void weir_touches_end(void *touches, struct weir_actor *a);
 
-/* The services. */
-void weir_touch(struct weir_block *block, uint32_t lanes, uint32_t code, uint64_t base,
+/* The services (touch_fast.c). */
+void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
                 int64_t stride);
-void weir_touch_lanes(struct weir_block *block, uint32_t lanes, uint32_t code,
+void weir_touch_lanes(struct weir_block *block, uint64_t lanes, uint64_t code,
                       const uint64_t *addresses);
 
 #endif

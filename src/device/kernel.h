@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 7
+#define WEIR_KERNEL_ABI 8
 
 struct weir_block;
 struct weir_launch;
@@ -61,11 +61,12 @@ struct weir_kernel_services {
     void (*wait_dependencies)(struct weir_block *block);
     /* Code made with `touch` (weir_jit_request) says which global memory it is about to access: the
      * lanes in the mask `lanes`, lane k at base + k * stride, or at addresses[k]; code: bytes of
-     * each, and above bit 16 the kind (0 read, 1 write, 2 atomic, or any other that orders).
-     * Generic addresses may mean shared or local memory. */
-    void (*touch)(struct weir_block *block, uint32_t lanes, uint32_t code, uint64_t base,
+     * each, above bit 16 the kind (0 read, 1 write, 2 atomic, or any other that orders), above bit
+     * 32 the PTX line. Generic addresses may mean shared or local memory. Neither uses a vector
+     * register: generated code keeps its own in them. */
+    void (*touch)(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
                   int64_t stride);
-    void (*touch_lanes)(struct weir_block *block, uint32_t lanes, uint32_t code,
+    void (*touch_lanes)(struct weir_block *block, uint64_t lanes, uint64_t code,
                         const uint64_t *addresses);
     void *reserved[3];
 };
@@ -84,8 +85,13 @@ struct weir_launch {
     uint64_t grid_workspace; /* of a cooperative launch: 64 bytes in the window, zero at start, for
                                 the program's grid barrier (%envreg1 and 2); else 0 */
     uint32_t device, sm_count;
-    void *owner;               /* core's: for printf buffers, device heap, error reports */
-    void *touches;             /* core's: what services->touch collects; NULL: nothing */
+    void *owner;   /* core's: for printf buffers, device heap, error reports */
+    void *touches; /* core's: what services->touch collects; NULL: nothing */
+    /* Which bytes code with `touch` need not speak of again: at touched + 32 * (address >> 12) + 8
+     * * kind, for addresses of the window, an offset from `untouched`; there, a bit for every byte
+     * of the page, which is set when it was noted, and 48 bytes of zeros behind them. */
+    uint64_t touched;
+    const void *untouched;
     uint32_t cluster[3];       /* blocks of a cluster; 0 is 1 */
     uint32_t explicit_cluster; /* the launch or the kernel says so */
 };

@@ -1090,6 +1090,12 @@ static void load_context(struct low *l)
         invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_base), l->t.i64);
     l->window_bytes =
         invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, window_bytes), l->t.i64);
+    if (l->request->touch) {
+        l->touched =
+            invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, touched), l->t.ptr);
+        l->untouched =
+            invariant_load(l, l->launch_ptr, offsetof(struct weir_launch, untouched), l->t.ptr);
+    }
     l->shared = invariant_load(l, b, offsetof(struct weir_block, shared), l->t.ptr);
     if (low_static_shared(l))
         pointer_facts(l, l->shared, low_static_shared(l), 128);

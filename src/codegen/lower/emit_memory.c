@@ -287,6 +287,8 @@ static void slow_call(struct low *l, const struct low_address *a, LLVMValueRef b
 {
     uint32_t code =
         size | comps << 8 | op << 16 | flags | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
+    if (op && low_touches(l, a))
+        code |= LOW_SLOW_TOUCH;
     low_slow_call(l, bits, code, l->inst->p->line, op);
 }
 
@@ -577,6 +579,7 @@ static void load_by_shape(struct low *l, struct low_access *x)
 void low_access_load(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 0);
+    low_touch(l, &x->a, x->size * x->comps, 0);
     load_by_shape(l, x);
 }
 
@@ -609,6 +612,7 @@ static void load_speculative(struct low *l, struct low_access *x)
                       f_end, s_end;
     LLVMValueRef ok = spec_condition(l, x);
     if (!ok) {
+        low_touch(l, &x->a, x->size * x->comps, 0);
         load_by_shape(l, x);
         return;
     }
@@ -619,6 +623,7 @@ static void load_speculative(struct low *l, struct low_access *x)
     s_end = LLVMGetInsertBlock(l->b);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, fast);
+    low_touch(l, &x->a, x->size * x->comps, 0);
     load_by_shape(l, x);
     f_end = LLVMGetInsertBlock(l->b);
     LLVMBuildBr(l->b, next);
@@ -628,6 +633,10 @@ static void load_speculative(struct low *l, struct low_access *x)
 }
 
 /* ---- ordered and volatile accesses: lane by lane ---- */
+
+/* They count as atomic (low_touch): a flag that one kernel sets and another one polls is no race.
+ */
+#define ORDERS 2
 
 static bool ordered(const struct weir_ptx_inst *p, uint8_t space)
 {
@@ -717,6 +726,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 {
     LLVMValueRef v[LOW_MAX_COMPS];
     check(l, &x->a, x->size, x->comps, 0);
+    low_touch(l, &x->a, x->size * x->comps, ORDERS);
     if (x->a.base.shape == LOW_UNIFORM) {
         ordered_load(l, x, pointer(l, &x->a, x->a.base.v[0]), v);
         for (unsigned c = 0; c < x->comps; c++) {
@@ -747,6 +757,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 static void store_ordered(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 1);
+    low_touch(l, &x->a, x->size * x->comps, ORDERS);
     struct low_lane_loop loop;
     scratch_addresses(l, &x->a);
     for (unsigned c = 0; c < x->comps; c++)
@@ -766,17 +777,6 @@ static void store_ordered(struct low *l, struct low_access *x)
 }
 
 /* ---- the load instruction ---- */
-
-/* Accesses that order others count as atomic: a flag that one kernel sets and another one polls is
- * no race. */
-static void touch(struct low *l, struct low_access *x, uint32_t kind)
-{
-    if (!low_touches(l, &x->a))
-        return;
-    if (x->a.spec)
-        low_access_exact(l, x, &x->a);
-    low_touch(l, &x->a, x->size * x->comps, ordered(x->p, x->a.space) ? 2 : kind);
-}
 
 static const struct weir_ptx_operand *find_address(struct low *l, const struct weir_ptx_inst *p)
 {
@@ -829,7 +829,6 @@ void low_emit_load(struct low *l, const struct low_inst *i)
                                                 (uint64_t)o->imm + (uint64_t)c * x.size, x.size));
     } else {
         low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
-        touch(l, &x, 0);
         if (ordered(i->p, x.a.space)) {
             if (x.a.spec)
                 low_access_exact(l, &x, &x.a);
@@ -966,6 +965,7 @@ static void store_by_shape(struct low *l, struct low_access *x)
 void low_access_store(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 1);
+    low_touch(l, &x->a, x->size * x->comps, 1);
     store_by_shape(l, x);
 }
 
@@ -974,6 +974,7 @@ static void store_speculative(struct low *l, struct low_access *x)
     LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next");
     LLVMValueRef ok = spec_condition(l, x);
     if (!ok) {
+        low_touch(l, &x->a, x->size * x->comps, 1);
         store_by_shape(l, x);
         return;
     }
@@ -987,6 +988,7 @@ static void store_speculative(struct low *l, struct low_access *x)
     slow_call(l, &x->a, active_bits(l), 2, x->size, x->comps, 1 << 18 | flags);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, fast);
+    low_touch(l, &x->a, x->size * x->comps, 1);
     store_by_shape(l, x);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
@@ -1016,7 +1018,6 @@ void low_emit_store(struct low *l, const struct low_inst *i)
         return;
     }
     low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
-    touch(l, &x, 1);
     if (ordered(i->p, x.a.space)) {
         if (x.a.spec)
             low_access_exact(l, &x, &x.a);
@@ -1075,7 +1076,6 @@ static void load_filled(struct low *l, struct low_access *x, const struct low_in
         x->a.base = (struct low_val){.shape = LOW_VARYING};
         memcpy(x->a.base.v, all, sizeof all);
     }
-    low_touch(l, &x->a, bytes, 0);
     low_access_load(l, x);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
@@ -1098,8 +1098,6 @@ void low_emit_copy(struct low *l, const struct low_inst *i)
     const struct weir_ptx_operand *fill =
         p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
     bool filled = fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes);
-    if (!filled)
-        touch(l, &from, 0);
     if (filled) {
         load_filled(l, &from, i, bytes);
     } else if (low_outline_access(l, &from, false)) {

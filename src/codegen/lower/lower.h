@@ -236,7 +236,7 @@ struct low {
     LLVMBasicBlockRef entry_bb;
     LLVMValueRef lane_index[2]; /* <width x i32>, <width x i64> */
     LLVMValueRef block_ptr, launch_ptr, services, params, shared, shared_bytes, local, module_data,
-        window_base, window_bytes, state, ctaid[3], nctaid[3];
+        window_base, window_bytes, touched, untouched, state, ctaid[3], nctaid[3];
     LLVMValueRef warp;                 /* i32, the warp being run */
     LLVMValueRef mask[LOW_MAX_GROUPS]; /* active lanes of the instruction being emitted */
     bool mask_full;
@@ -543,6 +543,7 @@ LLVMValueRef low_local_base(struct low *l, bool vector,
  * base, a scale and what is added to each index. */
 #define LOW_SLOW_INDEXED (1u << 21)
 #define LOW_SLOW_SIGNED  (1u << 22)
+#define LOW_SLOW_TOUCH   (1u << 23) /* services->touch is told */
 #define LOW_SLOW_FORM    2304u
 #define LOW_SCRATCH      2432u
 /* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op:

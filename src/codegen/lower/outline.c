@@ -31,7 +31,8 @@ struct low_outline {
 /* What emission takes for granted of the function that it is in. */
 struct context {
     LLVMValueRef fn, block_ptr, launch_ptr, services, params, shared, shared_bytes, local,
-        module_data, window_base, window_bytes, state, ctaid[3], nctaid[3], scratch, line;
+        module_data, window_base, window_bytes, touched, untouched, state, ctaid[3], nctaid[3],
+        scratch, line;
     LLVMValueRef mask[LOW_MAX_GROUPS];
     LLVMBasicBlockRef entry, at;
     bool mask_full;
@@ -50,6 +51,8 @@ static void context_save(const struct low *l, struct context *c)
                           .module_data = l->module_data,
                           .window_base = l->window_base,
                           .window_bytes = l->window_bytes,
+                          .touched = l->touched,
+                          .untouched = l->untouched,
                           .state = l->state,
                           .scratch = l->scratch,
                           .line = l->slow_line,
@@ -74,6 +77,8 @@ static void context_restore(struct low *l, const struct context *c)
     l->module_data = c->module_data;
     l->window_base = c->window_base;
     l->window_bytes = c->window_bytes;
+    l->touched = c->touched;
+    l->untouched = c->untouched;
     l->state = c->state;
     l->scratch = c->scratch;
     l->slow_line = c->line;

@@ -118,6 +118,28 @@ static void emit_check(struct low *l, struct slow *s)
     LLVMPositionBuilderAtEnd(l->b, next);
 }
 
+/* Says what this lane accesses, where the code asks for it. */
+static void emit_touch(struct low *l, struct slow *s)
+{
+    LLVMValueRef launch = read_at(l, s->block, offsetof(struct weir_block, launch), l->t.ptr);
+    LLVMValueRef services = read_at(l, launch, offsetof(struct weir_launch, services), l->t.ptr);
+    LLVMBasicBlockRef tell = low_bb(l, "touch"), next = low_bb(l, "touched");
+    LLVMValueRef asked = field(l, s->code, 23, 1), zero = LLVMConstInt(l->t.i64, 0, 0);
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, asked, LLVMConstInt(l->t.i32, 1, 0), ""),
+                    tell, next);
+    LLVMPositionBuilderAtEnd(l->b, tell);
+    LLVMValueRef kind =
+        LLVMBuildShl(l->b, field(l, s->code, 18, 2), LLVMConstInt(l->t.i32, 16, 0), "");
+    LLVMValueRef code = LLVMBuildZExt(l->b, LLVMBuildOr(l->b, s->total, kind, ""), l->t.i64, "");
+    LLVMValueRef line = LLVMBuildShl(l->b, LLVMBuildZExt(l->b, s->line, l->t.i64, ""),
+                                     LLVMConstInt(l->t.i64, 32, 0), "");
+    LLVMValueRef args[5] = {s->block, LLVMConstInt(l->t.i64, 1, 0),
+                            LLVMBuildOr(l->b, code, line, ""), s->addr, zero};
+    service(l, services, offsetof(struct weir_kernel_services, touch), args, 5);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
+}
+
 static void copy_one(struct low *l, LLVMValueRef from, LLVMValueRef to, unsigned bytes,
                      LLVMBasicBlockRef next)
 {
@@ -228,6 +250,8 @@ static void make_function(struct low *l)
     low_lane_loop_begin(l, &s.loop, s.mask);
     s.addr = lane_address(l, &s);
     emit_check(l, &s);
+    if (l->request->touch)
+        emit_touch(l, &s);
     emit_data(l, &s);
     low_lane_loop_end(l, &s.loop);
     LLVMBuildRetVoid(l->b);

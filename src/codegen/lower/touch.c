@@ -1,9 +1,12 @@
-/* Code that says what it accesses (weir_jit_request.touch): a call before each access to global
- * memory, with the address in the form that the analysis knows.
+/* Code that says what it accesses (weir_jit_request.touch). Where the address is one for all lanes,
+ * or lanes lie beside each other, the notes are read in place, and only for bytes that are not
+ * noted yet a service is called; else always. The calls keep all vector registers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
 
 #define KIND_SHIFT 16
+#define LINE_SHIFT 32
+#define MAX_BYTES  256 /* that are looked at in place */
 
 bool low_touches(const struct low *l, const struct low_address *a)
 {
@@ -11,62 +14,155 @@ bool low_touches(const struct low *l, const struct low_address *a)
            (a->space == WEIR_PTX_GLOBAL || a->space == WEIR_PTX_GENERIC);
 }
 
-static void call(struct low *l, size_t service, LLVMValueRef *args, unsigned n)
+static LLVMValueRef number(struct low *l, uint64_t v)
 {
-    LLVMTypeRef types[5];
-    LLVMValueRef at = LLVMConstInt(l->t.i64, service, 0), f;
-
-    for (unsigned k = 0; k < n; k++)
-        types[k] = LLVMTypeOf(args[k]);
-    f = LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
-    LLVMBuildCall2(l->b, LLVMFunctionType(l->t.v, types, n, 0), f, args, n, "");
+    return LLVMConstInt(l->t.i64, v, 0);
 }
 
-static void touch_lanes(struct low *l, const struct low_address *a, LLVMValueRef bits,
-                        LLVMValueRef code)
+static LLVMValueRef load(struct low *l, LLVMTypeRef t, LLVMValueRef p, unsigned align)
+{
+    LLVMValueRef v = LLVMBuildLoad2(l->b, t, p, "");
+
+    LLVMSetAlignment(v, align);
+    return v;
+}
+
+static LLVMValueRef offset(struct low *l, LLVMValueRef p, LLVMValueRef by)
+{
+    return LLVMBuildGEP2(l->b, l->t.i8, p, &by, 1, "");
+}
+
+/* services->touch or touch_lanes, which use general registers alone. */
+static void call(struct low *l, size_t service, LLVMValueRef bits, LLVMValueRef code,
+                 LLVMValueRef base, LLVMValueRef stride)
+{
+    static const char text[] = "call *%rax";
+    static const char constraints[] = "={rax},={rcx},={rdx},={rsi},={rdi},={r8},={r9},={r10},={r11}"
+                                      ",{rax},{rdi},{rsi},{rdx},{rcx},"
+                                      "{r8},~{memory},~{dirflag},~{fpsr},~{flags}";
+    LLVMTypeRef in[6] = {l->t.ptr, l->t.ptr, l->t.i64, l->t.i64, l->t.i64, l->t.i64}, out[9];
+    LLVMValueRef f = load(l, l->t.ptr, offset(l, l->services, number(l, service)), 8);
+    LLVMValueRef args[6] = {f,    l->block_ptr, LLVMBuildZExt(l->b, bits, l->t.i64, ""),
+                            code, base,         stride};
+
+    for (unsigned k = 0; k < 9; k++)
+        out[k] = l->t.i64;
+    LLVMTypeRef ft = LLVMFunctionType(LLVMStructTypeInContext(l->ctx, out, 9, 0), in, 6, 0);
+    LLVMValueRef as = LLVMGetInlineAsm(ft, text, sizeof text - 1, constraints,
+                                       sizeof constraints - 1, 1, 0, LLVMInlineAsmDialectATT, 0);
+    LLVMBuildCall2(l->b, ft, as, args, 6, "");
+}
+
+static LLVMValueRef code_of(struct low *l, uint32_t bytes, uint32_t kind)
+{
+    LLVMValueRef code = number(l, bytes | kind << KIND_SHIFT);
+
+    if (!l->slow_line)
+        return number(l, bytes | kind << KIND_SHIFT | (uint64_t)l->inst->p->line << LINE_SHIFT);
+    LLVMValueRef line = LLVMBuildZExt(l->b, l->slow_line, l->t.i64, "");
+    return LLVMBuildOr(l->b, code, LLVMBuildShl(l->b, line, number(l, LINE_SHIFT), ""), "");
+}
+
+static LLVMValueRef active(struct low *l)
+{
+    return l->mask_full ? LLVMConstInt(l->t.i32, UINT32_MAX, 0) : low_mask_bits(l, l->mask);
+}
+
+static void touch_lanes(struct low *l, const struct low_address *a, LLVMValueRef code)
 {
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef at = LLVMConstInt(l->t.i64, 8 * g * l->width, 0);
-        LLVMValueRef p = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+        LLVMValueRef p = offset(l, l->scratch, number(l, 8 * g * l->width));
 
         LLVMSetAlignment(LLVMBuildStore(l->b, low_vector(l, &a->base, g), p), 8);
     }
-    LLVMValueRef args[4] = {l->block_ptr, bits, code, l->scratch};
-    call(l, offsetof(struct weir_kernel_services, touch_lanes), args, 4);
+    call(l, offsetof(struct weir_kernel_services, touch_lanes), active(l), code,
+         LLVMBuildPtrToInt(l->b, l->scratch, l->t.i64, ""), number(l, 0));
+}
+
+/* Are the bits of `count` bytes from bit `shift` (0 to 7) of p on all set? */
+static LLVMValueRef all_set(struct low *l, LLVMValueRef p, LLVMValueRef shift, unsigned count)
+{
+    LLVMValueRef ok = NULL;
+
+    for (unsigned at = 0; at < count; at += 64) {
+        unsigned n = count - at < 64 ? count - at : 64;
+        LLVMValueRef q = offset(l, p, number(l, at / 8)), w = load(l, l->t.i64, q, 1);
+        LLVMValueRef want = number(l, n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1);
+
+        if (shift && n > 56) {
+            LLVMValueRef args[3] = {load(l, l->t.i64, offset(l, q, number(l, 8)), 1), w, shift};
+
+            w = low_intrinsic(l, "llvm.fshr", &l->t.i64, 1, args, 3);
+        } else if (shift) {
+            w = LLVMBuildLShr(l->b, w, shift, "");
+        }
+        w = LLVMBuildAnd(l->b, w, want, "");
+        ok = low_and_ok(l, ok, LLVMBuildICmp(l->b, LLVMIntEQ, w, want, ""));
+    }
+    return ok;
+}
+
+/* i1: all of [address, address + bytes) is noted. Bits behind the page's end are 0. */
+static LLVMValueRef noted(struct low *l, LLVMValueRef address, uint32_t bytes, uint32_t each,
+                          uint32_t kind)
+{
+    LLVMValueRef off = LLVMBuildSub(l->b, address, l->window_base, "");
+    LLVMValueRef in = LLVMBuildICmp(l->b, LLVMIntULT, off, l->window_bytes, "");
+    LLVMValueRef a = LLVMBuildSelect(l->b, in, address, l->window_base, "");
+    LLVMValueRef at =
+        LLVMBuildShl(l->b, LLVMBuildLShr(l->b, a, number(l, 12), ""), number(l, 5), "");
+    LLVMValueRef entry = load(
+        l, l->t.i64, offset(l, l->touched, LLVMBuildAdd(l->b, at, number(l, 8 * kind), "")), 8);
+    LLVMValueRef byte =
+        LLVMBuildLShr(l->b, LLVMBuildAnd(l->b, a, number(l, 4095), ""), number(l, 3), "");
+    LLVMValueRef p = offset(l, offset(l, l->untouched, entry), byte);
+    LLVMValueRef shift = each % 8 ? LLVMBuildAnd(l->b, a, number(l, 7), "") : NULL;
+
+    return LLVMBuildAnd(l->b, in, all_set(l, p, shift, bytes), "");
 }
 
 /* Groups are affine one by one: a warp's rows need not lie behind each other. */
-static void touch_group(struct low *l, const struct low_address *a, unsigned g, LLVMValueRef bits,
-                        LLVMValueRef code)
+static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRef code)
 {
     uint32_t all = l->width == 32 ? UINT32_MAX : (1u << l->width) - 1;
-    LLVMValueRef mine = LLVMBuildLShr(l->b, bits, LLVMConstInt(l->t.i32, g * l->width, 0), "");
+    LLVMValueRef bits = active(l);
 
-    mine = LLVMBuildAnd(l->b, mine, LLVMConstInt(l->t.i32, all, 0), "");
-    LLVMValueRef args[5] = {l->block_ptr, mine, code, a->base.v[g],
-                            LLVMConstInt(l->t.i64, (unsigned long long)a->base.stride, 1)};
-    call(l, offsetof(struct weir_kernel_services, touch), args, 5);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef mine = LLVMBuildLShr(l->b, bits, LLVMConstInt(l->t.i32, g * l->width, 0), "");
+
+        mine = LLVMBuildAnd(l->b, mine, LLVMConstInt(l->t.i32, all, 0), "");
+        call(l, offsetof(struct weir_kernel_services, touch), mine, code, a->base.v[g],
+             number(l, (uint64_t)a->base.stride));
+    }
 }
 
 void low_touch(struct low *l, const struct low_address *a, uint32_t bytes, uint32_t kind)
 {
+    const struct low_val *base = &a->base;
+    bool uniform = base->shape == LOW_UNIFORM, same = uniform || base->stride == 0;
+    LLVMValueRef code, ok = NULL;
+
     if (!low_touches(l, a))
         return;
-    LLVMValueRef bits =
-        l->mask_full ? LLVMConstInt(l->t.i32, UINT32_MAX, 0) : low_mask_bits(l, l->mask);
-    LLVMValueRef code = LLVMConstInt(l->t.i32, bytes | kind << KIND_SHIFT, 0);
-
-    if (a->base.shape == LOW_VARYING) {
-        touch_lanes(l, a, bits, code);
+    code = code_of(l, bytes, kind);
+    if (base->shape == LOW_VARYING) {
+        touch_lanes(l, a, code);
         return;
     }
-    if (a->base.shape == LOW_UNIFORM) {
-        LLVMValueRef args[5] = {l->block_ptr, bits, code, a->base.v[0],
-                                LLVMConstInt(l->t.i64, 0, 0)};
-
-        call(l, offsetof(struct weir_kernel_services, touch), args, 5);
+    if (!same && (base->stride != (int64_t)bytes || bytes * l->width > MAX_BYTES)) {
+        touch_groups(l, a, code);
         return;
     }
-    for (unsigned g = 0; g < l->groups; g++)
-        touch_group(l, a, g, bits, code);
+    for (unsigned g = 0; g < (uniform ? 1 : l->groups); g++)
+        ok = low_and_ok(l, ok, noted(l, base->v[g], same ? bytes : bytes * l->width, bytes, kind));
+    LLVMBasicBlockRef note = low_bb(l, "note"), next = low_bb(l, "noted");
+    low_cond_unlikely(l, ok, next, note);
+    LLVMPositionBuilderAtEnd(l->b, note);
+    if (uniform)
+        call(l, offsetof(struct weir_kernel_services, touch), active(l), code, base->v[0],
+             number(l, 0));
+    else
+        touch_groups(l, a, code);
+    LLVMBuildBr(l->b, next);
+    LLVMPositionBuilderAtEnd(l->b, next);
 }
