@@ -252,7 +252,7 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
         snprintf(
             d.message, sizeof d.message,
             "%u calls that allocate, free, pin or create (%s%s%s) stand between the operations and "
-            "take %.3f ms; freeing waits for the whole device (ORD-080)",
+            "take %.3f ms; freeing waits for the whole device (ORD-080, ORD-087)",
             count, f->calls[g.items[0].first].name, g.count > 1 ? ", " : "",
             g.count > 1 ? f->calls[g.items[1].first].name : "", (double)spent * 1e-6);
         snprintf(d.change, sizeof d.change,

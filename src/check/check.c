@@ -418,6 +418,11 @@ void weir_check_host_func(const void *op)
     weir_check_unlock();
 }
 
+bool weir_check_without_free(void)
+{
+    return weir_checker.settings.without_free;
+}
+
 void weir_check_promised(void)
 {
     here.unpromised = false;
@@ -518,7 +523,7 @@ void weir_check_free(const void *p, size_t bytes, bool judged)
     struct checker *c = &weir_checker;
     struct weir_check_site site = {0};
 
-    judged = judged && !here.frees_in_order;
+    judged = (judged || c->settings.without_free) && !here.frees_in_order;
     if (judged)
         site = weir_check_site_now(false);
     weir_check_lock();

@@ -130,13 +130,14 @@ void weir_check_dead_source(const void *p, size_t bytes, bool on_stack);
  */
 void weir_check_unpromised(bool on);
 void weir_check_promised(void);
+/* That cudaFree waits is not to count: --without free. */
+bool weir_check_without_free(void);
 
 /* ---- memory ---- */
 
 void weir_check_alloc(const void *p, size_t bytes, const char *kind);
-/* Before the memory is given back, by a call of the host's. judged: no document says that the call
- * waits for its users (cudaFreeHost; cudaFree "causes the GPU to synchronise across all executing
- * streams": Programming Guide, Stream-Ordered Memory Allocator). */
+/* Before the memory is given back, by a call of the host's. judged: that is a mistake while
+ * something may use it (weir_model_free_needs_wait). */
 void weir_check_free(const void *p, size_t bytes, bool judged);
 /* At their places in the stream (cudaMallocAsync, cudaFreeAsync). The allocation comes after all
  * that is known of the same bytes: the pool that gives them away again keeps that order. */

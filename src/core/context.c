@@ -250,8 +250,8 @@ enum weir_err weir_context_wait_before(enum weir_host_call call, int device)
     if (!weir_model_call_rule(call).waits_for_device)
         return WEIR_OK;
     start = weir_clock_ns();
-    /* That freeing waits is measured, not promised. */
-    weir_check_unpromised(weir_model_call_rule(call).strength != WEIR_GUARANTEED);
+    weir_check_unpromised(weir_model_call_rule(call).strength != WEIR_GUARANTEED ||
+                          weir_check_without_free());
     err = weir_context_wait_device(device);
     weir_check_promised();
     weir_context_count_sync(&weir_core.contexts[device],

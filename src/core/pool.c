@@ -430,6 +430,8 @@ static enum weir_err free_block(struct weir_stream *s, const struct weir_mem_inf
 
 enum weir_err weir_pool_free_now(const struct weir_mem_info *info)
 {
+    if (weir_check_enabled()) /* this is a cudaFree that does not wait */
+        weir_check_free((const void *)info->base, info->bytes, true);
     return free_at(info, &(struct weir_model_point){0});
 }
 

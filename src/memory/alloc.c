@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "check/check.h"
+#include "model/model.h"
 #include "trace/record.h"
 
 #define RECORDS_PER_SLAB 64
@@ -431,7 +432,8 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
         weir_trace_free(ptr);
     if (weir_check_enabled() && kind != WEIR_MEM_KIND_INTERNAL)
         weir_check_free(ptr, atomic_load_explicit(&r->bytes, memory_order_relaxed),
-                        kind == WEIR_MEM_KIND_PINNED);
+                        weir_model_free_needs_wait(
+                            kind == WEIR_MEM_KIND_PINNED ? WEIR_CALL_FREE_HOST : WEIR_CALL_FREE));
     weir_mem_share_drop(atomic_load_explicit(&r->id, memory_order_relaxed));
     unmap_pages(m, r, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_lock_acquire(&m->lock);

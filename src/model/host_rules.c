@@ -70,10 +70,18 @@ struct weir_copy_rule weir_model_memset_rule(enum weir_mem_class dst, bool async
     return COPY(WEIR_HOST_WAIT_COMPLETE, WEIR_GUARANTEED, WEIR_RULE_MEMSET_HOST); /* ORD-074 */
 }
 
+bool weir_model_free_needs_wait(enum weir_host_call call)
+{
+    struct weir_call_rule r = weir_model_call_rule(call);
+
+    return !r.waits_for_device || r.strength != WEIR_GUARANTEED;
+}
+
 struct weir_call_rule weir_model_call_rule(enum weir_host_call call)
 {
     switch (call) {
-    case WEIR_CALL_FREE:
+    case WEIR_CALL_FREE: /* ORD-087 */
+        return (struct weir_call_rule){true, WEIR_GUARANTEED, WEIR_RULE_FREE_SYNCS};
     case WEIR_CALL_FREE_HOST:
     case WEIR_CALL_HOST_UNREGISTER:
     case WEIR_CALL_FREE_ARRAY: /* ORD-080 */

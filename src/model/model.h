@@ -346,4 +346,8 @@ struct weir_call_rule {
 
 struct weir_call_rule weir_model_call_rule(enum weir_host_call call);
 
+/* What an operation may use is given back by `call`: is that a mistake, because no document says
+ * that the call waits for it? */
+bool weir_model_free_needs_wait(enum weir_host_call call);
+
 #endif

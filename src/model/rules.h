@@ -58,6 +58,7 @@ enum weir_rule {
     WEIR_RULE_CALL_DESTROYS = 82,  /* ORD-082 */
     WEIR_RULE_CALL_LOADS = 83,     /* ORD-083 */
     WEIR_RULE_CALL_RESETS = 84,    /* ORD-084 */
+    WEIR_RULE_FREE_SYNCS = 87,     /* ORD-087 */
     /* limits */
     WEIR_RULE_QUEUE_DEPTH = 85,    /* ORD-085 */
     WEIR_RULE_STAGING_MEMORY = 86, /* ORD-086 */

@@ -128,7 +128,8 @@ static void memsets_as_measured(void **state) /* ORD-073, ORD-074, ORD-075 */
 }
 
 static void
-calls_as_measured(void **state) /* ORD-043, ORD-080, ORD-081, ORD-082, ORD-083, ORD-084 */
+calls_as_measured(void **state) /* ORD-043, ORD-080, ORD-081, ORD-082, ORD-083, ORD-084, ORD-087
+                                 */
 {
     static const struct {
         enum weir_host_call call;
@@ -136,7 +137,7 @@ calls_as_measured(void **state) /* ORD-043, ORD-080, ORD-081, ORD-082, ORD-083, 
         uint8_t strength;
         uint16_t rule;
     } calls[] = {
-        {WEIR_CALL_FREE, true, O, 80},
+        {WEIR_CALL_FREE, true, G, 87},
         {WEIR_CALL_FREE_HOST, true, O, 80},
         {WEIR_CALL_HOST_UNREGISTER, true, O, 80},
         {WEIR_CALL_FREE_ARRAY, true, O, 80},
@@ -158,6 +159,9 @@ calls_as_measured(void **state) /* ORD-043, ORD-080, ORD-081, ORD-082, ORD-083, 
         assert_int_equal(r.strength, calls[i].strength);
         assert_int_equal(r.rule, calls[i].rule);
     }
+    assert_false(weir_model_free_needs_wait(WEIR_CALL_FREE));
+    assert_true(weir_model_free_needs_wait(WEIR_CALL_FREE_HOST));
+    assert_true(weir_model_free_needs_wait(WEIR_CALL_STREAM_DESTROY));
 }
 
 /* Only the large asynchronous copy of a pageable source differs. */

@@ -289,6 +289,53 @@ static void race(void)
     copy<<<1, N, 0, s2>>>(b, a);
 }
 
+/* ---- what frees, and the legacy default stream ---- */
+
+static void free_orders(void)
+{
+    int *other;
+
+    OK(cudaMalloc((void **)&other, 64));
+    outer(s1);
+    OK(cudaFree(other));
+    copy<<<1, N, 0, s2>>>(b, a);
+}
+
+static void legacy_orders(void)
+{
+    cudaStream_t s[2];
+
+    OK(cudaStreamCreate(&s[0]));
+    OK(cudaStreamCreate(&s[1]));
+    outer(s[0]);
+    copy<<<1, 1, 0, 0>>>(b + N, b);
+    copy<<<1, N, 0, s[1]>>>(b, a);
+    OK(cudaStreamSynchronize(s[1]));
+    OK(cudaStreamDestroy(s[0]));
+    OK(cudaStreamDestroy(s[1]));
+}
+
+static void pool_freed(bool waits)
+{
+    int *own;
+
+    OK(cudaMallocAsync((void **)&own, N * sizeof *own, s1));
+    copy<<<1, N, 0, s1>>>(b, own);
+    if (waits)
+        OK(cudaStreamSynchronize(s1));
+    OK(cudaFree(own));
+}
+
+static void pool_freed_early(void)
+{
+    pool_freed(false);
+}
+
+static void pool_freed_late(void)
+{
+    pool_freed(true);
+}
+
 /* Keeps everything. */
 static void leak(void)
 {
@@ -322,6 +369,10 @@ static const struct {
     {"dead-graph", dead_graph},
     {"habits", habits},
     {"race", race},
+    {"free-orders", free_orders},
+    {"legacy-orders", legacy_orders},
+    {"pool-freed-early", pool_freed_early},
+    {"pool-freed-late", pool_freed_late},
     {"leak", leak},
 };
 

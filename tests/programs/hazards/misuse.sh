@@ -72,6 +72,13 @@ for policy in default-stream blocking-stream legacy-sync device-sync stream-sync
 done
 verdict capture - - --forbid default-stream,blocking-stream,legacy-sync,device-sync,sync-copy,pageable-async,managed,host-func
 
+verdict free-orders - -
+verdict free-orders race - --without free
+verdict legacy-orders - -
+verdict legacy-orders race - --without legacy
+verdict pool-freed-early lifetime -
+verdict pool-freed-late - -
+
 # The callers; suppressions, by what --print-suppressions writes and otherwise; those that nothing needed.
 verdict race race - --print-suppressions
 says 'called from misuse.cu:[0-9]* (outer)'
