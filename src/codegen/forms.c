@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "codegen/forms.h"
 #include "codegen/forms_matrix.h"
+#include "codegen/forms_texture.h"
 
 static const uint16_t known[] = {
     WEIR_PTX_OP_abs,
@@ -425,6 +426,7 @@ static bool stack_ok(const struct weir_ptx_inst *i)
 bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
 {
     struct matrix_form matrix;
+    struct texture_form texture;
     bool found = false;
     for (size_t k = 0; k < sizeof known / sizeof known[0] && !found; k++)
         found = known[k] == i->opcode;
@@ -437,6 +439,8 @@ bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
         *why = "form";
         return weir_cg_matrix_form(i, &matrix) != MATRIX_OTHER;
     }
+    if (weir_cg_is_texture(i->opcode))
+        return weir_cg_texture_form(i, &texture, why);
     if (!found || !types_ok(i, why))
         return false;
     if (i->sub == WEIR_PTX_SUB_OTHER && !other_ok(i)) {

@@ -10,6 +10,7 @@
 #include "core/context.h"
 #include "core/dependent.h"
 #include "core/printf.h"
+#include "core/texture.h"
 #include "core/touch.h"
 #include "device/device.h"
 #include "memory/memory.h"
@@ -222,4 +223,5 @@ const struct weir_kernel_services weir_kernel_services = {
     .wait_dependencies = weir_dependent_wait,
     .touch = weir_touch,
     .touch_lanes = weir_touch_lanes,
+    .texture = weir_texture_serve,
 };

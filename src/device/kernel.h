@@ -68,7 +68,13 @@ struct weir_kernel_services {
                   int64_t stride);
     void (*touch_lanes)(struct weir_block *block, uint64_t lanes, uint64_t code,
                         const uint64_t *addresses);
-    void *reserved[3];
+    /* Textures and surfaces (device/texture.h): a fetch, query, load, store ... for the lanes in
+     * the mask, of the objects in handles[lane] (one for all with WEIR_TEX_UNIFORM, at [0]). in and
+     * out: rows of 32 words. What no object of that kind is, or is stored beyond its end with
+     * .trap, ends the block. */
+    void (*texture)(struct weir_block *block, uint32_t lanes, uint32_t code,
+                    const uint64_t *handles, const uint32_t *in, uint32_t *out);
+    void *reserved[2];
 };
 
 /* One launch, constant while it runs. Generated code reads it. */

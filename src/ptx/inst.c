@@ -236,7 +236,10 @@ static bool parse_operand(struct ptx_parser *p, struct weir_ptx_operand *o)
     if (*p->pos == '{') {
         p->pos++;
         o->kind = WEIR_PTX_OPERAND_VECTOR;
-        return parse_elements(p, '}', o);
+        if (!parse_elements(p, '}', o))
+            return false;
+        ptx_skip(p);
+        return *p->pos != '|' || parse_second_dest(p, o); /* of tex */
     }
     if (*p->pos == '!') {
         const char *at = p->pos++;

@@ -11,9 +11,7 @@ static void visit_operand(const struct weir_ptx_operand *o, bool is_dest,
                           void *ctx)
 {
     visit(ctx, o, is_dest);
-    if (o->kind != WEIR_PTX_OPERAND_VECTOR || !o->elements)
-        return;
-    for (unsigned i = 0; i < o->count; i++)
+    for (unsigned i = 0; o->elements && i < o->count; i++)
         visit_operand(&o->elements[i], is_dest, visit, ctx);
 }
 

@@ -395,6 +395,16 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     case WEIR_PTX_OP_movmatrix:
         emit_effect(l, i, low_emit_matrix);
         break;
+    case WEIR_PTX_OP_tex:
+    case WEIR_PTX_OP_tld4:
+    case WEIR_PTX_OP_txq:
+    case WEIR_PTX_OP_suld:
+    case WEIR_PTX_OP_sust:
+    case WEIR_PTX_OP_sured:
+    case WEIR_PTX_OP_suq:
+    case WEIR_PTX_OP_istypep:
+        emit_effect(l, i, low_emit_texture);
+        break;
     case WEIR_PTX_OP_call:
         emit_effect(l, i, low_emit_call);
         break;

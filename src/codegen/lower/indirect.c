@@ -26,7 +26,7 @@ static void take_operand(struct low *l, const struct weir_ptx_operand *o)
 {
     if (o->kind == WEIR_PTX_OPERAND_FUNCTION)
         take(l, o->function);
-    for (unsigned k = 0; o->kind == WEIR_PTX_OPERAND_VECTOR && k < o->count; k++)
+    for (unsigned k = 0; o->elements && k < o->count; k++)
         take_operand(l, &o->elements[k]);
 }
 

@@ -53,6 +53,8 @@ static void float_mode(struct low *l)
         case WEIR_PTX_OP_copysign:
         case WEIR_PTX_OP_neg:
         case WEIR_PTX_OP_abs:
+        case WEIR_PTX_OP_tex:
+        case WEIR_PTX_OP_tld4:
             moves = true;
             break;
         default:

@@ -561,6 +561,9 @@ void low_lane_loop_end(struct low *l, struct low_lane_loop *loop);
 /* The same with another rest than "all but this lane". */
 void low_lane_loop_rest(struct low *l, struct low_lane_loop *loop, LLVMValueRef rest);
 
+/* emit_texture.c */
+void low_emit_texture(struct low *l, const struct low_inst *i);
+
 /* matrix.c */
 void low_emit_matrix(struct low *l, const struct low_inst *i);
 

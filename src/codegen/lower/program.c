@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "codegen/forms_texture.h"
 #include "codegen/lower/lower.h"
 #include "ptx/reach.h"
 
@@ -364,9 +365,10 @@ static void visit_use(const struct visit *v, const struct weir_ptx_operand *o, u
     int32_t base = v->l->frames.items[frame].reg_base;
     if (o->kind == WEIR_PTX_OPERAND_REG)
         v->fn(v->ctx, base + o->reg, LOW_USE);
-    else if (o->kind == WEIR_PTX_OPERAND_ADDRESS && o->reg >= 0)
-        v->fn(v->ctx, base + o->reg, LOW_ADDRESS);
-    else if (o->kind == WEIR_PTX_OPERAND_VECTOR)
+    else if (o->kind == WEIR_PTX_OPERAND_ADDRESS && o->reg >= 0) /* of textures: a handle */
+        v->fn(v->ctx, base + o->reg,
+              o->elements || weir_cg_is_texture(v->i->p->opcode) ? LOW_USE : LOW_ADDRESS);
+    if (o->kind == WEIR_PTX_OPERAND_VECTOR || (o->kind == WEIR_PTX_OPERAND_ADDRESS && o->elements))
         for (unsigned k = 0; k < o->count; k++)
             visit_use(v, &o->elements[k], frame);
 }
@@ -379,7 +381,7 @@ static void visit_def(const struct visit *v, const struct weir_ptx_operand *o, u
     else if (o->kind == WEIR_PTX_OPERAND_VECTOR)
         for (unsigned k = 0; k < o->count; k++)
             visit_def(v, &o->elements[k], frame);
-    if (o->pred_reg >= 0 && (o->kind == WEIR_PTX_OPERAND_REG || o->kind == WEIR_PTX_OPERAND_SINK))
+    if (o->pred_reg >= 0)
         v->fn(v->ctx, base + o->pred_reg, LOW_DEF);
 }
 

@@ -221,11 +221,8 @@ static void fail_where(struct low *l, enum weir_ptx_cmp cmp, struct weir_ptx_ope
 
 static void set_regs(const struct weir_ptx_operand *o, uint64_t *set, bool add)
 {
-    if (o->kind == WEIR_PTX_OPERAND_VECTOR) {
-        for (unsigned k = 0; k < o->count; k++)
-            set_regs(&o->elements[k], set, add);
-        return;
-    }
+    for (unsigned k = 0; o->elements && k < o->count; k++)
+        set_regs(&o->elements[k], set, add);
     bool is_reg = o->kind == WEIR_PTX_OPERAND_REG || o->kind == WEIR_PTX_OPERAND_ADDRESS;
     if (is_reg && o->reg >= 0) {
         if (add)

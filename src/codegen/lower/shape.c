@@ -499,6 +499,12 @@ static struct low_fact inst_fact(struct facts *x)
     case WEIR_PTX_OP_ldmatrix:
     case WEIR_PTX_OP_stmatrix:
     case WEIR_PTX_OP_movmatrix:
+    case WEIR_PTX_OP_tex:
+    case WEIR_PTX_OP_tld4:
+    case WEIR_PTX_OP_txq:
+    case WEIR_PTX_OP_suld:
+    case WEIR_PTX_OP_suq:
+    case WEIR_PTX_OP_istypep:
         return varying;
     case WEIR_PTX_OP_vote:
     case WEIR_PTX_OP_redux:

@@ -1,0 +1,571 @@
+/* What a texture fetch gives. The rules are those of the CUDA programming guide's appendix "Texture
+ * Fetching": with N elements, a normalised coordinate x becomes N x; the nearest element is
+ * floor(x); linear filtering takes elements floor(x - 0.5) and the next one with weights 1 - a and
+ * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). How a is rounded and how
+ * the weighted elements are added is not documented: to nearest, and exactly (in double), rounded
+ * once. Wrap and mirror are for normalised coordinates; without, they clamp.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/texture.h"
+#include "device/device.h"
+
+#define ROW          WEIR_TEXTURE_ROW
+#define FORMAT_FLOAT 2
+#define COORD_MAX    1.0e9 /* beyond every texture; fits int32_t */
+
+/* ---- numbers ---- */
+
+uint32_t weir_float_of_half(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, m = h & 0x3ff;
+
+    if (exponent == 31)
+        return sign | 0x7f800000 | m << 13;
+    if (exponent)
+        return sign | (exponent + 112) << 23 | m << 13;
+    if (!m)
+        return sign;
+    unsigned shift = (unsigned)__builtin_clz(m) - 21; /* until bit 10 is set */
+    return sign | (113 - shift) << 23 | (m << shift & 0x3ff) << 13;
+}
+
+uint16_t weir_half_of_float(uint32_t bits)
+{
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    uint32_t a = bits & 0x7fffffff, m, rest, half;
+    int shift;
+
+    if (a > 0x7f800000)
+        return 0x7fff;
+    if (a >= 0x47800000)
+        return sign | 0x7c00;
+    if (a < 0x33000000) /* less than half of the smallest */
+        return sign;
+    shift = a >= 0x38800000 ? 13 : 126 - (int)(a >> 23);
+    m = a >= 0x38800000 ? a - 0x38000000 : (a & 0x7fffff) | 0x800000;
+    rest = m & ((1u << shift) - 1);
+    half = 1u << (shift - 1);
+    m >>= shift;
+    return (uint16_t)(sign | (m + (rest > half || (rest == half && m & 1))));
+}
+
+static inline float as_float(uint32_t bits)
+{
+    float f;
+
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static inline uint32_t bits_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static float srgb_table[256]; /* written once */
+static pthread_once_t srgb_once = PTHREAD_ONCE_INIT;
+
+static void srgb_fill(void)
+{
+    for (int k = 0; k < 256; k++) {
+        double c = k / 255.0;
+
+        srgb_table[k] = (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
+    }
+}
+
+/* ---- elements ---- */
+
+/* Words of an element as a fetch gives them: integers extended, or bits of floats. */
+static inline uint32_t channel(const struct weir_texture *t, const char *p, unsigned k)
+{
+    bool norm = t->sampler.as_float, is_signed = t->format == 0;
+
+    if (t->channel_bits == 8) {
+        uint8_t v;
+
+        memcpy(&v, p + k, 1);
+        if (!norm)
+            return is_signed ? (uint32_t)(int8_t)v : v;
+        if (is_signed)
+            return bits_of(fmaxf((float)(int8_t)v / 127.0f, -1.0f));
+        return bits_of(t->sampler.srgb && k < 3 ? srgb_table[v] : (float)v / 255.0f);
+    }
+    if (t->channel_bits == 16) {
+        uint16_t v;
+
+        memcpy(&v, p + 2 * k, 2);
+        if (t->format == FORMAT_FLOAT)
+            return weir_float_of_half(v);
+        if (!norm)
+            return is_signed ? (uint32_t)(int16_t)v : v;
+        return bits_of(is_signed ? fmaxf((float)(int16_t)v / 32767.0f, -1.0f)
+                                 : (float)v / 65535.0f);
+    }
+    uint32_t v;
+
+    memcpy(&v, p + 4 * k, 4);
+    return v;
+}
+
+/* ---- places ---- */
+
+#define OUTSIDE (-1)
+
+/* Two neighbours along one axis, and the weight of the second in 256ths. */
+struct axis {
+    int32_t at[2];  /* OUTSIDE: the border */
+    int32_t raw[2]; /* before the address mode */
+    uint32_t weight;
+};
+
+static int32_t addressed(int32_t i, int32_t n, int mode)
+{
+    if (WEIR_LIKELY((uint32_t)i < (uint32_t)n))
+        return i;
+    switch (mode) {
+    case WEIR_ADDRESS_WRAP:
+        i %= n;
+        return i < 0 ? i + n : i;
+    case WEIR_ADDRESS_MIRROR:
+        i %= 2 * n;
+        i = i < 0 ? i + 2 * n : i;
+        return i < n ? i : 2 * n - 1 - i;
+    case WEIR_ADDRESS_BORDER:
+        return OUTSIDE;
+    default:
+        return i < 0 ? 0 : n - 1;
+    }
+}
+
+static double bounded(double x)
+{
+    return x > -COORD_MAX ? x < COORD_MAX ? x : COORD_MAX : isnan(x) ? 0 : -COORD_MAX;
+}
+
+/* Repeated textures: large coordinates keep their place in the period. */
+static double in_period(double x, int mode)
+{
+    double period = mode == WEIR_ADDRESS_MIRROR ? 2 : 1;
+
+    if (mode != WEIR_ADDRESS_WRAP && mode != WEIR_ADDRESS_MIRROR)
+        return x;
+    return isfinite(x) ? x - period * floor(x / period) : 0;
+}
+
+static void set_axis(struct axis *a, double x, uint32_t size, int mode, bool linear)
+{
+    int32_t n = (int32_t)size;
+    double floor_x;
+
+    x = bounded(linear ? x - 0.5 : x);
+    floor_x = floor(x);
+    a->raw[0] = (int32_t)floor_x;
+    a->at[0] = addressed(a->raw[0], n, mode);
+    a->weight = 0;
+    if (!linear)
+        return;
+    a->weight = (uint32_t)((x - floor_x) * 256 + 0.5);
+    a->raw[1] = a->raw[0] + 1;
+    a->at[1] = addressed(a->raw[1], n, mode);
+}
+
+/* ---- one level ---- */
+
+/* What is fetched at one level: the axes, and the slice where that is no axis. */
+struct spot {
+    const struct weir_texture *t;
+    const struct weir_texture_level *level;
+    struct weir_block *block;
+    struct axis axis[3];
+    unsigned axes;
+    size_t slice;
+    int face; /* of seamless cubes, else -1 */
+};
+
+static const char *element_at(const struct spot *s, size_t x, size_t y, size_t z)
+{
+    const struct weir_texture_level *l = s->level;
+    size_t slice = WEIR_MIN(z, (size_t)l->size[2] - 1);
+    const char *p = l->memory + slice * l->slice + y * l->pitch + x * s->t->element_bytes;
+
+    weir_texture_touch(s->block, p, s->t->element_bytes, 0);
+    return p;
+}
+
+/* Cubes: which face a direction meets, and where (-1 .. 1). */
+static int cube_face(const double *v, double *u, double *w)
+{
+    double x = fabs(v[0]), y = fabs(v[1]), z = fabs(v[2]);
+    int face;
+    double m;
+
+    if (x >= y && x >= z) {
+        face = v[0] < 0;
+        m = x;
+        *u = face ? v[2] : -v[2];
+        *w = -v[1];
+    } else if (y >= z) {
+        face = 2 + (v[1] < 0);
+        m = y;
+        *u = v[0];
+        *w = face == 3 ? -v[2] : v[2];
+    } else {
+        face = 4 + (v[2] < 0);
+        m = z;
+        *u = face == 5 ? -v[0] : v[0];
+        *w = -v[1];
+    }
+    m = m > 0 ? m : 1;
+    *u /= m;
+    *w /= m;
+    return face;
+}
+
+/* The direction of place u, w of a face: the inverse. */
+static void cube_direction(int face, double u, double w, double *v)
+{
+    double sign = face & 1 ? -1 : 1;
+
+    switch (face >> 1) {
+    case 0:
+        v[0] = sign;
+        v[1] = -w;
+        v[2] = -u * sign;
+        break;
+    case 1:
+        v[0] = u;
+        v[1] = sign;
+        v[2] = w * sign;
+        break;
+    default:
+        v[0] = u * sign;
+        v[1] = -w;
+        v[2] = sign;
+        break;
+    }
+}
+
+/* An element beyond one edge of a face lies on the next face. */
+static const char *across(const struct spot *s, int32_t x, int32_t y)
+{
+    double n = s->level->size[0], v[3], u, w;
+    int face;
+
+    cube_direction(s->face, 2 * (x + 0.5) / n - 1, 2 * (y + 0.5) / n - 1, v);
+    face = cube_face(v, &u, &w);
+    u = bounded((u + 1) / 2 * n);
+    w = bounded((w + 1) / 2 * n);
+    return element_at(s, (size_t)WEIR_MIN(u, n - 1), (size_t)WEIR_MIN(w, n - 1),
+                      s->slice - (size_t)s->face + (size_t)face);
+}
+
+static const char *corner(const struct spot *s, unsigned bits)
+{
+    size_t at[3] = {0, 0, s->slice};
+
+    if (s->face >= 0) {
+        int32_t x = s->axis[0].raw[bits & 1], y = s->axis[1].raw[bits >> 1 & 1];
+        int32_t n = (int32_t)s->level->size[0];
+
+        if (x < 0 || y < 0 || x >= n || y >= n)
+            return across(s, x, y);
+    }
+    for (unsigned k = 0; k < s->axes; k++) {
+        int32_t i = s->axis[k].at[bits >> k & 1];
+
+        if (i == OUTSIDE)
+            return NULL;
+        at[k] = (size_t)i;
+    }
+    return element_at(s, at[0], at[1], at[2]);
+}
+
+/* Beyond two edges at once a cube has no element: the mean of the other three stands there. */
+static bool is_cube_corner(const struct spot *s, unsigned bits)
+{
+    int32_t x = s->axis[0].raw[bits & 1], y = s->axis[1].raw[bits >> 1 & 1];
+    int32_t n = (int32_t)s->level->size[0];
+
+    return s->face >= 0 && (x < 0 || x >= n) && (y < 0 || y >= n);
+}
+
+static uint32_t border(const struct weir_texture *t, unsigned k)
+{
+    return t->resource.type == WEIR_TEXTURE_LINEAR ? 0 : bits_of(t->sampler.border[k]);
+}
+
+static void nearest(const struct spot *s, uint32_t *words)
+{
+    const char *p = corner(s, 0);
+
+    for (unsigned k = 0; k < 4; k++)
+        words[k] = k >= s->t->channels ? 0 : p ? channel(s->t, p, k) : border(s->t, k);
+}
+
+static void add(const struct spot *s, unsigned bits, double weight, double *sum)
+{
+    const char *p = corner(s, bits);
+
+    for (unsigned k = 0; k < s->t->channels; k++)
+        sum[k] += weight * (double)as_float(p ? channel(s->t, p, k) : border(s->t, k));
+}
+
+static void weighted(const struct spot *s, double *sum)
+{
+    memset(sum, 0, 4 * sizeof *sum);
+    for (unsigned bits = 0; bits < 1u << s->axes; bits++) {
+        double weight = 1;
+
+        for (unsigned k = 0; k < s->axes; k++)
+            weight *= (bits >> k & 1 ? s->axis[k].weight : 256 - s->axis[k].weight) / 256.0;
+        if (weight == 0)
+            continue;
+        if (!is_cube_corner(s, bits)) {
+            add(s, bits, weight, sum);
+            continue;
+        }
+        for (unsigned other = 0; other < 4; other++)
+            if (other != bits)
+                add(s, other, weight / 3, sum);
+    }
+}
+
+/* ---- requests ---- */
+
+/* A request's coordinates as numbers, the slice and the face they name. */
+struct place {
+    double x[3];            /* cubes: u, w of the face, normalised to 0 .. 1 */
+    bool normalized, whole; /* whole: integers, no filtering */
+    unsigned axes;
+    uint32_t layer;
+    int face;
+};
+
+static void read_place(const struct weir_texture *t, const struct weir_texture_request *r,
+                       struct place *p)
+{
+    uint32_t geometry = WEIR_TEX_GEOMETRY(r->code);
+    bool layered = weir_tex_is_layered(geometry), cube = geometry >= WEIR_TEX_CUBE;
+    const uint32_t *in = r->in + (layered ? ROW : 0);
+
+    p->axes = weir_tex_coordinates(geometry);
+    p->whole = !(r->code & WEIR_TEX_FLOAT);
+    p->normalized = t->sampler.normalized && !p->whole;
+    p->layer = layered ? r->in[0] : 0;
+    p->face = -1;
+    for (unsigned k = 0; k < p->axes; k++)
+        p->x[k] = p->whole ? (double)(int32_t)in[k * ROW] : (double)as_float(in[k * ROW]);
+    if (!cube)
+        return;
+    p->face = cube_face(p->x, &p->x[0], &p->x[1]);
+    p->x[0] = (p->x[0] + 1) / 2;
+    p->x[1] = (p->x[1] + 1) / 2;
+    p->axes = 2;
+    p->normalized = true;
+}
+
+static void set_spot(struct spot *s, const struct weir_texture *t,
+                     const struct weir_texture_request *r, const struct place *p, uint32_t level,
+                     bool linear)
+{
+    uint32_t slices;
+
+    s->t = t;
+    s->level = &t->level[level];
+    s->block = r->block;
+    s->axes = p->axes;
+    slices = s->level->size[2];
+    s->face = p->face >= 0 && t->sampler.seamless ? p->face : -1;
+    if (p->face >= 0)
+        s->slice = WEIR_MIN((size_t)p->layer, (size_t)(WEIR_MAX(slices, 6u) / 6 - 1)) * 6 +
+                   (size_t)p->face;
+    else
+        s->slice = WEIR_MIN(p->layer, slices - 1);
+    for (unsigned k = 0; k < p->axes; k++) {
+        int mode = t->sampler.address[k];
+        double x = p->x[k];
+
+        if (p->face >= 0)
+            mode = WEIR_ADDRESS_CLAMP;
+        else if (t->resource.type == WEIR_TEXTURE_LINEAR)
+            mode = WEIR_ADDRESS_BORDER;
+        else if (!p->normalized && mode != WEIR_ADDRESS_BORDER)
+            mode = WEIR_ADDRESS_CLAMP;
+        if (p->normalized)
+            x = in_period(x, mode) * s->level->size[k];
+        set_axis(&s->axis[k], x, s->level->size[k], mode, linear);
+    }
+}
+
+static void level_floats(const struct weir_texture *t, const struct weir_texture_request *r,
+                         const struct place *p, uint32_t level, double *sum)
+{
+    bool linear = t->sampler.linear && !p->whole && t->resource.type != WEIR_TEXTURE_LINEAR;
+    uint32_t words[4];
+    struct spot s;
+
+    set_spot(&s, t, r, p, level, linear);
+    if (linear) {
+        weighted(&s, sum);
+        return;
+    }
+    nearest(&s, words);
+    for (unsigned k = 0; k < 4; k++)
+        sum[k] = (double)as_float(words[k]);
+}
+
+/* The results of one lane, in the form that the instruction asks for. */
+static void give(const struct weir_texture *t, const struct weir_texture_request *r,
+                 const uint32_t *words)
+{
+    uint32_t v[4];
+
+    switch (WEIR_TEX_RESULT(r->code)) {
+    case WEIR_TEX_WORD:
+        for (unsigned k = 0; k < 4; k++)
+            r->out[k * ROW] = words[k];
+        return;
+    default:
+        for (unsigned k = 0; k < 4; k++)
+            v[k] = t->gives_float ? weir_half_of_float(words[k]) : words[k] & 0xffff;
+        if (WEIR_TEX_RESULT(r->code) == WEIR_TEX_HALF2) {
+            r->out[0] = v[0] | v[1] << 16;
+            r->out[ROW] = v[2] | v[3] << 16;
+            return;
+        }
+        for (unsigned k = 0; k < 4; k++)
+            r->out[k * ROW] = v[k];
+        return;
+    }
+}
+
+/* ---- levels of detail ---- */
+
+/* d(u)/d(v) of the face's coordinates; like cube_face with the face known. */
+static void cube_slope(int face, const double *v, const double *dv, double *slope)
+{
+    static const struct {
+        uint8_t u, w, m;
+        int8_t su, sw, sm;
+    } axes[6] = {{2, 1, 0, -1, -1, 1}, {2, 1, 0, 1, -1, -1}, {0, 2, 1, 1, 1, 1},
+                 {0, 2, 1, 1, -1, -1}, {0, 1, 2, 1, -1, 1},  {0, 1, 2, -1, -1, -1}};
+    double m = v[axes[face].m] * axes[face].sm, dm = dv[axes[face].m] * axes[face].sm;
+    double u = v[axes[face].u] * axes[face].su, du = dv[axes[face].u] * axes[face].su;
+    double w = v[axes[face].w] * axes[face].sw, dw = dv[axes[face].w] * axes[face].sw;
+
+    m = m > 0 ? m : 1;
+    slope[0] = (du * m - u * dm) / (m * m) / 2;
+    slope[1] = (dw * m - w * dm) / (m * m) / 2;
+}
+
+/* log2 of how many elements of the largest level a step covers. */
+static double detail_of_gradient(const struct weir_texture *t, const struct weir_texture_request *r,
+                                 const struct place *p)
+{
+    uint32_t geometry = WEIR_TEX_GEOMETRY(r->code);
+    unsigned n = weir_tex_coordinates(geometry);
+    const uint32_t *at = r->in + (weir_tex_is_layered(geometry) ? ROW : 0),
+                   *d = at + (size_t)n * ROW;
+    double longest = 0;
+
+    for (unsigned side = 0; side < 2; side++, d += (size_t)n * ROW) {
+        double v[3], dv[3], length = 0;
+
+        for (unsigned k = 0; k < n; k++) {
+            v[k] = (double)as_float(at[k * ROW]);
+            dv[k] = (double)as_float(d[k * ROW]);
+        }
+        if (p->face >= 0)
+            cube_slope(p->face, v, dv, dv);
+        for (unsigned k = 0; k < p->axes; k++) {
+            double step = dv[k] * (p->normalized ? t->level[0].size[k] : 1);
+
+            length += step * step;
+        }
+        longest = WEIR_MAX(longest, length);
+    }
+    return longest > 0 ? 0.5 * log2(longest) : -1000;
+}
+
+static double detail(const struct weir_texture *t, const struct weir_texture_request *r,
+                     const struct place *p)
+{
+    const struct weir_texture_sampler *s = &t->sampler;
+    unsigned rows = weir_tex_coordinates(WEIR_TEX_GEOMETRY(r->code)) +
+                    weir_tex_is_layered(WEIR_TEX_GEOMETRY(r->code));
+    double lod = 0;
+
+    switch (WEIR_TEX_OP(r->code)) {
+    case WEIR_TEX_LEVEL:
+        lod = p->whole ? (double)(int32_t)r->in[rows * ROW] : (double)as_float(r->in[rows * ROW]);
+        lod += (double)s->bias;
+        break;
+    case WEIR_TEX_GRAD:
+        lod = detail_of_gradient(t, r, p) + (double)s->bias;
+        break;
+    default:
+        break;
+    }
+    lod = isnan(lod) ? 0 : lod;
+    lod = WEIR_MIN(WEIR_MAX(lod, (double)s->least_level), (double)s->most_level);
+    return WEIR_MIN(WEIR_MAX(lod, 0.0), (double)(t->levels - 1));
+}
+
+static void gather(const struct weir_texture *t, const struct weir_texture_request *r,
+                   const struct place *p)
+{
+    static const uint8_t corners[4] = {2, 3, 1, 0}; /* from below on the left, against the clock */
+    unsigned k = WEIR_TEX_DETAIL(r->code);
+    uint32_t words[4] = {0};
+    struct spot s;
+
+    set_spot(&s, t, r, p, 0, true);
+    for (unsigned n = 0; n < 4 && k < t->channels; n++) {
+        const char *e = corner(&s, corners[n]);
+
+        words[n] = e ? channel(t, e, k) : border(t, k);
+    }
+    give(t, r, words);
+}
+
+void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r)
+{
+    uint32_t words[4], level;
+    double lod, sum[4], next[4];
+    struct place p;
+    struct spot s;
+
+    if (WEIR_UNLIKELY(t->sampler.srgb))
+        pthread_once(&srgb_once, srgb_fill);
+    read_place(t, r, &p);
+    if (WEIR_TEX_OP(r->code) == WEIR_TEX_GATHER) {
+        gather(t, r, &p);
+        return;
+    }
+    lod = t->levels > 1 ? detail(t, r, &p) : 0;
+    level = (uint32_t)(t->sampler.linear_levels && t->gives_float ? lod : lod + 0.5);
+    if (!t->gives_float || (!t->sampler.linear && (lod == level || !t->sampler.linear_levels))) {
+        set_spot(&s, t, r, &p, level, false);
+        nearest(&s, words);
+        give(t, r, words);
+        return;
+    }
+    level_floats(t, r, &p, level, sum);
+    if (t->sampler.linear_levels && lod > level) {
+        double a = floor((lod - level) * 256 + 0.5) / 256;
+
+        level_floats(t, r, &p, WEIR_MIN(level + 1, t->levels - 1), next);
+        for (unsigned k = 0; k < 4; k++)
+            sum[k] = sum[k] * (1 - a) + next[k] * a;
+    }
+    for (unsigned k = 0; k < 4; k++)
+        words[k] = k < t->channels ? bits_of((float)sum[k]) : 0;
+    give(t, r, words);
+}

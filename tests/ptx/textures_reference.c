@@ -1,0 +1,309 @@
+/* See textures.h. Nothing is shared with the product: elements are found one by one, by the rule of
+ * each mode, and faces of cubes meet by whole-number positions on the cube's surface.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "textures.h"
+
+#include <math.h>
+#include <string.h>
+
+static float half_value(unsigned h)
+{
+    double v;
+    int e = (int)(h >> 10 & 31), m = (int)(h & 1023);
+
+    if (e == 31)
+        v = m ? NAN : INFINITY;
+    else
+        v = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
+    return (float)(h & 0x8000 ? -v : v);
+}
+
+static bool gives_float(const struct texture *t)
+{
+    return t->kind == cudaChannelFormatKindFloat || t->desc.readMode == cudaReadModeNormalizedFloat;
+}
+
+static uint32_t float_word(double v)
+{
+    float f = (float)v;
+    uint32_t w;
+
+    memcpy(&w, &f, sizeof w);
+    return w;
+}
+
+static double word_float(uint32_t w)
+{
+    float f;
+
+    memcpy(&f, &w, sizeof f);
+    return (double)f;
+}
+
+static double linear_of_srgb(double c)
+{
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+}
+
+static uint32_t element(const struct texture *t, const struct level *l, const int *at, int c)
+{
+    size_t bytes = (size_t)t->bits / 8, index;
+    bool is_signed = t->kind == cudaChannelFormatKindSigned;
+    uint32_t raw = 0;
+    int64_t value;
+    double most;
+
+    index =
+        ((size_t)at[2] * (size_t)l->size[1] + (size_t)at[1]) * (size_t)l->size[0] + (size_t)at[0];
+    memcpy(&raw, l->data + (index * (size_t)t->channels + (size_t)c) * bytes, bytes);
+    if (t->kind == cudaChannelFormatKindFloat)
+        return t->bits == 16 ? float_word((double)half_value(raw)) : raw;
+    value = raw;
+    if (is_signed && t->bits < 32 && raw >> (t->bits - 1))
+        value -= (int64_t)1 << t->bits;
+    if (t->desc.readMode != cudaReadModeNormalizedFloat)
+        return (uint32_t)value;
+    most = ldexp(1, t->bits - is_signed) - 1;
+    if (t->desc.sRGB && t->bits == 8 && !is_signed && c < 3)
+        return float_word(linear_of_srgb((double)value / most));
+    return float_word(fmax((double)value / most, -1));
+}
+
+/* -1: the border. */
+static int by_mode(int i, int n, enum cudaTextureAddressMode mode, bool normalized)
+{
+    if (!normalized && (mode == cudaAddressModeWrap || mode == cudaAddressModeMirror))
+        mode = cudaAddressModeClamp;
+    switch (mode) {
+    case cudaAddressModeWrap:
+        while (i < 0)
+            i += n;
+        return i % n;
+    case cudaAddressModeMirror:
+        while (i < 0 || i >= n)
+            i = i < 0 ? -1 - i : 2 * n - 1 - i;
+        return i;
+    case cudaAddressModeBorder:
+        return i < 0 || i >= n ? -1 : i;
+    default:
+        return i < 0 ? 0 : i >= n ? n - 1 : i;
+    }
+}
+
+/* ---- cubes ---- */
+
+static const struct face {
+    int major, sign, s, s_sign, t, t_sign;
+} faces[6] = {
+    {0, 1, 2, -1, 1, -1}, {0, -1, 2, 1, 1, -1}, {1, 1, 0, 1, 2, 1},
+    {1, -1, 0, 1, 2, -1}, {2, 1, 0, 1, 1, -1},  {2, -1, 0, -1, 1, -1},
+};
+
+static int face_of(const float *v, double *s, double *t)
+{
+    double x = fabs((double)v[0]), y = fabs((double)v[1]), z = fabs((double)v[2]), m;
+    int major = x >= y && x >= z ? 0 : y >= z ? 1 : 2, f = major * 2 + (v[major] < 0);
+
+    m = fabs((double)v[major]);
+    *s = ((double)v[faces[f].s] * faces[f].s_sign / m + 1) / 2;
+    *t = ((double)v[faces[f].t] * faces[f].t_sign / m + 1) / 2;
+    return f;
+}
+
+/* Element (i, j) of a face, one of them perhaps one beyond an edge, on the cube's surface: whole
+ * numbers, the faces at +-n. */
+static void fold(int n, int *face, int *i, int *j)
+{
+    const struct face *f = &faces[*face];
+    int p[3];
+
+    p[f->major] = f->sign * n;
+    p[f->s] = (2 * *i + 1 - n) * f->s_sign;
+    p[f->t] = (2 * *j + 1 - n) * f->t_sign;
+    for (int k = 0; k < 3; k++)
+        if (p[k] > n || p[k] < -n) {
+            p[f->major] = f->sign * (n - 1);
+            p[k] = p[k] > 0 ? n : -n;
+        }
+    for (int k = 0; k < 6; k++)
+        if (p[faces[k].major] == faces[k].sign * n) {
+            *face = k;
+            *i = (p[faces[k].s] * faces[k].s_sign + n - 1) / 2;
+            *j = (p[faces[k].t] * faces[k].t_sign + n - 1) / 2;
+        }
+}
+
+/* ---- one level ---- */
+
+struct spot {
+    const struct texture *t;
+    const struct level *l;
+    double u[3]; /* in elements */
+    int axes, slice, face;
+    bool normalized;
+};
+
+static void set_spot(struct spot *s, const struct texture *t, const struct place *p, int level)
+{
+    bool cube = t->geometry >= G_CUBE;
+    double c[3] = {0};
+    unsigned layer;
+
+    *s = (struct spot){.t = t, .l = &t->level[level], .face = -1};
+    s->axes = t->geometry <= G_A1D ? 1 : t->geometry == G_3D ? 3 : 2;
+    s->normalized = (t->desc.normalizedCoords && !p->whole) || cube;
+    for (int k = 0; k < s->axes; k++)
+        c[k] = p->whole ? p->i[k] : (double)p->x[k];
+    if (cube)
+        s->face = face_of(p->x, &c[0], &c[1]);
+    for (int k = 0; k < s->axes; k++)
+        s->u[k] = s->normalized ? c[k] * s->l->size[k] : c[k];
+    layer = p->layer < (unsigned)t->layers ? p->layer : (unsigned)t->layers - 1;
+    s->slice = t->geometry == G_3D ? 0 : cube ? (int)layer * 6 : (int)layer;
+}
+
+static uint32_t at(const struct spot *s, int i, int j, int k, int c)
+{
+    const struct texture *t = s->t;
+    int place[3] = {i, j, k};
+    uint32_t border;
+
+    if (s->face >= 0) {
+        int n = s->l->size[0], face = s->face;
+
+        if (t->desc.seamlessCubemap && (i < 0 || i >= n || j < 0 || j >= n))
+            fold(n, &face, &i, &j);
+        place[0] = by_mode(i, n, cudaAddressModeClamp, true);
+        place[1] = by_mode(j, n, cudaAddressModeClamp, true);
+        place[2] = s->slice + face;
+        return element(t, s->l, place, c);
+    }
+    for (int a = 0; a < s->axes; a++) {
+        place[a] = by_mode(place[a], s->l->size[a],
+                           t->flat ? cudaAddressModeBorder : t->desc.addressMode[a], s->normalized);
+        if (place[a] < 0) {
+            memcpy(&border, &t->desc.borderColor[c], sizeof border);
+            return t->flat ? 0 : border;
+        }
+    }
+    for (int a = s->axes; a < 3; a++)
+        place[a] = a == 2 ? s->slice : 0;
+    return element(t, s->l, place, c);
+}
+
+static bool is_lost_corner(const struct spot *s, int i, int j)
+{
+    int n = s->l->size[0];
+
+    return s->face >= 0 && s->t->desc.seamlessCubemap && (i < 0 || i >= n) && (j < 0 || j >= n);
+}
+
+static double filtered(const struct spot *s, int c)
+{
+    int base[3] = {0}, n = 1 << s->axes;
+    double a[3] = {0}, sum = 0;
+
+    for (int k = 0; k < s->axes; k++) {
+        double x = s->u[k] - 0.5;
+
+        base[k] = (int)floor(x);
+        a[k] = floor((x - base[k]) * 256 + 0.5) / 256;
+    }
+    for (int corner = 0; corner < n; corner++) {
+        int d[3] = {corner & 1, corner >> 1 & 1, corner >> 2 & 1};
+        double w = 1, v = 0;
+
+        for (int k = 0; k < s->axes; k++)
+            w *= d[k] ? a[k] : 1 - a[k];
+        if (w == 0)
+            continue;
+        if (is_lost_corner(s, base[0] + d[0], base[1] + d[1])) {
+            for (int other = 0; other < 4; other++)
+                if (other != corner)
+                    v += word_float(at(s, base[0] + (other & 1), base[1] + (other >> 1), 0, c)) / 3;
+        } else {
+            v = word_float(at(s, base[0] + d[0], base[1] + d[1], base[2] + d[2], c));
+        }
+        sum += w * v;
+    }
+    return sum;
+}
+
+static uint32_t nearest(const struct spot *s, int c)
+{
+    return at(s, (int)floor(s->u[0]), (int)floor(s->u[1]), (int)floor(s->u[2]), c);
+}
+
+static double value_at_level(const struct texture *t, const struct place *p, int level, int c)
+{
+    struct spot s;
+
+    set_spot(&s, t, p, level);
+    return t->desc.filterMode == cudaFilterModeLinear && !p->whole && !t->flat
+               ? filtered(&s, c)
+               : word_float(nearest(&s, c));
+}
+
+/* ---- whole fetches ---- */
+
+void expect_fetch(const struct texture *t, const struct place *p, double lod, struct expected *e)
+{
+    double first, part, v;
+    struct spot s;
+
+    memset(e, 0, sizeof *e);
+    lod += (double)t->desc.mipmapLevelBias;
+    lod = fmin(fmax(lod, (double)t->desc.minMipmapLevelClamp), (double)t->desc.maxMipmapLevelClamp);
+    lod = t->levels > 1 ? fmin(fmax(lod, 0), t->levels - 1) : 0;
+    first = t->desc.mipmapFilterMode == cudaFilterModeLinear && gives_float(t) ? floor(lod)
+                                                                               : floor(lod + 0.5);
+    part = fmax(lod - first, 0);
+    for (int c = 0; c < t->channels; c++) {
+        if (!gives_float(t)) {
+            set_spot(&s, t, p, (int)first);
+            e->word[c] = nearest(&s, c);
+            continue;
+        }
+        v = value_at_level(t, p, (int)first, c);
+        e->tolerance[c] = t->desc.filterMode == cudaFilterModeLinear ? 1e-6 : 0;
+        if (part > 0 && t->desc.mipmapFilterMode == cudaFilterModeLinear) {
+            part = floor(part * 256 + 0.5) / 256;
+            v = v * (1 - part) +
+                part * value_at_level(t, p,
+                                      (int)first + 1 < t->levels ? (int)first + 1 : (int)first, c);
+            e->tolerance[c] = 1e-6;
+        }
+        e->word[c] = float_word(v);
+    }
+}
+
+void expect_gather(const struct texture *t, const struct place *p, int component,
+                   struct expected *e)
+{
+    static const int dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
+    struct spot s;
+    int i, j;
+
+    memset(e, 0, sizeof *e);
+    if (component >= t->channels)
+        return;
+    set_spot(&s, t, p, 0);
+    i = (int)floor(s.u[0] - 0.5);
+    j = (int)floor(s.u[1] - 0.5);
+    for (int k = 0; k < 4; k++) {
+        e->word[k] = at(&s, i + dx[k], j + dy[k], 0, component);
+        if (is_lost_corner(&s, i + dx[k], j + dy[k])) /* any neighbour's: nothing is documented */
+            e->tolerance[k] = 1e30;
+    }
+}
+
+double expect_lod(const struct texture *t, const float *dx, const float *dy, int axes)
+{
+    double x = 0, y = 0;
+
+    for (int k = 0; k < axes; k++) {
+        x += pow((double)dx[k] * t->level[0].size[k], 2);
+        y += pow((double)dy[k] * t->level[0].size[k], 2);
+    }
+    return log2(sqrt(fmax(x, y)));
+}
