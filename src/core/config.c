@@ -104,8 +104,9 @@ enum weir_err weir_config_read(struct weir_config *config)
 #endif
     config->devices = visible_devices((int)read_number("WEIR_DEVICES", 0, WEIR_MAX_DEVICES, 1));
     config->memory_bytes = read_size("WEIR_MEMORY");
-    config->workers = (int)read_number("WEIR_WORKERS", 0, 1024, 0);
-    config->help = read_number("WEIR_HELP", 0, 1, 1) != 0;
+    /* A schedule repeats exactly: one block after the other, on an engine's thread. */
+    config->workers = (int)read_number("WEIR_WORKERS", 0, 1024, weir_explore_enabled());
+    config->help = read_number("WEIR_HELP", 0, 1, 1) != 0 && !weir_explore_enabled();
     config->spin_ns = (int)read_number("WEIR_SPIN_NS", 0, 1000000, DEFAULT_SPIN_NS);
     config->stats = stats && *stats && strcmp(stats, "0") != 0;
     config->stats_file = getenv("WEIR_STATS_FILE");

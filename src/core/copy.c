@@ -157,7 +157,7 @@ void weir_staging_give(struct weir_context *ctx, size_t bytes)
 static void *stage(struct weir_context *ctx, const struct weir_copy *c, size_t bytes)
 {
     struct weir_staging_rule r = staging_rule(bytes); /* ORD-086 */
-    size_t limit = weir_late_enabled() ? SIZE_MAX : r.limit;
+    size_t limit = weir_late_documented_only() ? SIZE_MAX : r.limit;
     size_t used = atomic_fetch_add_explicit(&ctx->staging[r.pool], r.charge, memory_order_relaxed);
     void *staging = NULL;
 
@@ -294,7 +294,7 @@ static struct weir_context *other_device(const struct weir_stream *s, struct pla
 static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, struct place src,
                               struct place dst, size_t bytes)
 {
-    bool late = weir_late_enabled();
+    bool late = weir_late_documented_only();
     struct weir_copy_rule rule = (late ? weir_model_copy_rule_late : weir_model_copy_rule)(
         rule_class(c, src), rule_class(c, dst), bytes, c->async);
     enum weir_engine engine = engine_of(c->kind, src, dst);

@@ -1,6 +1,7 @@
 /* Beginning and end of the process's state (core.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/core.h"
+#include "core/explore.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ static enum weir_err start_locked(void)
     if (err != WEIR_OK)
         return err;
     weir_model_init(&c->model, WEIR_MAX_CONTEXTS, &memory);
-    c->model.guaranteed_only = c->config.late_ns != 0;
+    c->model.guaranteed_only = c->config.late_ns != 0 || weir_explore_enabled();
     atomic_store(&c->next_stream_id, FIRST_STREAM);
     atomic_store(&c->next_grid_id, 1);
     weir_cg_prepare();

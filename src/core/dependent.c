@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/dependent.h"
 
+#include "core/explore.h"
 #include "core/graph_run.h"
 #include "core/submit.h"
 
@@ -41,7 +42,8 @@ void weir_dependent_look(struct weir_stream *s)
 {
     struct weir_kernel_op *op;
 
-    if (weir_context_error(s->ctx) != WEIR_OK)
+    /* (Not early is one of the legal orders.) */
+    if (weir_context_error(s->ctx) != WEIR_OK || weir_explore_enabled())
         return;
     weir_lock_acquire(&s->lock);
     op = find_locked(s);

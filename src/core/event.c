@@ -199,6 +199,8 @@ enum weir_err weir_event_query(struct weir_event *e)
     weir_lock_release(&e->lock);
     if (weir_late_enabled() && !complete)
         weir_late_demand(&point);
+    if (weir_explore_enabled() && !complete)
+        weir_explore_asked(&point);
     if (weir_trace_enabled())
         weir_trace_query(WEIR_TRACE_QUERY_EVENT, weir_core_trace_event_id(e), complete);
     if (weir_check_enabled() && complete)

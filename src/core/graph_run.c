@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/check.h"
+#include "core/explore.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 #include "core/inject.h"
@@ -243,6 +244,12 @@ static void fail_on_demand(struct weir_item *item)
     item->kernel.work.prepare = prepare_failing;
 }
 
+static void submit(struct weir_item *item, struct weir_work *work)
+{
+    if (!weir_explore_enabled() || !weir_explore_hold_node(item, work))
+        weir_device_submit(item->ctx->engines, work);
+}
+
 static void start_kernel(struct weir_item *item)
 {
     struct weir_plan *plan = item->run->plan;
@@ -259,7 +266,7 @@ static void start_kernel(struct weir_item *item)
     hold(item);
     if (weir_check_enabled())
         weir_core_check_node_begin(item);
-    weir_device_submit(item->ctx->engines, &w->work);
+    submit(item, &w->work);
 }
 
 static void start_work(struct weir_item *item, struct weir_work *work)
@@ -269,7 +276,7 @@ static void start_work(struct weir_item *item, struct weir_work *work)
     if (item->kind == WEIR_ITEM_COPY)
         atomic_store_explicit(&item->run->plan->submitted, item, memory_order_relaxed);
     hold(item);
-    weir_device_submit(item->ctx->engines, work);
+    submit(item, work);
 }
 
 /* The record node's marker (weir_exec_launch made it) is the oldest operation of its stream. */
@@ -617,8 +624,8 @@ static void learn(struct weir_item *item)
     const struct weir_kernel_work *w = &item->kernel.work;
     uint64_t ns = w->work.end_ns - w->work.start_ns;
 
-    item->may_inline =
-        w->code && !weir_inject_enabled() && !w->code->may_park && !w->code->cooperative;
+    item->may_inline = w->code && !weir_inject_enabled() && !weir_explore_enabled() &&
+                       !w->code->may_park && !w->code->cooperative;
     item->cost_ns = ns < 1 ? 1 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 

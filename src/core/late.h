@@ -5,7 +5,7 @@
 #ifndef WEIR_CORE_LATE_H
 #define WEIR_CORE_LATE_H
 
-#include "core/stream.h"
+#include "core/explore.h"
 
 #define WEIR_LATE_NS 200000000u /* a program that only looks at memory gets on, too */
 
@@ -16,6 +16,12 @@
 static inline bool weir_late_enabled(void)
 {
     return WEIR_UNLIKELY(weir_core.config.late_ns != 0);
+}
+
+/* Only what the documents promise counts. */
+static inline bool weir_late_documented_only(void)
+{
+    return weir_late_enabled() || weir_explore_enabled();
 }
 
 /* op may start. True: it is held back, and will be given to its engine later. Thread: any, no lock

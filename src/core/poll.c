@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "core/explore.h"
 #include "core/submit.h"
 
 #define PAUSE_MIN_NS 20000u
@@ -17,7 +18,7 @@ static struct {
     _Atomic uint32_t news;      /* futex word: changes with `first` */
 } poller = {.lock = WEIR_LOCK_INIT(LEAF)};
 
-static void end(struct weir_poll_op *op, enum weir_err status)
+static void end_with(struct weir_poll_op *op, enum weir_err status)
 {
     struct weir_poll poll = op->poll; /* who looks at the operation finds the object, too */
 
@@ -27,7 +28,7 @@ static void end(struct weir_poll_op *op, enum weir_err status)
 }
 
 /* In a failed context nothing is waited for. */
-static bool is_over(struct weir_poll_op *op)
+bool weir_poll_is_over(struct weir_poll_op *op)
 {
     return weir_context_error(weir_op_ctx(&op->op)) != WEIR_OK || op->poll.ready(&op->poll);
 }
@@ -49,12 +50,12 @@ static bool ask_all(struct weir_poll_op **waiting)
     bool any = false;
 
     for (struct weir_poll_op **link = waiting, *op; (op = *link) != NULL;) {
-        if (!is_over(op)) {
+        if (!weir_poll_is_over(op)) {
             link = &op->next;
             continue;
         }
         *link = op->next;
-        end(op, WEIR_OK); /* its memory is the stream's again */
+        end_with(op, WEIR_OK); /* its memory is the stream's again */
         any = true;
     }
     return any;
@@ -110,15 +111,22 @@ static bool add(struct weir_poll_op *op)
     return true;
 }
 
+void weir_poll_end(struct weir_poll_op *op)
+{
+    end_with(op, WEIR_OK);
+}
+
 void weir_poll_start(struct weir_poll_op *op)
 {
-    if (is_over(op)) {
-        end(op, WEIR_OK);
+    if (weir_explore_enabled() && weir_explore_hold_op(&op->op))
+        return;
+    if (weir_poll_is_over(op)) {
+        end_with(op, WEIR_OK);
         return;
     }
     if (add(op))
         return;
-    end(op, WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM, "no thread to wait for a value"));
+    end_with(op, WEIR_FAIL(WEIR_ERR_OPERATING_SYSTEM, "no thread to wait for a value"));
 }
 
 enum weir_err weir_poll_submit(struct weir_stream *s, const struct weir_poll *poll)

@@ -33,5 +33,8 @@ struct weir_poll_op {
 
 /* The operation's turn has come. */
 void weir_poll_start(struct weir_poll_op *op);
+/* While a schedule is followed: may it end? Not asked again after true; then weir_poll_end. */
+bool weir_poll_is_over(struct weir_poll_op *op);
+void weir_poll_end(struct weir_poll_op *op);
 
 #endif

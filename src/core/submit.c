@@ -16,6 +16,7 @@
 #include "core/check.h"
 #include "core/copy.h"
 #include "core/dependent.h"
+#include "core/explore.h"
 #include "core/graph_run.h"
 #include "core/ipc.h"
 #include "core/late.h"
@@ -290,6 +291,13 @@ static void fail(struct weir_op *op, enum weir_err status)
         atomic_store(&weir_op_ctx(op)->copy_error, (int)status);
 }
 
+/* In a failed context nothing runs, but for callbacks: they get the error (oracle
+ * hostfunc_after_error). */
+static bool ends_unrun(const struct weir_op *op)
+{
+    return WEIR_UNLIKELY(weir_context_error(weir_op_ctx(op))) && op->m.kind != WEIR_OP_CALLBACK;
+}
+
 /* op may start: the model found all its edges to hold. */
 static void start(struct weir_op *op, struct weir_model_out *out)
 {
@@ -321,9 +329,7 @@ static void start(struct weir_op *op, struct weir_model_out *out)
             break;
         }
     }
-    /* In a failed context nothing runs, but for callbacks: they get the error (oracle
-     * hostfunc_after_error). */
-    if (WEIR_UNLIKELY(weir_context_error(weir_op_ctx(op))) && op->m.kind != WEIR_OP_CALLBACK) {
+    if (ends_unrun(op)) {
         free_payload(op);
         complete(op, out);
         return;
@@ -332,6 +338,8 @@ static void start(struct weir_op *op, struct weir_model_out *out)
         weir_poll_start((struct weir_poll_op *)op);
         return;
     }
+    if (weir_explore_enabled() && weir_explore_hold_op(op))
+        return;
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_COPY && ((struct weir_copy_op *)op)->late) &&
         weir_late_hold((struct weir_copy_op *)op))
         return;
@@ -339,6 +347,16 @@ static void start(struct weir_op *op, struct weir_model_out *out)
     atomic_store_explicit(&op->dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */
     weir_device_submit(weir_op_ctx(op)->engines, work);
+}
+
+struct weir_work *weir_submit_release(struct weir_op *op)
+{
+    if (ends_unrun(op)) {
+        weir_op_end(op, WEIR_OK);
+        return NULL;
+    }
+    atomic_store_explicit(&op->dispatched, 1, memory_order_release);
+    return engine_work(op);
 }
 
 static struct weir_op *pop(struct weir_model_op **first, struct weir_model_op ***tail)
@@ -549,6 +567,8 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
     if (weir_check_enabled())
         weir_core_check_op(op,
                            op->m.kind == WEIR_OP_GRAPH ? ((struct weir_graph_op *)op)->plan : NULL);
+    if (weir_explore_enabled())
+        weir_explore_submitted(op);
     if (point)
         *point = (struct weir_model_point){.stream = &s->m, .seq = op->m.seq};
     if (ready)
@@ -653,6 +673,8 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
         }
         if (weir_check_enabled())
             weir_core_check_peer(op, other);
+        if (weir_explore_enabled())
+            weir_explore_submitted(op);
     }
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)

@@ -15,6 +15,9 @@ void weir_submit_wait_for_room(struct weir_stream *s);
 void weir_wait_briefly(const struct weir_model_point *p, uint64_t timeout_ns);
 /* Drops a reference; caller holds s->lock. */
 void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op);
+/* Of one that was held (explore.h): what an engine is to run now, or NULL when it has ended at
+ * once, in a failed context. No lock held. */
+struct weir_work *weir_submit_release(struct weir_op *op);
 /* What an engine runs for op, NULL when it runs in place. */
 struct weir_work *weir_op_work(struct weir_op *op);
 

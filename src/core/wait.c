@@ -102,6 +102,8 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
 
     if (weir_model_point_holds(p))
         return true;
+    if (weir_explore_enabled())
+        return weir_explore_wait(p, deadline_ns);
     weir_thread_wait_begin(p->stream, p->seq);
     if (weir_late_enabled())
         weir_late_demand(p);
@@ -282,6 +284,8 @@ enum weir_err weir_query_stream(struct weir_stream *s)
         weir_check_host_saw_stream(s);
     if (count && weir_late_enabled())
         weir_late_demand(&point);
+    if (count && weir_explore_enabled())
+        weir_explore_asked(&point);
     if (count)
         return WEIR_ERR_NOT_READY; /* not an error that anyone needs a message for */
     return weir_context_error(s->ctx);

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "check/check.h"
 #include "core/capture.h"
+#include "core/explore.h"
 #include "core/inject.h"
 #include "runtime/rt.h" /* shared bodies are of the types that the table says */
 #include "trace/record.h"
@@ -124,9 +125,11 @@ static CUresult not_supported(const char *name)
     CUresult symbol params                                                                         \
     {                                                                                              \
         static _Atomic uint32_t trace_name;                                                        \
-        const bool traced = weir_trace_enabled();                                                  \
+        const bool traced = weir_trace_enabled(), explored = weir_explore_enabled();               \
         enum weir_err err;                                                                         \
                                                                                                    \
+        if (explored)                                                                              \
+            weir_explore_enter(text, __builtin_return_address(0));                                 \
         if (traced)                                                                                \
             weir_trace_enter(__builtin_return_address(0));                                         \
         if (weir_check_enabled())                                                                  \
@@ -143,6 +146,8 @@ static CUresult not_supported(const char *name)
         }                                                                                          \
         if (traced)                                                                                \
             weir_trace_leave(text, &trace_name, (int)err);                                         \
+        if (explored)                                                                              \
+            weir_explore_leave(err == WEIR_ERR_NOT_READY);                                         \
         return finish(text, err, __builtin_return_address(0));                                     \
     }
 /* Arguments are not looked at, so their types need not be known here. */

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/core.h"
+#include "core/explore.h"
 #include "core/inject.h"
 #include "check/check.h"
 #include "runtime/api.h"
@@ -217,6 +218,8 @@ static cudaError_t not_supported(const char *name)
             weir_trace_launch_site(__builtin_return_address(0));                                   \
         if (weir_check_enabled())                                                                  \
             weir_check_launch_site(__builtin_return_address(0));                                   \
+        if (weir_explore_enabled())                                                                \
+            weir_explore_launch_site(__builtin_return_address(0));                                 \
         return weir_rt_internal_##name args;                                                       \
     }
 #define REGISTER_binary(name, params, args)                                                        \
