@@ -25,6 +25,7 @@ int weir_cli_run(int argc, char **argv);
 int weir_cli_run_rest(int first, int argc, char **argv);
 int weir_cli_info(int argc, char **argv);
 int weir_cli_check(int argc, char **argv);
+int weir_cli_explore(int argc, char **argv);
 int weir_cli_trace(int argc, char **argv);
 int weir_cli_view(int argc, char **argv);
 int weir_cli_export(int argc, char **argv);
@@ -55,6 +56,9 @@ const char *weir_cli_inject_problem(const char *spec);
 
 /* The same for a list of --strict. */
 const char *weir_cli_strict_problem(const char *list);
+
+/* The same for a schedule (explore/schedule.h). */
+const char *weir_cli_schedule_problem(const char *spec);
 
 /* The profile's costs, for the simulator. False after a message. */
 struct weir_plan_machine;

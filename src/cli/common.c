@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "core/profile.h"
+#include "explore/schedule.h"
 #include "plan/device.h"
 
 bool weir_cli_libdir(char out[PATH_MAX])
@@ -78,6 +79,17 @@ bool weir_cli_parse_size(const char *text, unsigned long long *bytes)
         return false;
     *bytes = n << shift;
     return true;
+}
+
+const char *weir_cli_schedule_problem(const char *spec)
+{
+    struct weir_schedule *s;
+
+    if (*spec != '@' && weir_schedule_create(spec, &s) != WEIR_OK)
+        return weir_err_message();
+    if (*spec != '@')
+        weir_schedule_destroy(s);
+    return NULL;
 }
 
 bool weir_cli_machine(const char *command, const char *name, struct weir_plan_machine *m)

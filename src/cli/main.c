@@ -21,7 +21,7 @@ static const struct command {
 #endif
     {"info", weir_cli_info, "version, devices, CPU, coverage of the API"},
     {"check", weir_cli_check, "find missing synchronisation"},
-    {"explore", NULL, "run under many legal orders"},
+    {"explore", weir_cli_explore, "run under many legal orders"},
     {"trace", weir_cli_trace, "write down what happens"},
     {"view", weir_cli_view, "a trace as a page"},
     {"summary", weir_cli_summary, "a trace in numbers"},
@@ -55,6 +55,12 @@ int main(int argc, char **argv)
     if (strcmp(self, "c++") == 0)
         return weir_cc_link_main(argc, argv);
 #endif
+    if (strcmp(name, "help") == 0 && argc > 2) {
+        static char option[] = "--help";
+        char *help[] = {argv[0], argv[2], option, NULL};
+
+        return main(3, help);
+    }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
         return 0;

@@ -52,6 +52,10 @@ static const char help[] =
     "                    staging[=2M], copy-engines[=1], with commas between; without a list all "
     "of "
     "them\n"
+    "  --schedule SPEC   one legal order of many, the same each time: what `weir explore` printed "
+    "for "
+    "a failure, or\n"
+    "                    early, late, reverse, late-copies, random:7 ... (docs/explore.md)\n"
     "  --hang SECONDS    when nothing advances for so long: prints what every stream and thread "
     "waits for and\n"
     "                    where the cycle is, and ends the program with status 124; more than the "
@@ -63,7 +67,7 @@ static const char help[] =
     "WEIR_DEVICE,\n"
     "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_COUNT=1, "
     "WEIR_HANG=SECONDS, "
-    "WEIR_INJECT=RULES, WEIR_STRICT=LIST, WEIR_LATE_DMA=SECONDS; "
+    "WEIR_INJECT=RULES, WEIR_STRICT=LIST, WEIR_LATE_DMA=SECONDS, WEIR_SCHEDULE=SPEC; "
     "an option "
     "wins. WEIR_LOG=error|warn|info|debug\n"
     "says how much Weir tells (default: warn).\n"
@@ -93,7 +97,7 @@ static const struct option {
     {"counts", "WEIR_COUNT", false},
     {"clock", NULL, true},
     {"trace", "WEIR_TRACE", true},
-    {"schedule", NULL, true},
+    {"schedule", "WEIR_SCHEDULE", true},
     {"late-dma", "WEIR_LATE_DMA", true},
     {"inject", "WEIR_INJECT", true},
     {"strict", "WEIR_STRICT", true},
@@ -135,6 +139,8 @@ static int check_value(const struct option *o, const char *value)
         return weir_cli_usage_error("run", "--strict: %s", problem);
     if (strcmp(o->name, "inject") == 0 && (problem = weir_cli_inject_problem(value)) != NULL)
         return weir_cli_usage_error("run", "--inject: %s", problem);
+    if (strcmp(o->name, "schedule") == 0 && (problem = weir_cli_schedule_problem(value)) != NULL)
+        return weir_cli_usage_error("run", "--schedule: %s", problem);
     if (strcmp(o->name, "late-dma") == 0 && strcmp(value, "default") != 0 &&
         !is_seconds(value, WEIR_LATE_MIN, WEIR_LATE_MAX))
         return weir_cli_usage_error(

@@ -1,0 +1,223 @@
+/* See explore.h. A run is a child that becomes `weir run`'s program; what it writes goes to files
+ * in memory.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "cli/cli.h"
+#include "cli/explore.h"
+
+#define STATUS_FOUND 99 /* what the checker ends the program with */
+#define TAIL_BYTES   4096
+
+static void become_program(const struct explore_setup *s, const char *spec, const char *log,
+                           const struct explore_child *c)
+{
+    int in = open("/dev/null", O_RDONLY);
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (in < 0 || dup2(in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0 ||
+        setenv("WEIR_SCHEDULE", spec, 1) != 0 ||
+        (log ? setenv("WEIR_SCHEDULE_LOG", log, 1) : unsetenv("WEIR_SCHEDULE_LOG")) != 0 ||
+        (s->check &&
+         (setenv("WEIR_CHECK", "1", 1) != 0 || setenv("WEIR_CHECK_STATUS", "99", 1) != 0)))
+        _exit(WEIR_EXIT_REFUSED);
+    _exit(weir_cli_run_rest(s->first, s->argc, s->argv));
+}
+
+bool weir_explore_child_start(const struct explore_setup *s, const char *spec, const char *log,
+                              struct explore_child *c)
+{
+    *c = (struct explore_child){.out = memfd_create("out", MFD_CLOEXEC),
+                                .err = memfd_create("err", MFD_CLOEXEC)};
+    fflush(NULL);
+    c->started_ns = weir_clock_ns();
+    c->pid = c->out < 0 || c->err < 0 ? -1 : fork();
+    if (c->pid == 0)
+        become_program(s, spec, log, c);
+    if (c->pid > 0) {
+        setpgid(c->pid, c->pid); /* here as well: it may be killed before it got that far */
+        return true;
+    }
+    perror("weir explore");
+    weir_explore_child_close(c);
+    return false;
+}
+
+static uint64_t hash_file(int fd)
+{
+    uint64_t hash = 0;
+    char part[16384];
+    off_t at = 0;
+    ssize_t n;
+
+    while ((n = pread(fd, part, sizeof part, at)) > 0) {
+        hash = weir_hash_bytes(part, (size_t)n, hash);
+        at += n;
+    }
+    return hash;
+}
+
+static struct explore_result judge(const struct explore_setup *s, const struct explore_child *c,
+                                   int status)
+{
+    struct explore_result r = {.output = hash_file(c->out)};
+
+    if (c->killed) {
+        r.kind = EXPLORE_HANG;
+    } else if (WIFSIGNALED(status)) {
+        r.kind = EXPLORE_SIGNAL;
+        r.code = WTERMSIG(status);
+    } else if (WEXITSTATUS(status) != 0) {
+        r.code = WEXITSTATUS(status);
+        r.kind = s->check && r.code == STATUS_FOUND ? EXPLORE_FOUND : EXPLORE_STATUS;
+    } else if (s->same_output && s->has_first && r.output != s->first_output) {
+        r.kind = EXPLORE_OUTPUT;
+    }
+    return r;
+}
+
+void weir_explore_child_kill(struct explore_child *c)
+{
+    if (c->pid > 0)
+        kill(-c->pid, SIGKILL);
+}
+
+bool weir_explore_child_ended(const struct explore_setup *s, struct explore_child *c,
+                              struct explore_result *out)
+{
+    int status;
+    pid_t ended = waitpid(c->pid, &status, WNOHANG);
+
+    if (ended == 0) {
+        if (!c->killed && (double)(weir_clock_ns() - c->started_ns) * 1e-9 > s->hang_s) {
+            c->killed = true;
+            weir_explore_child_kill(c);
+        }
+        return false;
+    }
+    if (ended < 0)
+        status = WEIR_EXIT_REFUSED << 8;
+    else
+        weir_explore_child_kill(c); /* what it may have left behind */
+    c->pid = 0;
+    *out = judge(s, c, status);
+    return true;
+}
+
+static void print_tail(int fd, const char *lead, int lines)
+{
+    char text[TAIL_BYTES + 1], *at = text;
+    struct stat st;
+    ssize_t n;
+    int count = 0;
+
+    if (fstat(fd, &st) != 0 || st.st_size == 0)
+        return;
+    n = pread(fd, text, TAIL_BYTES, st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0);
+    if (n <= 0)
+        return;
+    text[n] = '\0';
+    for (char *c = text; *c; c++)
+        count += *c == '\n' && c[1];
+    for (; count >= lines && (at = strchr(at, '\n')); count--)
+        at++;
+    while (at && *at) {
+        size_t length = strcspn(at, "\n");
+
+        printf("%s%.*s\n", lead, (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
+void weir_explore_child_print(const struct explore_child *c, const char *lead, int lines)
+{
+    print_tail(c->out, lead, lines);
+    print_tail(c->err, lead, lines);
+}
+
+void weir_explore_child_close(struct explore_child *c)
+{
+    if (c->out >= 0)
+        close(c->out);
+    if (c->err >= 0)
+        close(c->err);
+    *c = (struct explore_child){.out = -1, .err = -1};
+}
+
+bool weir_explore_once(const struct explore_setup *s, const char *spec, const char *log,
+                       struct explore_result *out)
+{
+    struct explore_child c;
+
+    if (!weir_explore_child_start(s, spec, log, &c))
+        return false;
+    while (!weir_explore_child_ended(s, &c, out))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    weir_explore_child_close(&c);
+    return true;
+}
+
+char *weir_explore_result_text(const struct explore_result *r, char *out, size_t room)
+{
+    switch (r->kind) {
+    case EXPLORE_OK:
+        snprintf(out, room, "no failure");
+        break;
+    case EXPLORE_STATUS:
+        snprintf(out, room, "exit status %d", r->code);
+        break;
+    case EXPLORE_SIGNAL:
+        snprintf(out, room, "signal %d (%s)", r->code, strsignal(r->code));
+        break;
+    case EXPLORE_HANG:
+        snprintf(out, room, "hang");
+        break;
+    case EXPLORE_OUTPUT:
+        snprintf(out, room, "output other than the first run's");
+        break;
+    case EXPLORE_FOUND:
+        snprintf(out, room, "a finding of the checker");
+        break;
+    }
+    return out;
+}
+
+static void print_quoted(const char *word)
+{
+    if (*word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "_-+=./:,@%") == strlen(word)) {
+        printf(" %s", word);
+        return;
+    }
+    fputs(" '", stdout);
+    for (; *word; word++) {
+        if (*word == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*word);
+    }
+    putchar('\'');
+}
+
+void weir_explore_print_again(const struct explore_setup *s, const char *spec)
+{
+    fputs(s->check ? "  again: weir check --schedule" : "  again: weir run --schedule", stdout);
+    print_quoted(spec);
+    for (int i = s->first; i < s->argc; i++)
+        print_quoted(s->argv[i]);
+    putchar('\n');
+}

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# weir explore: programs that are wrong in some legal order only, and right ones.
+weir_program_test(programs_explore "${CMAKE_CURRENT_LIST_DIR}/explore/explore.sh;${CMAKE_CURRENT_LIST_DIR}/explore" TIMEOUT 300)

@@ -1,0 +1,79 @@
+#!/bin/sh
+# explore.sh SOURCES: orders.cu under weir explore: wrong programs fail in some legal order and not in that of their submission,
+# right ones in none; a schedule repeats exactly; what a failure hangs on is found and told.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+[ -x "$BUILD/bin/weir" ] && [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+"$WEIR" cc --version >/dev/null 2>&1 || { echo "skipped: this build has no weir cc"; exit 77; }
+src=$1
+mkdir -p "$BUILD/tests/explore" && cd "$BUILD/tests/explore" || exit 1
+. "$SOURCE/tests/programs/check.sh"
+if newer orders; then "$WEIR" cc -O2 -g -lineinfo -o orders "$src/orders.cu" || die orders; fi
+LD_PRELOAD=$SANITIZER_PRELOAD
+export LD_PRELOAD
+fail() { printf 'FAILED %s\n%s\n' "$1" "$(cat out)"; failed=1; }
+# explore NAME STATUS OPTIONS...
+explore() {
+    name=$1 status=$2
+    shift 2
+    "$WEIR" explore "$@" >out 2>&1
+    rc=$?
+    if [ $rc -eq "$status" ]; then echo "ok $name"; else fail "$name: status $rc, wanted $status"; fi
+}
+says() { grep -q -- "$1" out || fail "it does not say: $1"; }
+
+for form in streams kernel source threads graph; do
+    explore "$form" 99 --runs 8 ./orders $form
+    says 'failed: exit status 1'
+    says 'again: weir run --schedule'
+    "$WEIR" run --schedule early ./orders $form || fail "$form in the order of submission"
+    explore "$form-ordered" 0 --runs 10 ./orders $form-ordered
+    says 'none failed'
+done
+for form in polls flags host-functions; do
+    explore $form 0 --runs 10 ./orders $form
+done
+
+# Repeats: the order itself, and other seeds give other ones.
+rm -f orders-seen
+for spec in random:1 random:2 pct:3:4 late:9 reverse; do
+    "$WEIR" run --schedule $spec ./orders order >first || fail "order $spec"
+    cat first >>orders-seen
+    for i in 1 2 3; do
+        "$WEIR" run --schedule $spec ./orders order >out && cmp -s first out || fail "order $spec again: $(cat first), then"
+    done
+done
+[ "$(sort -u orders-seen | wc -l)" -ge 4 ] || { cp orders-seen out; fail 'five schedules, but not four orders'; }
+explore same-output 99 --runs 6 --same-output ./orders order
+says "output other than the first run's"
+
+# The few decisions that matter, and the schedule made of them.
+explore minimise 99 --stop --strategy reverse --minimise ./orders streams
+says '^1 of [0-9]* operations'
+says 'kernel fill (stream .*orders.cu:'
+says 'was delayed until behind kernel copy (stream .*orders.cu:'
+spec=$(sed -n "s/.*--schedule '\(holds:[^']*\)'.*/\1/p" out)
+"$WEIR" run --schedule "$spec" ./orders streams
+[ $? -eq 1 ] || fail "$spec does not repeat it"
+explore minimise-host 99 --stop --strategy late --minimise ./orders source
+says 'copy (stream .*orders.cu:'
+says "ran before it: the host's code behind cudaMemcpyAsync at orders.cu:"
+
+explore crash 99 --runs 3 ./orders crash
+says 'failed: signal 6'
+explore hang 99 --runs 1 --strategy reverse --hang 3 ./orders hang
+says 'failed: hang'
+explore check 99 --runs 1 --check ./orders streams
+says 'failed: a finding of the checker'
+says 'hazard: race'
+
+# Ranks share the runs; each compares with a first run of its own.
+OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 explore rank 99 --runs 3 --same-output ./orders order
+says '^rank 1: 2 runs'
+
+explore 'no program' 127 --runs 2 ./no-such-program
+explore 'no schedule' 2 --strategy sideways ./orders order
+says 'there is no schedule "sideways"'
+"$WEIR" run --schedule pct ./orders order >out 2>&1
+[ $? -eq 2 ] || fail 'pct without a number'
+exit $failed

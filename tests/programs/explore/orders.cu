@@ -1,0 +1,260 @@
+// Programs for weir explore: orders.cu FORM ends with 1 when its result is wrong. Those that are wrong are right in the order
+// of their submission; the others are right in every order that CUDA promises.
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N 1024
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        cudaError_t e = (call);                                                                                        \
+        if (e != cudaSuccess) {                                                                                        \
+            fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(e));                                         \
+            _exit(2);                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+__global__ void fill(int *p, int value) { p[blockIdx.x * blockDim.x + threadIdx.x] = value; }
+__global__ void copy(int *to, const int *from)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    to[i] = from[i];
+}
+__global__ void wait_for(volatile int *flag, int *seen)
+{
+    while (*flag == 0) {
+    }
+    *seen = 1;
+}
+__global__ void raise(volatile int *flag) { *flag = 1; }
+
+static cudaStream_t s1, s2, s3;
+static cudaEvent_t event;
+static int *a, *b, *c, *pinned, *result;
+
+static bool is_all(const int *p, int value)
+{
+    for (int i = 0; i < N; i++)
+        if (p[i] != value)
+            return false;
+    return true;
+}
+
+static bool fetch_is_all(const int *p, int value)
+{
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(result, p, N * sizeof(int), cudaMemcpyDeviceToHost));
+    return is_all(result, value);
+}
+
+static bool two_streams(bool ordered)
+{
+    for (int i = 0; i < 3; i++) // nothing to do with it
+        fill<<<N / 256, 256, 0, s3>>>(c, i);
+    fill<<<N / 256, 256, 0, s1>>>(a, 1);
+    if (ordered) {
+        CHECK(cudaEventRecord(event, s1));
+        CHECK(cudaStreamWaitEvent(s2, event, 0));
+    }
+    copy<<<N / 256, 256, 0, s2>>>(b, a);
+    return fetch_is_all(b, 1);
+}
+
+static bool early_kernel(bool ordered)
+{
+    for (int i = 0; i < N; i++)
+        pinned[i] = 3;
+    CHECK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
+    if (ordered)
+        CHECK(cudaStreamSynchronize(s1));
+    copy<<<N / 256, 256, 0, s2>>>(b, a);
+    return fetch_is_all(b, 3);
+}
+
+static bool source_again(bool ordered)
+{
+    for (int i = 0; i < N; i++)
+        pinned[i] = 5;
+    CHECK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
+    if (ordered)
+        CHECK(cudaStreamSynchronize(s1));
+    for (int i = 0; i < N; i++)
+        pinned[i] = 6;
+    return fetch_is_all(a, 5);
+}
+
+static bool polls(void)
+{
+    fill<<<N / 256, 256, 0, s1>>>(a, 7);
+    CHECK(cudaEventRecord(event, s1));
+    while (cudaEventQuery(event) == cudaErrorNotReady) {
+    }
+    while (cudaStreamQuery(s1) == cudaErrorNotReady) {
+    }
+    copy<<<N / 256, 256, 0, s2>>>(b, a);
+    return fetch_is_all(b, 7);
+}
+
+// A kernel that waits for the host, and one that waits for a kernel of another stream.
+static bool flags(void)
+{
+    int *flag;
+
+    CHECK(cudaHostAlloc(&flag, 2 * sizeof *flag, cudaHostAllocMapped));
+    flag[0] = flag[1] = 0;
+    CHECK(cudaMemset(b, 0, 2 * sizeof(int)));
+    CHECK(cudaDeviceSynchronize()); // no other stream waits for the memset
+    wait_for<<<1, 1, 0, s1>>>(flag, b);
+    wait_for<<<1, 1, 0, s2>>>(flag + 1, b + 1);
+    raise<<<1, 1, 0, s3>>>(flag + 1);
+    *(volatile int *)flag = 1;
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(result, b, 2 * sizeof(int), cudaMemcpyDeviceToHost));
+    return result[0] == 1 && result[1] == 1;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static int arrived;
+
+static void CUDART_CB arrive(void *)
+{
+    pthread_mutex_lock(&mutex);
+    arrived++;
+    pthread_cond_signal(&cond);
+    pthread_mutex_unlock(&mutex);
+}
+
+// The host function takes a mutex that is held at its submission; the host waits for it without CUDA.
+static bool host_functions(void)
+{
+    pthread_mutex_lock(&mutex);
+    fill<<<N / 256, 256, 0, s1>>>(a, 9);
+    CHECK(cudaLaunchHostFunc(s1, arrive, nullptr));
+    CHECK(cudaLaunchHostFunc(s2, arrive, nullptr));
+    while (arrived < 2)
+        pthread_cond_wait(&cond, &mutex);
+    pthread_mutex_unlock(&mutex);
+    copy<<<N / 256, 256, 0, s3>>>(b, a); // the host saw the host function that is behind fill
+    return fetch_is_all(b, 9);
+}
+
+static void *worker(void *ordered)
+{
+    fill<<<N / 256, 256, 0, s1>>>(a, 4);
+    if (ordered)
+        CHECK(cudaStreamSynchronize(s1));
+    return nullptr;
+}
+
+static bool threads(bool ordered)
+{
+    pthread_t t;
+
+    pthread_create(&t, nullptr, worker, ordered ? &t : nullptr);
+    fill<<<N / 256, 256, 0, s3>>>(c, 4);
+    pthread_join(t, nullptr);
+    copy<<<N / 256, 256, 0, s2>>>(b, a);
+    return fetch_is_all(b, 4);
+}
+
+static bool graph(bool ordered)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    cudaEvent_t end;
+
+    CHECK(cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
+    CHECK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaEventRecord(event, s1));
+    CHECK(cudaStreamWaitEvent(s2, event, 0));
+    fill<<<N / 256, 256, 0, s1>>>(a, 8);
+    if (ordered) {
+        CHECK(cudaEventRecord(event, s1));
+        CHECK(cudaStreamWaitEvent(s2, event, 0));
+    }
+    copy<<<N / 256, 256, 0, s2>>>(b, a);
+    CHECK(cudaEventRecord(end, s2));
+    CHECK(cudaStreamWaitEvent(s1, end, 0));
+    CHECK(cudaStreamEndCapture(s1, &g));
+    CHECK(cudaGraphInstantiate(&x, g, 0));
+    CHECK(cudaGraphLaunch(x, s1));
+    return fetch_is_all(b, 8);
+}
+
+static char names[64];
+static int named;
+
+static void CUDART_CB note(void *name) { names[named++] = *(const char *)name; }
+
+// Prints in which order twelve host functions of three streams ran, and which of them before the host's second half.
+static bool order(void)
+{
+    static const char letters[] = "abcdefghijkl";
+    cudaStream_t streams[] = {s1, s2, s3};
+
+    for (int i = 0; i < 12; i++) {
+        CHECK(cudaLaunchHostFunc(streams[i % 3], note, (void *)(letters + i)));
+        if (i == 5)
+            names[named++] = '-'; // (only one of both threads runs at a time)
+    }
+    CHECK(cudaDeviceSynchronize());
+    puts(names);
+    return true;
+}
+
+static bool crash(void)
+{
+    if (!two_streams(false))
+        abort();
+    return true;
+}
+
+static bool hang(void)
+{
+    while (!two_streams(false))
+        pause();
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    const char *form = argc > 1 ? argv[1] : "";
+    static const struct {
+        const char *name;
+        bool (*run)(bool);
+    } pairs[] = {{"streams", two_streams}, {"kernel", early_kernel}, {"source", source_again},
+                 {"threads", threads},     {"graph", graph}};
+    static const struct {
+        const char *name;
+        bool (*run)(void);
+    } single[] = {{"polls", polls}, {"flags", flags}, {"host-functions", host_functions},
+                  {"order", order}, {"crash", crash}, {"hang", hang}};
+
+    CHECK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&s3, cudaStreamNonBlocking));
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CHECK(cudaMalloc(&a, N * sizeof(int)));
+    CHECK(cudaMalloc(&b, N * sizeof(int)));
+    CHECK(cudaMalloc(&c, N * sizeof(int)));
+    CHECK(cudaMallocHost(&pinned, N * sizeof(int)));
+    CHECK(cudaMallocHost(&result, N * sizeof(int)));
+    CHECK(cudaMemset(a, 0, N * sizeof(int)));
+    CHECK(cudaDeviceSynchronize());
+    for (auto &p : pairs) {
+        size_t n = strlen(p.name);
+
+        if (strncmp(form, p.name, n) == 0 && (!form[n] || strcmp(form + n, "-ordered") == 0))
+            return p.run(form[n] != 0) ? 0 : 1;
+    }
+    for (auto &p : single)
+        if (strcmp(form, p.name) == 0)
+            return p.run() ? 0 : 1;
+    fprintf(stderr, "no form %s\n", form);
+    return 2;
+}
