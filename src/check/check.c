@@ -332,6 +332,8 @@ struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t no
         a = actor_make(&stamp, kind, name, ((struct weir_check_detail *)launch->detail)->site);
     }
     if (a) {
+        ((struct weir_check_detail *)a->detail)->number =
+            ((struct weir_check_detail *)launch->detail)->number;
         a->reach = r;
         r->refs++;
         a->node = node;
@@ -456,13 +458,12 @@ struct weir_clock *weir_check_sync_begin(const void *stream, int device)
 {
     bool forbidden = weir_check_is_forbidden(WEIR_POLICY_LEGACY_SYNC) && stream && here.call &&
                      strstr(here.call, "Synchronize");
-    struct weir_check_site at = {0};
+    struct weir_check_site at = weir_check_site_now(false);
     struct weir_order *o = &weir_checker.order;
     struct weir_clock *c;
 
-    if (forbidden)
-        at = weir_check_site_now(false);
     weir_check_lock();
+    weir_check_waits_locked(&at);
     if (forbidden && weir_checker.streams.items[lane_of(stream)].cls == WEIR_STREAM_LEGACY)
         weir_check_forbidden_locked(WEIR_POLICY_LEGACY_SYNC, at, NULL);
     c = stream ? weir_order_lane_clock(o, lane_of(stream)) : weir_order_device_clock(o, device);
@@ -599,6 +600,11 @@ void weir_check_free_async(const void *stream, const void *p, size_t bytes)
     if (b)
         b->freed = true;
     weir_check_unlock();
+}
+
+int weir_check_status(void)
+{
+    return weir_checker.settings.status;
 }
 
 size_t weir_check_finish(void)

@@ -27,6 +27,8 @@ void weir_check_start(bool exact);
 bool weir_check_is_exact(void);
 /* Writes the report to stderr; the number of findings. Nothing is checked any more. */
 size_t weir_check_finish(void);
+/* The process's exit status then. */
+int weir_check_status(void);
 
 /* ---- where the program is: by thread ---- */
 
@@ -119,10 +121,18 @@ void weir_check_bad_handle(const void *handle);
 /* The program has made, or gives back, a stream, event, graph (a static text). */
 void weir_check_object(const void *p, const char *kind);
 void weir_check_object_end(const void *p);
+/* Nothing advances, and never will: `text` has the steps of the circle, a line each. The thread
+ * waits in a call (0: unknown); op: a host function in it, or NULL. Ends the process with the
+ * report. Thread: one of Weir's own, no lock held. */
+void weir_check_deadlock(const char *text, uint32_t thread, const void *op);
+/* A stream was asked for with a priority that there is not. */
+void weir_check_clamped(int asked, int got);
 /* An asynchronous copy from or to pageable memory. */
 void weir_check_pageable(void);
 /* cudaMemPrefetchAsync of memory that begins there. */
 void weir_check_prefetch(const void *p);
+/* Where the calling thread's stack was when the program made its call. */
+uintptr_t weir_check_frame(void);
 /* A launch of a graph will copy from host memory that is gone: freed, or a frame of a function that
  * has returned (on_stack). */
 void weir_check_dead_source(const void *p, size_t bytes, bool on_stack);

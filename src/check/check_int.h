@@ -176,6 +176,7 @@ struct checker {
     struct weir_map blocks;   /* address -> struct weir_check_block */
     struct weir_map objects;  /* address -> struct weir_check_object */
     struct weir_map captures; /* stream -> struct weir_check_capture, while it captures */
+    struct weir_map waiting;  /* thread id -> struct weir_check_site: its last wait */
     struct weir_check_errors *errors;
     struct weir_check_finding *fault; /* the first operation that failed */
     enum weir_err fault_error;
@@ -228,6 +229,8 @@ static inline bool weir_check_is_forbidden(enum weir_policy what)
 }
 /* The calling thread captures, and this goes into a stream that does not. */
 void weir_check_not_captured_locked(const struct weir_actor *a);
+/* The thread of that place begins to wait there. */
+void weir_check_waits_locked(const struct weir_check_site *at);
 /* At the end: what was left. */
 void weir_check_left_locked(void);
 
@@ -278,6 +281,8 @@ struct weir_check_totals {
 };
 void weir_check_write_json(FILE *to, struct weir_check_places *p,
                            const struct weir_check_totals *totals);
+/* Notes that are not worth a line without being asked for, and what is suppressed, are not. */
+bool weir_check_is_told(const struct weir_check_finding *f);
 void weir_check_write_sarif(FILE *to, struct weir_check_places *p);
 void weir_check_write_github(FILE *to, struct weir_check_places *p);
 

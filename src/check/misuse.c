@@ -2,6 +2,7 @@
  * project forbids itself.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
@@ -345,6 +346,11 @@ void weir_check_not_captured_locked(const struct weir_actor *a)
     weir_check_found(&f, NULL, NULL);
 }
 
+uintptr_t weir_check_frame(void)
+{
+    return (uintptr_t)here.frame;
+}
+
 void weir_check_dead_source(const void *p, size_t bytes, bool on_stack)
 {
     struct weir_check_site at = weir_check_site_now(false);
@@ -364,6 +370,69 @@ void weir_check_dead_source(const void *p, size_t bytes, bool on_stack)
     weir_check_lock();
     weir_check_found(&f, NULL, NULL);
     weir_check_unlock();
+}
+
+/* ---- deadlocks ---- */
+
+void weir_check_waits_locked(const struct weir_check_site *at)
+{
+    struct weir_check_site *known = weir_map_get(&weir_checker.waiting, at->thread);
+
+    if (!known) {
+        known = weir_calloc(1, sizeof *known);
+        if (!known || !weir_map_put(&weir_checker.waiting, at->thread, known)) {
+            weir_free(known);
+            return;
+        }
+    }
+    *known = *at;
+}
+
+/* Lines into one: "  a\n    waits for\n  b\n" becomes "a, which waits for b". */
+static char *join_lines(const char *text)
+{
+    char *out = weir_alloc(8 * strlen(text) + 1), *to = out;
+
+    if (!out)
+        return NULL;
+    while (*text) {
+        size_t n = strcspn(text, "\n"), indent = strspn(text, " ");
+
+        if (to > out)
+            to = stpcpy(to, indent > 2 ? ", which " : " ");
+        memcpy(to, text + indent, n - indent);
+        to += n - indent;
+        text += n + (text[n] == '\n');
+    }
+    *to = '\0';
+    return out;
+}
+
+void weir_check_deadlock(const char *text, uint32_t thread, const void *op)
+{
+    struct weir_check_finding f = {.kind = WEIR_FOUND_DEADLOCK};
+    const struct weir_check_site *at;
+    struct weir_actor *a;
+
+    if (!weir_check_enabled())
+        return;
+    weir_check_lock();
+    at = weir_map_get(&weir_checker.waiting, thread);
+    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    if (at)
+        f.a = weir_check_side_call(*at, "the wait");
+    if (a) {
+        f.b = weir_check_side_of(a, WEIR_ACCESS_READ);
+        f.b.no_access = true;
+    }
+    f.why = (struct weir_check_say){.format = "{t}", .text = join_lines(text)};
+    f.change = (struct weir_check_say){
+        .format = "let nothing that a stream has to run wait for what its waiter holds: give up "
+                  "the lock before the call that waits, or take it in the host function no more"};
+    weir_check_found(&f, NULL, NULL);
+    weir_check_unlock();
+    (void)weir_check_finish(); /* exit handlers would hang with the rest */
+    _exit(weir_checker.settings.status);
 }
 
 /* ---- memory ---- */
@@ -399,6 +468,33 @@ static struct weir_check_errors *errors_here(void)
     return e;
 }
 
+static bool is_told_otherwise(enum weir_err err)
+{
+    return weir_err_is_sticky((int)err) || err == WEIR_ERR_NOT_PERMITTED || is_of_captures(err);
+}
+
+/* What it was born with. */
+static void explain_failure(struct weir_check_finding *f, void *arg)
+{
+    f->why.text = weir_strdup(arg);
+}
+
+static void note_failure(enum weir_err err, struct weir_check_site at)
+{
+    char message[256];
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_CALL_FAILED,
+        .a = weir_check_side_call(at, "the call"),
+        .what = {.format = "{c1} gave {t}", .text = weir_err_name((int)err), .sites[0] = at},
+        .why = {.format = "{t}"},
+    };
+
+    snprintf(message, sizeof message, "%s", weir_err_message());
+    weir_check_lock();
+    weir_check_found(&f, explain_failure, message);
+    weir_check_unlock();
+}
+
 /* The operation's failure has come to the program. */
 static void fault_seen(enum weir_err err)
 {
@@ -429,6 +525,8 @@ void weir_check_failed(enum weir_err err)
         return;
     e->last = err;
     e->at = weir_check_site_now(launch);
+    if (!is_told_otherwise(err))
+        note_failure(err, e->at);
     e->launches = here.launches;
     if (launch && !e->launch && !weir_err_is_sticky((int)err)) {
         e->launch = err;
@@ -438,6 +536,11 @@ void weir_check_failed(enum weir_err err)
 
 void weir_check_call_failed(enum weir_err err)
 {
+    if (err == WEIR_ERR_NOT_READY) { /* an answer, but to cudaEventElapsedTime */
+        if (here.call && strstr(here.call, "ElapsedTime"))
+            note_failure(err, weir_check_site_now(false));
+        return;
+    }
     weir_check_capture_failed(err);
     weir_check_failed(err);
 }
@@ -495,11 +598,6 @@ void weir_check_op_failed(const void *op, enum weir_err err)
         weir_checker.fault_error = err;
     }
     weir_check_unlock();
-}
-
-static bool is_told_otherwise(enum weir_err err)
-{
-    return weir_err_is_sticky((int)err) || err == WEIR_ERR_NOT_PERMITTED || is_of_captures(err);
 }
 
 static void errors_left(void)
@@ -596,6 +694,27 @@ void weir_check_left_locked(void)
         leaked_memory();
         leaked_objects();
     }
+}
+
+/* ---- priorities ---- */
+
+void weir_check_clamped(int asked, int got)
+{
+    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_CLAMPED,
+        .a = weir_check_side_call(at, "the stream's beginning"),
+        .why = {.format = asked > got
+                              ? "priority {n} is taken for 0, the default and lowest: smaller "
+                                "numbers are higher priorities"
+                              : "the highest priority is -{n}, and further ones are taken for it",
+                .number = (uint64_t)(asked > got ? asked : -got)},
+        .change = {.format = "ask cudaDeviceGetStreamPriorityRange for the numbers that there are"},
+    };
+
+    weir_check_lock();
+    weir_check_found(&f, NULL, NULL);
+    weir_check_unlock();
 }
 
 /* ---- what a project forbids itself ---- */

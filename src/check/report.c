@@ -121,9 +121,10 @@ static void print_finding(struct weir_check_places *p, const struct weir_check_f
 }
 
 /* Notes that are worth a line without being asked for. */
-static bool is_told(const struct weir_check_finding *f)
+bool weir_check_is_told(const struct weir_check_finding *f)
 {
-    return !f->by && (weir_checker.settings.notes || f->kind != WEIR_FOUND_UNNEEDED_WAIT);
+    return !f->by && (weir_checker.settings.notes ||
+                      (f->kind != WEIR_FOUND_UNNEEDED_WAIT && f->kind != WEIR_FOUND_CALL_FAILED));
 }
 
 static void print_all(struct weir_check_places *p)
@@ -134,7 +135,7 @@ static void print_all(struct weir_check_places *p)
         for (size_t i = 0; i < c->findings.count; i++) {
             const struct weir_check_finding *f = &c->findings.items[i];
 
-            if (is_told(f) && (int)weir_check_kinds[f->kind].level == level)
+            if (weir_check_is_told(f) && (int)weir_check_kinds[f->kind].level == level)
                 print_finding(p, f);
         }
     }
@@ -182,7 +183,7 @@ static struct weir_check_totals count_all(struct weir_check_places *p)
             f->by->count += f->times;
             t.suppressed++;
         } else if (weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE) {
-            t.notes++;
+            t.notes += weir_check_is_told(f);
         } else {
             t.hazards++;
             t.times += f->times;

@@ -187,7 +187,7 @@ void weir_check_write_github(FILE *to, struct weir_check_places *p)
         struct weir_text t = {.length = 0};
         char word[80];
 
-        if (f->by || (f->kind == WEIR_FOUND_UNNEEDED_WAIT && !weir_checker.settings.notes))
+        if (f->by || !weir_check_is_told(f))
             continue;
         fputs(note ? "::notice " : "::error ", to);
         if (place && *place->file) {

@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
+#define STATUS_FOUND 99
+
 /* ---- policies ---- */
 
 const struct weir_policy_text weir_policy_texts[WEIR_POLICIES] = {
@@ -209,9 +211,11 @@ void weir_check_settings_read(struct weir_check_settings *s)
 {
     const char *format = value_of("WEIR_CHECK_FORMAT"), *file = value_of("WEIR_CHECK_SUPPRESS");
     const char *process = value_of("WEIR_CHECK_PROCESS"), *without = value_of("WEIR_CHECK_WITHOUT");
+    const char *status = value_of("WEIR_CHECK_STATUS");
     char problem[256];
 
     memset(s, 0, sizeof *s);
+    s->status = status ? atoi(status) : STATUS_FOUND;
     read_forbidden(s);
     s->json = value_of("WEIR_CHECK_JSON");
     s->sarif = value_of("WEIR_CHECK_SARIF");

@@ -51,6 +51,7 @@ void weir_suppressions_finish(struct weir_suppressions *s);
 /* ---- all ---- */
 
 struct weir_check_settings {
+    int status;               /* the process's when there is a hazard */
     uint32_t forbidden;       /* bits of enum weir_policy */
     const char *json, *sarif; /* files; NULL: none */
     bool github, leaks, notes, print_suppressions;

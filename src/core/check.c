@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/check.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,6 +12,8 @@
 #include "core/touch.h"
 #include "memory/memory.h"
 #include "trace/symbols.h"
+
+#define STACK_MAX ((size_t)64 << 20) /* further away nothing is on the thread's stack */
 
 static bool is_checked(const struct weir_op *op)
 {
@@ -129,6 +132,39 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
 }
 
 /* ---- nodes of graphs ---- */
+
+/* A frame that the thread's stack has left. */
+static bool is_below_stack(uintptr_t p)
+{
+    uintptr_t top = weir_check_frame();
+    pthread_attr_t attr;
+    void *low = NULL;
+    size_t bytes;
+
+    if (p >= top || top - p > STACK_MAX || pthread_getattr_np(pthread_self(), &attr) != 0)
+        return false;
+    (void)pthread_attr_getstack(&attr, &low, &bytes);
+    pthread_attr_destroy(&attr);
+    return low && p >= (uintptr_t)low;
+}
+
+void weir_core_check_sources(const struct weir_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->main.count; i++) {
+        const struct weir_item *item = &plan->main.items[i];
+        const struct weir_copy_work *w = &item->copy;
+        struct weir_mem_info info;
+        bool in_window;
+
+        if (item->kind != WEIR_ITEM_COPY || w->memset)
+            continue;
+        in_window = (uintptr_t)w->src - weir_mem_window_base < weir_mem_window_bytes;
+        if (in_window && !weir_mem_find(w->src, &info) && !weir_graph_mem_is(w->src))
+            weir_check_dead_source(w->src, w->width, false);
+        else if (!in_window && is_below_stack((uintptr_t)w->src))
+            weir_check_dead_source(w->src, w->width, true);
+    }
+}
 
 /* Which node comes before which: from the last to the first, a node's own successors and theirs. */
 static struct weir_reach *reach_of(const void *arg)

@@ -13,6 +13,11 @@ void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *ot
 /* The engine has run it, its memory is still its own, nothing behind it has begun. */
 void weir_core_check_done(struct weir_op *op, enum weir_err status);
 
+/* The graph is about to be launched by the calling thread: is the host memory still there that its
+ * copies read? */
+struct weir_plan;
+void weir_core_check_sources(const struct weir_plan *plan);
+
 /* A graph's kernel is about to run; a node has run, and its launch is not complete yet. */
 struct weir_item;
 void weir_core_check_node_begin(struct weir_item *item);

@@ -965,6 +965,8 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
     }
     weir_submit_wait_for_room(s);
     weir_lock_acquire(&x->lock);
+    if (weir_check_enabled())
+        weir_core_check_sources(x->plan);
     err = begin_launch_locked(x, s, &op, &after);
     weir_lock_release(&x->lock); /* before anything runs: what ends may want locks of lower rank */
     if (err != WEIR_OK)

@@ -20,15 +20,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "check/check.h"
 #include "core/core.h"
 #include "core/inject.h"
 #include "core/where.h"
 
-#define REPORT_BYTES 65536
-#define STACK_BYTES  ((size_t)256 << 10)
-#define SOCKET_FROM  700 /* lowest number of the socket */
-#define LOOKS        20  /* unchanged in a row that are a standstill; at least so many */
-#define LOOK_MAX_MS  1000
+#define REPORT_BYTES  65536
+#define STACK_BYTES   ((size_t)256 << 10)
+#define SOCKET_FROM   700 /* lowest number of the socket */
+#define LOOKS         20  /* unchanged in a row that are a standstill; at least so many */
+#define LOOK_MAX_MS   1000
+#define CHECK_LOOK_MS 100 /* in weir check, for circles of waits alone */
 
 static struct {
     _Atomic bool started;
@@ -134,6 +136,16 @@ static WEIR_NORETURN void end_process(void)
     _exit(WEIR_WATCH_EXIT);
 }
 
+/* A circle of waits is a finding of weir check, which would never see the program's end. */
+static void end_if_deadlocked(void)
+{
+    uint32_t thread;
+    const void *op;
+
+    if (weir_where_deadlock(watch.report, REPORT_BYTES, &thread, &op))
+        weir_check_deadlock(watch.report, thread, op);
+}
+
 /* Looks are counted, not time: a process that was stopped, or a machine that slept, did not hang.
  */
 static void look(void)
@@ -148,7 +160,9 @@ static void look(void)
     else
         watch.repeats++;
     watch.sign = p.sign;
-    if (watch.repeats >= LOOKS &&
+    if (watch.repeats >= LOOKS && watch.repeats % LOOKS == 0 && weir_check_enabled())
+        end_if_deadlocked();
+    if (weir_core.config.hang_ns && watch.repeats >= LOOKS &&
         watch.repeats >= weir_core.config.hang_ns / ((uint64_t)LOOK_MAX_MS * 1000000))
         end_process();
 }
@@ -159,7 +173,7 @@ static int look_ms(void)
     uint64_t ms = weir_core.config.hang_ns / 1000000 / LOOKS;
 
     if (!weir_core.config.hang_ns)
-        return -1;
+        return weir_check_enabled() ? CHECK_LOOK_MS : -1;
     return (int)WEIR_MAX(WEIR_MIN(ms, (uint64_t)LOOK_MAX_MS), (uint64_t)1);
 }
 
@@ -183,7 +197,7 @@ static void *run(void *arg)
         uint64_t device_ns = weir_inject_devices(weir_clock_ns());
         int n, ms = wait_ms(device_ns);
 
-        if (p.fd < 0 && !weir_core.config.hang_ns && device_ns == UINT64_MAX)
+        if (p.fd < 0 && look_ms() < 0 && device_ns == UINT64_MAX)
             break;
         n = poll(&p, 1, ms);
         if (n > 0 && p.revents & POLLIN && is_ours())

@@ -265,6 +265,7 @@ static void look_at_stream(const struct where *w, struct where_stream *out, stru
     out->last = atomic_load_explicit(&s->m.last, memory_order_relaxed);
     if (op) {
         out->head = op->m.seq;
+        out->op = op;
         out->kind = op->m.kind;
         out->state = op->m.state;
         if (op->m.state == WEIR_OP_BLOCKED && op->m.dep_pos < op->m.dep_count)
@@ -467,6 +468,29 @@ size_t weir_where_report(char *out, size_t room)
     weir_free(w->streams);
     weir_free(w);
     return t.used;
+}
+
+bool weir_where_deadlock(char *out, size_t room, uint32_t *thread, const void **op)
+{
+    struct where_text t = {out, 0, room};
+    struct where *w = weir_calloc(1, sizeof *w);
+    bool found = false;
+
+    out[0] = 0;
+    if (w)
+        w->streams = weir_calloc(WHERE_STREAMS, sizeof *w->streams);
+    if (w && w->streams) {
+        w->now_ns = weir_clock_ns();
+        w->certain = true;
+        collect_streams(w);
+        weir_where_threads(w);
+        found = weir_where_cycles(w, &t);
+        *thread = w->cycle_thread;
+        *op = w->cycle_op;
+        weir_free(w->streams);
+    }
+    weir_free(w);
+    return found;
 }
 
 /* ---- progress ---- */

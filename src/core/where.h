@@ -13,6 +13,10 @@
  * the zero. Thread: one of Weir's own, holding no lock: it takes each stream's lock for a moment,
  * and gives up on one that stays locked. */
 size_t weir_where_report(char *out, size_t room);
+/* Is there a cycle of waits of which none ends by itself? Its steps as text, a thread that waits in
+ * a call (0: none), and the address of a host function's operation (NULL: none). Thread: as above.
+ */
+bool weir_where_deadlock(char *out, size_t room, uint32_t *thread, const void **op);
 
 struct weir_where_progress {
     uint64_t sign; /* differs when an operation began or ended, a block finished or a call ended */

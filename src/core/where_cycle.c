@@ -43,7 +43,7 @@ static bool next_of_stream(const struct where *w, const struct where_stream *s, 
         return to_stream(out, weir_where_stream_index(w, s->dep.point.stream));
     if (s->host_runs || s->host_queued)
         return to_thread(out, host_thread(w, s->stream->ctx->ordinal));
-    return to_stream(out, s->writer_stream);
+    return !w->certain && to_stream(out, s->writer_stream);
 }
 
 static bool next(struct where *w, struct node n, struct node *out)
@@ -55,7 +55,8 @@ static bool next(struct where *w, struct node n, struct node *out)
     t = &w->threads[n.index];
     if (t->stream)
         return to_stream(out, weir_where_stream_index(w, t->stream));
-    return t->owner && to_thread(out, weir_where_thread_index(w, t->owner));
+    return t->owner && !(w->certain && t->timed) &&
+           to_thread(out, weir_where_thread_index(w, t->owner));
 }
 
 static void print_stream_step(const struct where *w, const struct where_stream *s,
@@ -88,10 +89,20 @@ static void print_thread_step(const struct where_thread *h, struct where_text *t
         weir_where_put(t, "\n    waits for %s\n", h->joins ? "the end of" : "a mutex, held by");
 }
 
+/* For who asks for more than the text. */
+static void note(struct where *w, struct node n)
+{
+    if (n.is_thread && w->threads[n.index].stream)
+        w->cycle_thread = w->threads[n.index].id;
+    else if (!n.is_thread && w->streams[n.index].host_runs)
+        w->cycle_op = w->streams[n.index].op;
+}
+
 /* The nodes of path from `first` on are a cycle. */
-static void print_cycle(const struct where *w, const struct node *path, size_t first, size_t count,
+static void print_cycle(struct where *w, const struct node *path, size_t first, size_t count,
                         struct where_text *t)
 {
+    bool noted = w->cycle_thread || w->cycle_op;
     struct node n = path[first];
 
     weir_where_put(t, "a cycle:\n");
@@ -100,6 +111,8 @@ static void print_cycle(const struct where *w, const struct node *path, size_t f
             print_thread_step(&w->threads[path[i].index], t);
         else
             print_stream_step(w, &w->streams[path[i].index], t);
+        if (!noted)
+            note(w, path[i]);
     }
     weir_where_put(t, "  %s: and so on\n",
                    n.is_thread ? w->threads[n.index].name : w->streams[n.index].name);

@@ -24,6 +24,7 @@ struct where_stream {
     char name[64];
     bool locked; /* could not be looked at; nothing below is known */
     uint64_t head, last;
+    const void *op;      /* the head: to know it again, not to look at */
     uint8_t kind, state; /* of the head */
     bool host_runs, host_queued;
     bool polls; /* a kernel that looks at memory, or a wait for a value */
@@ -46,6 +47,7 @@ struct where_thread {
     int host_of;                      /* the device whose host functions it runs, or WHERE_NONE */
     /* What the kernel's table says: asleep on a futex word, and a mutex or thread behind it. */
     bool asleep, joins;
+    bool timed; /* and only for a time */
     uint64_t futex;
     uint32_t owner; /* thread id, 0: unknown */
 };
@@ -56,6 +58,10 @@ struct where {
     struct where_thread threads[WHERE_THREADS];
     size_t thread_count;
     uint64_t now_ns;
+    bool certain; /* only waits that do not end by themselves, and that are no guess */
+    /* of the first cycle, once found */
+    uint32_t cycle_thread; /* id of one that waits in a call, 0 none */
+    const void *cycle_op;  /* of a host function in it, or NULL */
 };
 
 /* where.c */

@@ -62,14 +62,17 @@ static bool read_word(uint64_t address, uint32_t *out)
 /* Fills what the kernel says of a thread that sleeps on a futex word. */
 static void look_asleep(struct where_thread *t)
 {
-    char path[64], text[256], *at;
+    char path[64], text[256], *at, *rest;
     uint32_t word = 0, owner = 0;
 
     snprintf(path, sizeof path, "/proc/self/task/%u/syscall", t->id);
     if (!read_file(path, text, sizeof text) || strtol(text, &at, 10) != SYS_futex || at == text)
         return;
-    t->futex = strtoull(at, NULL, 16);
+    t->futex = strtoull(at, &rest, 16);
     t->asleep = true;
+    (void)strtoull(rest, &rest, 16); /* what is to be done, and the value */
+    (void)strtoull(rest, &rest, 16);
+    t->timed = strtoull(rest, NULL, 16) != 0;
     if (!read_word(t->futex, &word))
         return;
     if (word & FUTEX_TID_MASK && (word & FUTEX_TID_MASK) != t->id &&

@@ -9,8 +9,6 @@
 #include "check/check.h"
 #include "runtime/api.h"
 
-#define STATUS_FOUND 99
-
 static const struct weir_api_entry *table;
 static const struct weir_api_hook *next;
 
@@ -46,10 +44,8 @@ WEIR_CONSTRUCTOR static void start_checking(void)
 /* After core has drained the devices. */
 WEIR_DESTRUCTOR_LAST static void stop_checking(void)
 {
-    const char *status = getenv("WEIR_CHECK_STATUS");
-
     if (weir_check_finish() == 0)
         return;
     fflush(NULL);
-    _exit(status && *status ? atoi(status) : STATUS_FOUND);
+    _exit(weir_check_status());
 }

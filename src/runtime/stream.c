@@ -7,6 +7,8 @@
 #include "memory/memory.h"
 #include "runtime/rt.h"
 
+#include "check/check.h"
+
 #define GREATEST_PRIORITY (-5)
 
 enum weir_err weir_rt_StreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
@@ -19,6 +21,8 @@ enum weir_err weir_rt_StreamCreateWithPriority(cudaStream_t *pStream, unsigned i
     if (flags & ~(unsigned)cudaStreamNonBlocking)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "stream flags %#x", flags);
     RT_TRY(weir_context_current(&ctx));
+    if (weir_check_enabled() && (priority > 0 || priority < GREATEST_PRIORITY))
+        weir_check_clamped(priority, priority > 0 ? 0 : GREATEST_PRIORITY);
     priority = priority > 0 ? 0 : priority < GREATEST_PRIORITY ? GREATEST_PRIORITY : priority;
     RT_TRY(weir_stream_create(ctx, flags ? WEIR_STREAM_NONBLOCKING : WEIR_STREAM_BLOCKING, flags,
                               priority, &s));

@@ -107,10 +107,10 @@ static WEIR_ALWAYS_INLINE void hook_leave(const struct weir_api_hook *h, enum we
  * stream_query). */
 static WEIR_NOINLINE void note_failure(enum weir_err err, const char *call, const void *site)
 {
-    if (err == WEIR_ERR_NOT_READY)
-        return;
     if (weir_check_enabled())
         weir_check_call_failed(err);
+    if (err == WEIR_ERR_NOT_READY)
+        return;
     weir_capture_blame(call, site);
     weir_thread.last_error = err;
     weir_rt_log_failure(call, err);

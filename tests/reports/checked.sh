@@ -1,0 +1,57 @@
+# checked.sh: checked.cu, report by report, under weir check: what it must say of the wrong form, and nothing of the right one.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+[ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+"$WEIR" cc --version >/dev/null 2>&1 || { echo "skipped: this build has no weir cc"; exit 77; }
+src=$SOURCE/tests/reports
+mkdir -p "$BUILD/tests/reports/checked" && cd "$BUILD/tests/reports/checked" || exit 1
+. "$SOURCE/tests/programs/check.sh"
+if newer checked; then "$WEIR" cc -O1 -g -lineinfo -o checked "$src/checked.cu" || die checked; fi
+
+run() { # EXPECTED-STATUS ARGUMENTS
+    want=$1
+    shift
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check ${notes:-} -- ./checked "$@" >out 2>err
+    rc=$?
+    [ $rc = "$want" ] || { echo "FAILED $*: status $rc, wanted $want"; cat out err; failed=1; }
+}
+# wrong REPORT KIND WORDS: both forms
+wrong() {
+    run 99 "$1"
+    if grep -q "^weir: hazard: $2" err && grep -q -- "$3" err && [ "$(grep -c '^weir: hazard' err)" = 1 ]; then
+        echo "ok $1"
+    else
+        echo "FAILED $1: $2, $3"; cat err; failed=1
+    fi
+    run 0 "$1" right
+    if grep -q '^weir: hazard' err; then echo "FAILED $1, the right form"; cat err; failed=1; fi
+}
+# noted REPORT KIND WORDS: the same of notes
+noted() {
+    run 0 "$1"
+    if grep -q "^weir: note: $2" err && grep -q -- "$3" err; then
+        echo "ok $1"
+    else
+        echo "FAILED $1: $2, $3"; cat err; failed=1
+    fi
+    run 0 "$1" right
+    if grep -q '^weir: note' err; then echo "FAILED $1, the right form"; cat err; failed=1; fi
+}
+
+wrong P12 race 'cudaMemcpy may return before the data is on the device'
+wrong P15 race 'let the second.s stream wait for the event recorded at checked.cu'
+wrong P15-pool use-after-free "let the free's stream wait for it"
+wrong P17 race "thread [0-9]*'s default stream"
+wrong P18 race 'recorded again in another stream at checked.cu:[0-9]* (P18) before anyone waited'
+wrong P23 deadlock 'waits for a mutex, held by'
+wrong P31 capture-broken 'cudaDeviceSynchronize at checked.cu:[0-9]* (wait_for_device)'
+wrong P32 capture-broken 'make the capturing stream with cudaStreamNonBlocking'
+wrong P41 dead-source 'a variable of a function that has returned'
+wrong P62 use-after-free 'sum reads'
+wrong P80 race 'sum reads'
+wrong P86 capture-broken 'cudaMemPoolSetAttribute during a stream capture'
+run 0 P38
+noted P50 clamped-priority 'priority 3 is taken for 0'
+notes=--notes
+noted P44 failed-call 'cudaEventElapsedTime gave cudaErrorInvalidResourceHandle'
+exit $failed
