@@ -266,6 +266,8 @@ static enum weir_err fill(struct weir_texture *t, const struct weir_texture_reso
     TRY(use_resource(t, resource));
     if (view)
         TRY(use_view(t, view));
+    if (t->sampler.small_as_float && t->channel_bits == 32)
+        t->sampler.as_float = false;
     t->gives_float = t->format == FORMAT_FLOAT || t->sampler.as_float;
     return sampler ? check_sampler(t) : WEIR_OK;
 }

@@ -31,7 +31,8 @@ enum { WEIR_ADDRESS_WRAP, WEIR_ADDRESS_CLAMP, WEIR_ADDRESS_MIRROR, WEIR_ADDRESS_
 struct weir_texture_sampler {
     int address[3]; /* WEIR_ADDRESS_* */
     bool linear, linear_levels, as_float /* integers as -1 .. 1 */, srgb, normalized, seamless;
-    bool no_trilinear; /* a hint, kept for those who ask */
+    bool small_as_float; /* as_float does not mean integers of 32 bits */
+    bool no_trilinear;   /* a hint, kept for those who ask */
     uint32_t anisotropy;
     float border[4], bias, least_level, most_level;
 };

@@ -159,3 +159,80 @@ enum weir_err weir_rt_12_SetDoubleForHost(double *d)
     RT_REQUIRE(d);
     return WEIR_OK;
 }
+
+/* ---- textures ---- */
+
+/* Of both versions the beginnings are alike. */
+static struct cudaResourceDesc resource_of_12(const struct weir_rt_12_resource_desc *d)
+{
+    struct cudaResourceDesc r = {.resType = d->resType};
+
+    memcpy(&r.res, &d->res, sizeof d->res);
+    return r;
+}
+
+static void resource_to_12(const struct cudaResourceDesc *r, struct weir_rt_12_resource_desc *d)
+{
+    d->resType = r->resType;
+    memcpy(&d->res, &r->res, sizeof d->res);
+}
+
+enum weir_err
+weir_rt_12_CreateTextureObject(cudaTextureObject_t *pTexObject,
+                               const struct weir_rt_12_resource_desc *pResDesc,
+                               const struct cudaTextureDesc *pTexDesc,
+                               const struct weir_rt_12_resource_view_desc *pResViewDesc)
+{
+    struct cudaResourceViewDesc view = {.format = cudaResViewFormatNone};
+    struct cudaResourceDesc r;
+
+    RT_REQUIRE(pResDesc);
+    r = resource_of_12(pResDesc);
+    if (pResViewDesc)
+        memcpy(&view, pResViewDesc, sizeof *pResViewDesc);
+    return weir_rt_CreateTextureObject(pTexObject, &r, pTexDesc, pResViewDesc ? &view : NULL);
+}
+
+enum weir_err weir_rt_12_GetTextureObjectResourceDesc(struct weir_rt_12_resource_desc *pResDesc,
+                                                      cudaTextureObject_t texObject)
+{
+    struct cudaResourceDesc r;
+
+    RT_REQUIRE(pResDesc);
+    RT_TRY(weir_rt_GetTextureObjectResourceDesc(&r, texObject));
+    resource_to_12(&r, pResDesc);
+    return WEIR_OK;
+}
+
+enum weir_err
+weir_rt_12_GetTextureObjectResourceViewDesc(struct weir_rt_12_resource_view_desc *pResViewDesc,
+                                            cudaTextureObject_t texObject)
+{
+    struct cudaResourceViewDesc view;
+
+    RT_REQUIRE(pResViewDesc);
+    RT_TRY(weir_rt_GetTextureObjectResourceViewDesc(&view, texObject));
+    memcpy(pResViewDesc, &view, sizeof *pResViewDesc);
+    return WEIR_OK;
+}
+
+enum weir_err weir_rt_12_CreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
+                                             const struct weir_rt_12_resource_desc *pResDesc)
+{
+    struct cudaResourceDesc r;
+
+    RT_REQUIRE(pResDesc);
+    r = resource_of_12(pResDesc);
+    return weir_rt_CreateSurfaceObject(pSurfObject, &r);
+}
+
+enum weir_err weir_rt_12_GetSurfaceObjectResourceDesc(struct weir_rt_12_resource_desc *pResDesc,
+                                                      cudaSurfaceObject_t surfObject)
+{
+    struct cudaResourceDesc r;
+
+    RT_REQUIRE(pResDesc);
+    RT_TRY(weir_rt_GetSurfaceObjectResourceDesc(&r, surfObject));
+    resource_to_12(&r, pResDesc);
+    return WEIR_OK;
+}

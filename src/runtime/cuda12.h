@@ -26,4 +26,30 @@ struct weir_rt_12_pointer_attributes {
 _Static_assert(sizeof(struct weir_rt_12_pointer_attributes) == 24,
                "CUDA 12's cudaPointerAttributes");
 
+struct weir_rt_12_resource_desc {
+    enum cudaResourceType resType;
+    union {
+        void *handle; /* array, mipmap: all there is */
+        struct {
+            void *devPtr;
+            struct cudaChannelFormatDesc desc;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            void *devPtr;
+            struct cudaChannelFormatDesc desc;
+            size_t width, height, pitchInBytes;
+        } pitch2D;
+    } res;
+};
+_Static_assert(sizeof(struct weir_rt_12_resource_desc) == 64, "CUDA 12's cudaResourceDesc");
+
+struct weir_rt_12_resource_view_desc {
+    enum cudaResourceViewFormat format;
+    size_t width, height, depth;
+    unsigned int firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+};
+_Static_assert(sizeof(struct weir_rt_12_resource_view_desc) == 48,
+               "CUDA 12's cudaResourceViewDesc");
+
 #endif

@@ -216,11 +216,64 @@ static void graphs(void)
     OK(cudaStreamDestroy(s));
 }
 
+#define RESOURCE_BYTES 64
+#define VIEW_BYTES     48
+
+/* Guards behind what is written; what is read lies at a mapping's end, so to say: 13's flags, which
+ * would be behind it, are rubbish. */
+static void textures(void)
+{
+    unsigned char r[RESOURCE_BYTES + GUARD], v[VIEW_BYTES + GUARD];
+    struct cudaTextureDesc d = {.normalizedCoords = 0};
+    struct cudaChannelFormatDesc f =
+        cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindUnsigned);
+    size_t bytes = 1024;
+    int format = cudaResViewFormatFloat1, type = cudaResourceTypeLinear;
+    cudaTextureObject_t t;
+    cudaSurfaceObject_t s;
+    cudaArray_t a;
+    void *memory, *told;
+
+    memset(r, 0xa5, sizeof r);
+    memset(v, 0, VIEW_BYTES);
+    memset(v + VIEW_BYTES, 0xa5, GUARD);
+    OK(cudaMalloc(&memory, bytes));
+    memcpy(r, &type, sizeof type);
+    memcpy(r + 8, &memory, sizeof memory);
+    memcpy(r + 16, &f, sizeof f);
+    memcpy(r + 40, &bytes, sizeof bytes);
+    memcpy(v, &format, sizeof format);
+    OK(cudaCreateTextureObject(&t, (void *)r, &d, (void *)v));
+    memset(r, 0xa5, sizeof r);
+    OK(cudaGetTextureObjectResourceDesc((void *)r, t));
+    check_guard(r + RESOURCE_BYTES);
+    memcpy(&told, r + 8, sizeof told);
+    CHECK(int_at(r, 0) == type && told == memory && int_at(r, 16) == 32 && int_at(r, 40) == 1024);
+    memset(v, 0xa5, sizeof v);
+    OK(cudaGetTextureObjectResourceViewDesc((void *)v, t));
+    check_guard(v + VIEW_BYTES);
+    CHECK(int_at(v, 0) == format && int_at(v, 44) == 0);
+    OK(cudaDestroyTextureObject(t));
+    OK(cudaMallocArray(&a, &f, 8, 8, cudaArraySurfaceLoadStore));
+    memset(r, 0, RESOURCE_BYTES);
+    memcpy(r + 8, &a, sizeof a);
+    OK(cudaCreateSurfaceObject(&s, (void *)r));
+    memset(r, 0xa5, sizeof r);
+    OK(cudaGetSurfaceObjectResourceDesc((void *)r, s));
+    check_guard(r + RESOURCE_BYTES);
+    memcpy(&told, r + 8, sizeof told);
+    CHECK(int_at(r, 0) == cudaResourceTypeArray && told == (void *)a);
+    OK(cudaDestroySurfaceObject(s));
+    OK(cudaFreeArray(a));
+    OK(cudaFree(memory));
+}
+
 int main(void)
 {
     properties();
     pointers();
     managed();
+    textures();
     streams();
     graphs();
     return CONFORM_END();

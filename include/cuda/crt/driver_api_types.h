@@ -1591,4 +1591,6 @@ typedef enum CUfunctionLoadingState_enum {
     CU_FUNCTION_LOADING_STATE_MAX
 } CUfunctionLoadingState;
 
+#include "driver_api_textures.h"
+
 #endif
