@@ -44,42 +44,63 @@ enum { TIMES_MAX = 64 };
 
 struct options {
     const char *path, *out, *device;
-    bool json, all, model_clock;
+    bool json, all, model_clock, wall_clock;
     unsigned exit_on;
     struct weir_plan_kernel_time times[TIMES_MAX];
     size_t time_count;
 };
 
-static int report(const struct options *o)
+/* Whose times count: as asked for, or as the trace says. 0, or the exit status after a message. */
+static int choose_machine(const struct options *o, const struct weir_trace_file *f,
+                          struct weir_plan_machine *machine, struct weir_advise_options *how)
 {
-    struct weir_plan_machine machine;
-    struct weir_advise_options how = {.machine = o->device ? &machine : NULL,
-                                      .times = o->times,
-                                      .time_count = o->time_count,
-                                      .model_clock = o->model_clock};
-    struct weir_plan_elsewhere there = {.machine = &machine,
+    const char *traced = weir_cli_trace_device(f);
+    const char *device = o->device ? o->device : traced ? traced : o->model_clock ? "h200" : NULL;
+
+    if (o->time_count && !device)
+        return weir_cli_usage_error("advise", "--kernel goes with --device");
+    if (!device)
+        return 0;
+    if (!weir_cli_machine("advise", device, machine))
+        return 1;
+    how->machine = machine;
+    how->model_clock = o->model_clock || (traced && !o->wall_clock);
+    return 0;
+}
+
+static bool print_report(const struct options *o, struct weir_trace_file *f,
+                         const struct weir_advise_options *how, struct weir_advise_report *r,
+                         FILE *to)
+{
+    struct weir_plan_elsewhere there = {.machine = how->machine,
                                         .times = o->times,
                                         .time_count = o->time_count,
                                         .kernels = 1,
                                         .model_clock = true};
-    struct weir_advise_report r = {0};
-    struct weir_trace_file *f;
-    int status = 1;
-    FILE *to;
-    bool ok;
 
-    if (o->device && !weir_cli_machine("advise", o->device, &machine))
-        return 1;
-    f = weir_cli_read_trace("advise", o->path);
-    to = f ? weir_cli_open_output("advise", o->out) : NULL;
+    weir_trace_file_resolve(f);
+    if ((how->model_clock && !weir_plan_elsewhere_move(f, &there)) || !weir_advise(f, how, r))
+        return false;
+    if (o->json)
+        weir_advise_print_json(f, r, to);
+    else
+        weir_advise_print(f, r, o->all, to);
+    return true;
+}
+
+static int report(const struct options *o)
+{
+    struct weir_plan_machine machine;
+    struct weir_advise_options how = {.times = o->times, .time_count = o->time_count};
+    struct weir_trace_file *f = weir_cli_read_trace("advise", o->path);
+    struct weir_advise_report r = {0};
+    int status = f ? choose_machine(o, f, &machine, &how) : 1;
+    FILE *to = NULL;
+
+    if (status == 0 && !(to = weir_cli_open_output("advise", o->out)))
+        status = 1;
     if (to) {
-        weir_trace_file_resolve(f);
-        ok = (!o->model_clock || weir_plan_elsewhere_move(f, &there)) && weir_advise(f, &how, &r);
-        if (ok && o->json)
-            weir_advise_print_json(f, &r, to);
-        else if (ok)
-            weir_advise_print(f, &r, o->all, to);
-        status = weir_cli_close_output("advise", to, ok);
+        status = weir_cli_close_output("advise", to, print_report(o, f, &how, &r, to));
         if (status == 0 && r.count && o->exit_on > (r.findings[0].note ? ON_FINDINGS : NEVER))
             status = 1;
         weir_advise_finish(&r);
@@ -140,6 +161,7 @@ int weir_cli_advise(int argc, char **argv)
             o.out = argv[++i];
         else if (strcmp(argv[i], "--clock") == 0 && value) {
             o.model_clock = strcmp(argv[++i], "model") == 0;
+            o.wall_clock = !o.model_clock;
             if (!o.model_clock && strcmp(argv[i], "wall") != 0)
                 return weir_cli_usage_error("advise", "--clock is model or wall, not %s", argv[i]);
         } else if (strcmp(argv[i], "--kernel") == 0 && value) {
@@ -152,9 +174,5 @@ int weir_cli_advise(int argc, char **argv)
     }
     if (!o.path)
         return weir_cli_usage_error("advise", "no trace given");
-    if (o.model_clock && !o.device)
-        o.device = "h200";
-    if (o.time_count && !o.device)
-        return weir_cli_usage_error("advise", "--kernel goes with --device");
     return report(&o);
 }

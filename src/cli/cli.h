@@ -27,6 +27,8 @@ int weir_cli_info(int argc, char **argv);
 int weir_cli_check(int argc, char **argv);
 int weir_cli_explore(int argc, char **argv);
 int weir_cli_trace(int argc, char **argv);
+/* "-o FILE" or "-oFILE" at argv[*i] names the trace; 0, or the exit status after a message. */
+int weir_cli_trace_file(int argc, char **argv, int *i);
 int weir_cli_view(int argc, char **argv);
 int weir_cli_export(int argc, char **argv);
 int weir_cli_summary(int argc, char **argv);
@@ -36,8 +38,11 @@ int weir_cli_explain(int argc, char **argv);
 int weir_cli_plan(int argc, char **argv);
 int weir_cli_where(int argc, char **argv);
 
-/* A trace, or NULL after a message. The caller frees it (weir/trace.h). */
+/* A trace, or NULL after a message; one of weir run --clock model with the model's times. The
+ * caller frees it (weir/trace.h). */
 struct weir_trace_file *weir_cli_read_trace(const char *command, const char *path);
+/* The device profile whose times a trace of weir run --clock model has; else NULL. */
+const char *weir_cli_trace_device(const struct weir_trace_file *f);
 /* A file to write, "-" and NULL are stdout; NULL after a message. */
 FILE *weir_cli_open_output(const char *command, const char *path);
 /* ok: false when what was to be written ran out of memory. The exit status, after a message. */

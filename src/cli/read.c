@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "plan/elsewhere.h"
 #include "view/view.h"
 
 static const char summary_help[] =
@@ -126,6 +127,35 @@ static int parse(const char *command, const char *help, int files, int argc, cha
     return -1;
 }
 
+static const char *setting_of(const struct weir_trace_file *f, const char *name)
+{
+    for (size_t i = 0; i < f->environment_count; i++) {
+        if (strncmp(f->environment[i], name, strlen(name)) == 0)
+            return f->environment[i] + strlen(name);
+    }
+    return NULL;
+}
+
+const char *weir_cli_trace_device(const struct weir_trace_file *f)
+{
+    const char *clock = setting_of(f, "WEIR_CLOCK="), *device = setting_of(f, "WEIR_DEVICE=");
+
+    return clock && strcmp(clock, "model") == 0 && device ? device : NULL;
+}
+
+static bool give_model_times(const char *command, struct weir_trace_file *f)
+{
+    struct weir_plan_machine machine;
+    struct weir_plan_elsewhere how = {.machine = &machine, .kernels = 1, .model_clock = true};
+
+    if (!weir_cli_machine(command, weir_cli_trace_device(f), &machine))
+        return false;
+    if (weir_plan_elsewhere_move(f, &how))
+        return true;
+    fprintf(stderr, "weir %s: out of memory, or more contexts than the model knows\n", command);
+    return false;
+}
+
 struct weir_trace_file *weir_cli_read_trace(const char *command, const char *path)
 {
     const char *message;
@@ -136,6 +166,10 @@ struct weir_trace_file *weir_cli_read_trace(const char *command, const char *pat
     else if (f->damaged_chunks)
         fprintf(stderr, "weir %s: %s: %u damaged parts are read as far as possible\n", command,
                 path, f->damaged_chunks);
+    if (f && weir_cli_trace_device(f) && !give_model_times(command, f)) {
+        weir_trace_file_free(f);
+        return NULL;
+    }
     return f;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "core/late.h"
 #include "core/watch.h"
+#include "plan/device.h"
 #include "takeover/object.h"
 
 static const char help[] =
@@ -38,6 +39,11 @@ static const char help[] =
     "TRACE "
     "takes a kernel's\n"
     "                    time on another device from them\n"
+    "  --clock model     times between events, and the trace's, are those of a modelled GPU: the "
+    "profile's engines\n"
+    "                    and costs (--device; default: h200), kernels by what they count. The same "
+    "program\n"
+    "                    gives the same times on every machine (docs/plan.md)\n"
     "  --inject RULE     makes calls, kernels or devices fail, such as "
     "\"cudaMalloc:3=cudaErrorMemoryAllocation\",\n"
     "                    \"cudaMalloc:10%=cudaErrorMemoryAllocation,seed=7\", "
@@ -65,7 +71,8 @@ static const char help[] =
     "\n"
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
-    "WEIR_DEVICES, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, WEIR_COUNT=1, "
+    "WEIR_DEVICES, WEIR_CLOCK=model, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, "
+    "WEIR_COUNT=1, "
     "WEIR_HANG=SECONDS, "
     "WEIR_INJECT=RULES, WEIR_STRICT=LIST, WEIR_LATE_DMA=SECONDS, WEIR_SCHEDULE=SPEC; "
     "an option "
@@ -89,18 +96,12 @@ static const struct option {
     const char *variable; /* NULL: documented, not there yet */
     bool has_value;
 } options[] = {
-    {"device", "WEIR_DEVICE", true},
-    {"devices", "WEIR_DEVICES", true},
-    {"memory", "WEIR_MEMORY", true},
-    {"stats", "WEIR_STATS", false},
-    {"fidelity", "WEIR_FIDELITY", false},
-    {"counts", "WEIR_COUNT", false},
-    {"clock", NULL, true},
-    {"trace", "WEIR_TRACE", true},
-    {"schedule", "WEIR_SCHEDULE", true},
-    {"late-dma", "WEIR_LATE_DMA", true},
-    {"inject", "WEIR_INJECT", true},
-    {"strict", "WEIR_STRICT", true},
+    {"device", "WEIR_DEVICE", true},      {"devices", "WEIR_DEVICES", true},
+    {"memory", "WEIR_MEMORY", true},      {"stats", "WEIR_STATS", false},
+    {"fidelity", "WEIR_FIDELITY", false}, {"counts", "WEIR_COUNT", false},
+    {"clock", "WEIR_CLOCK", true},        {"trace", "WEIR_TRACE", true},
+    {"schedule", "WEIR_SCHEDULE", true},  {"late-dma", "WEIR_LATE_DMA", true},
+    {"inject", "WEIR_INJECT", true},      {"strict", "WEIR_STRICT", true},
     {"hang", "WEIR_HANG", true},
 };
 
@@ -135,6 +136,8 @@ static int check_value(const struct option *o, const char *value)
             return weir_cli_usage_error("run", "--devices takes a number from 0 to 64, not \"%s\"",
                                         value);
     }
+    if (strcmp(o->name, "clock") == 0 && strcmp(value, "model") != 0 && strcmp(value, "wall") != 0)
+        return weir_cli_usage_error("run", "--clock is model or wall, not \"%s\"", value);
     if (strcmp(o->name, "strict") == 0 && (problem = weir_cli_strict_problem(value)) != NULL)
         return weir_cli_usage_error("run", "--strict: %s", problem);
     if (strcmp(o->name, "inject") == 0 && (problem = weir_cli_inject_problem(value)) != NULL)
@@ -187,6 +190,8 @@ static int take_option(int argc, char **argv, int *i)
     const struct option *o = find_option(name, n);
     int status;
 
+    if (strcmp(argv[0], "trace") == 0 && strncmp(argv[*i], "-o", 2) == 0)
+        return weir_cli_trace_file(argc, argv, i);
     if (strncmp(argv[*i], "--", 2) != 0 || o == NULL)
         return weir_cli_usage_error("run", "unknown option %s", argv[*i]);
     if (o->variable == NULL) {
@@ -327,6 +332,24 @@ static bool set_trace(const char *dir)
            setenv("NVTX_INJECTION64_PATH", text, 0) == 0;
 }
 
+/* Modelled time needs a device with costs. 0, or the exit status after a message. */
+static int set_clock(void)
+{
+    const char *clock = getenv("WEIR_CLOCK"), *device = getenv("WEIR_DEVICE");
+    struct weir_plan_machine machine;
+
+    if (!clock || strcmp(clock, "model") != 0)
+        return 0;
+    if (!device || !*device)
+        device = "h200";
+    if (!weir_cli_machine("run", device, &machine))
+        return WEIR_EXIT_USAGE;
+    if (setenv("WEIR_DEVICE", device, 1) == 0)
+        return 0;
+    perror("weir");
+    return WEIR_EXIT_REFUSED;
+}
+
 /* The file that execvp will take; false when there is none (execvp tells why). */
 static bool find_program(const char *name, char out[PATH_MAX])
 {
@@ -365,11 +388,9 @@ static bool is_refused(const char *name)
 int weir_cli_run(int argc, char **argv)
 {
     char dir[PATH_MAX];
-    int i = 1;
+    int i = 1, status;
 
     for (; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
-        int status;
-
         if (strcmp(argv[i], "--") == 0) {
             i++;
             break;
@@ -384,6 +405,8 @@ int weir_cli_run(int argc, char **argv)
     }
     if (i >= argc)
         return weir_cli_usage_error("run", "no program given");
+    if ((status = set_clock()) != 0)
+        return status;
     if (!weir_cli_libdir(dir) || is_refused(argv[i]) || !set_loader(dir))
         return WEIR_EXIT_REFUSED;
     if (!set_trace(dir)) {

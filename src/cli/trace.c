@@ -23,28 +23,31 @@ static const char help[] =
     "\n"
     "docs/trace-format.md describes the file, include/weir/trace.h reads it.\n";
 
+static int set_file(const char *file)
+{
+    if (setenv("WEIR_TRACE", file, 1) == 0)
+        return 0;
+    perror("weir");
+    return WEIR_EXIT_REFUSED;
+}
+
+int weir_cli_trace_file(int argc, char **argv, int *i)
+{
+    if (argv[*i][2] != '\0')
+        return set_file(argv[*i] + 2);
+    if (*i + 1 < argc)
+        return set_file(argv[++*i]);
+    return weir_cli_usage_error("trace", "-o needs a file");
+}
+
 int weir_cli_trace(int argc, char **argv)
 {
-    const char *file = "trace.weir";
-    int i = 1;
+    int status;
 
-    for (; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            fputs(help, stdout);
-            return 0;
-        }
-        if (strcmp(argv[i], "-o") != 0 && strncmp(argv[i], "-o", 2) != 0)
-            break;
-        if (argv[i][2] != '\0')
-            file = argv[i] + 2;
-        else if (i + 1 < argc)
-            file = argv[++i];
-        else
-            return weir_cli_usage_error("trace", "-o needs a file");
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        fputs(help, stdout);
+        return 0;
     }
-    if (setenv("WEIR_TRACE", file, 1) != 0) {
-        perror("weir");
-        return WEIR_EXIT_REFUSED;
-    }
-    return weir_cli_run_rest(i, argc, argv);
+    status = set_file("trace.weir");
+    return status ? status : weir_cli_run(argc, argv);
 }

@@ -29,6 +29,7 @@ static struct weir_cg_settings settings;
 static void read_settings(void)
 {
     const char *tier = getenv("WEIR_JIT_TIER"), *check = getenv("WEIR_CHECK");
+    const char *clock = getenv("WEIR_CLOCK"); /* modelled time is made of what kernels count */
     struct weir_hash128 h;
     uint32_t abi[2] = {WEIR_KERNEL_ABI, WEIR_JIT_ABI};
 
@@ -38,7 +39,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_BEST;
     settings.touch = check && strcmp(check, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
-    settings.counts = getenv("WEIR_COUNT") != NULL;
+    settings.counts = getenv("WEIR_COUNT") != NULL || (clock && strcmp(clock, "model") == 0);
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
     weir_hash128_init(&h);

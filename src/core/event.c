@@ -3,6 +3,7 @@
 #include "core/late.h"
 #include "core/capture.h"
 #include "core/check.h"
+#include "core/clock.h"
 #include "core/ipc.h"
 #include "core/pool.h"
 #include "core/services.h"
@@ -241,6 +242,7 @@ struct stamp {
     bool recorded, complete;
     uint64_t ns;
     struct weir_context *ctx;
+    struct weir_model_point point;
 };
 
 static struct stamp read_stamp(struct weir_event *e)
@@ -248,15 +250,33 @@ static struct stamp read_stamp(struct weir_event *e)
     struct stamp s;
 
     weir_lock_acquire(&e->lock);
-    s = (struct stamp){e->m.recorded, weir_model_event_is_complete(&e->m), e->time_ns, e->ctx};
+    s = (struct stamp){e->m.recorded, weir_model_event_is_complete(&e->m), e->time_ns, e->ctx,
+                       e->m.point};
     weir_lock_release(&e->lock);
     return s;
+}
+
+/* Both records are complete. False: it is not known, and wall time is all there is. */
+static bool modelled_elapsed(struct weir_event *start, const struct stamp *a,
+                             struct weir_event *end, const struct stamp *b, double *ns)
+{
+    weir_clock_elapsed *model = weir_core_clock();
+    struct weir_clock_record from, to;
+
+    if (WEIR_LIKELY(!model) || !a->point.stream || !b->point.stream)
+        return false;
+    from = (struct weir_clock_record){weir_core_trace_event_id(start),
+                                      weir_stream_of(a->point.stream)->id, a->point.seq};
+    to = (struct weir_clock_record){weir_core_trace_event_id(end),
+                                    weir_stream_of(b->point.stream)->id, b->point.seq};
+    return model(a->ctx->profile, &from, &to, ns);
 }
 
 enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end, float *ms)
 {
     struct stamp a, b;
     enum weir_err err;
+    double ns;
 
     err = weir_capture_ask(start, false, "cudaEventElapsedTime");
     if (err == WEIR_OK)
@@ -279,6 +299,8 @@ enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *en
         return err;
     if (!a.complete || !b.complete)
         return WEIR_ERR_NOT_READY;
-    *ms = (float)((double)(int64_t)(b.ns - a.ns) * 1e-6);
+    if (!modelled_elapsed(start, &a, end, &b, &ns))
+        ns = (double)(int64_t)(b.ns - a.ns);
+    *ms = (float)(ns * 1e-6);
     return WEIR_OK;
 }

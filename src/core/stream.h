@@ -230,6 +230,9 @@ enum weir_err weir_wait_device(struct weir_context *ctx) WEIR_MUST_CHECK;
  * have left a kernel that never ends, so at most DRAIN_NS. False when work was left. */
 #define DRAIN_NS 5000000000u
 bool weir_wait_drain(struct weir_context *ctx);
+/* Until all that was submitted to the context is complete; false: not by then. Orders nothing, and
+ * is no synchronisation of the program's: nothing is traced or checked. */
+bool weir_wait_settled(struct weir_context *ctx, uint64_t deadline_ns);
 /* cudaStreamQuery. OK, NOT_READY, the sticky error. */
 enum weir_err weir_query_stream(struct weir_stream *s) WEIR_MUST_CHECK;
 

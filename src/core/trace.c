@@ -237,7 +237,9 @@ void weir_core_trace_memory_node(const struct weir_item *item)
 /* What the tools want to know of the process, once, when it first uses a device. */
 static void trace_process(void)
 {
-    static const char *const wanted[] = {"CUDA_", "NSYS_", "NV_NSIGHT_", "COMPUTE_SANITIZER_"};
+    /* (The last two: whose times the trace's readers give it.) */
+    static const char *const wanted[] = {
+        "CUDA_", "NSYS_", "NV_NSIGHT_", "COMPUTE_SANITIZER_", "WEIR_CLOCK=", "WEIR_DEVICE="};
     static atomic_flag done = ATOMIC_FLAG_INIT;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     char path[1024];

@@ -253,6 +253,21 @@ enum weir_err weir_wait_device(struct weir_context *ctx)
     return wait_targets(ctx, NULL, UINT64_MAX, NULL);
 }
 
+bool weir_wait_settled(struct weir_context *ctx, uint64_t deadline_ns)
+{
+    struct weir_model_point stack[POINTS_STACK], *points;
+    size_t count;
+    bool ok = true;
+
+    if (collect(ctx, NULL, stack, &points, &count) != WEIR_OK)
+        return false;
+    for (size_t i = 0; i < count && ok; i++)
+        ok = wait_point(&points[i], deadline_ns);
+    if (points != stack)
+        weir_free(points);
+    return ok;
+}
+
 bool weir_wait_drain(struct weir_context *ctx)
 {
     uint64_t now = weir_clock_ns(), gave_up = atomic_load(&ctx->gave_up_ns);

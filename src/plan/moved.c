@@ -220,10 +220,11 @@ bool weir_plan_move(const struct weir_plan_recorded *m, struct weir_trace_file *
     size_t calls = f->calls_count + 1;
     bool ok;
 
-    v.when = (struct weir_plan_moments){weir_calloc(f->ops_count + 1, sizeof *v.when.ops),
-                                        weir_calloc(calls, sizeof *v.when.call_begin),
-                                        weir_calloc(calls, sizeof *v.when.call_work),
-                                        weir_calloc(calls, sizeof *v.when.call_end), &v.orders};
+    v.when = (struct weir_plan_moments){.ops = weir_calloc(f->ops_count + 1, sizeof *v.when.ops),
+                                        .call_begin = weir_calloc(calls, sizeof *v.when.call_begin),
+                                        .call_work = weir_calloc(calls, sizeof *v.when.call_work),
+                                        .call_end = weir_calloc(calls, sizeof *v.when.call_end),
+                                        .orders = &v.orders};
     v.order_at = weir_calloc(f->ops_count + 1, sizeof *v.order_at);
     v.old_begin = weir_calloc(calls, sizeof *v.old_begin);
     v.old_end = weir_calloc(calls, sizeof *v.old_end);

@@ -117,6 +117,7 @@ struct weir_plan_moments {
     double *call_begin, *call_work,
         *call_end;                   /* work: its own time is over, it does what it does */
     struct weir_plan_orders *orders; /* or NULL */
+    double *records;                 /* by record of an event; or NULL */
 };
 /* As weir_plan_recorded_run, and fills in *when. */
 bool weir_plan_recorded_times(const struct weir_plan_recorded *m,

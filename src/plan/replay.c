@@ -21,10 +21,12 @@ struct replay {
     const struct weir_trace_file *f;
     const struct weir_plan_moments *when; /* or NULL */
     uint32_t *call_step;                  /* with when: where a call's steps begin */
+    uint32_t *record_step;                /* with when->records: a record's step */
     struct weir_plan_stream *streams;
     struct weir_plan_op *ops;
     struct weir_plan_step *steps;
     struct weir_plan_thread *threads;
+    double *step_at;               /* of those */
     struct weir_plan_step nowhere; /* what there was no memory for */
     uint32_t *deps;
     size_t step_count, step_cap, dep_count, dep_cap;
@@ -215,12 +217,14 @@ static void add_events(struct replay *r, uint32_t call)
     const struct weir_plan_recorded *m = r->m;
 
     for (uint32_t i = 0; i < m->record_count[call]; i++) {
-        const struct weir_trace_event_record *e =
-            &r->f->records[m->record_at[m->record_first[call] + i]];
+        uint32_t index = m->record_at[m->record_first[call] + i];
+        const struct weir_trace_event_record *e = &r->f->records[index];
         struct weir_plan_step *step;
 
         if (e->stream == WEIR_TRACE_NONE || r->s->stream_of || r->s->item_of)
             continue;
+        if (r->record_step)
+            r->record_step[index] = (uint32_t)r->step_count + 1;
         step = add(r, WEIR_PLAN_RECORD, event_of(r, e->event));
         step->b = e->stream;
         step->timing = !(e->flags & 2);
@@ -456,10 +460,18 @@ static bool make_steps(struct replay *r)
 
 static void note_edge(void *context, uint32_t op, uint32_t on, unsigned rule, bool guaranteed)
 {
-    struct weir_plan_orders *o = context;
+    const struct replay *r = context;
+    struct weir_plan_orders *o = r->when->orders;
 
     if (!weir_vec_push(o, ((struct weir_plan_order){op, on, (uint16_t)rule, guaranteed})))
         o->no_memory = true;
+}
+
+static void note_record(void *context, uint32_t step, double at)
+{
+    const struct replay *r = context;
+
+    r->step_at[step] = at;
 }
 
 /* call_begin holds what each cost so far. */
@@ -489,10 +501,16 @@ static bool run(struct replay *r, const struct weir_plan_program *p,
 
     if (!r->when)
         return weir_plan_run(p, device, &memory, NULL, NULL, result);
+    if (r->record_step && !(r->step_at = weir_alloc((r->step_count + 1) * sizeof *r->step_at)))
+        return false;
+    for (size_t i = 0; r->record_step && i < r->step_count; i++)
+        r->step_at[i] = -1;
     ends = weir_alloc((r->step_count + 1) * sizeof *ends);
     ok = ends && weir_plan_run(p, device, &memory, r->when->ops, ends, result);
     if (ok)
         tell_calls(r, ends);
+    for (size_t i = 0; ok && r->record_step && i < r->f->records_count; i++)
+        r->when->records[i] = r->record_step[i] ? r->step_at[r->record_step[i] - 1] : -1;
     weir_free(ends);
     return ok;
 }
@@ -528,7 +546,8 @@ static bool simulate(struct replay *r, struct weir_plan_outcome *out)
     p.step_count = (uint32_t)r->step_count;
     p.event_count = r->event_count;
     p.tell_edge = r->when && r->when->orders ? note_edge : NULL;
-    p.tell_context = p.tell_edge ? r->when->orders : NULL;
+    p.tell_record = r->record_step ? note_record : NULL;
+    p.tell_context = r;
     if (!run(r, &p, &device, &result))
         return false;
     out->length_ns = weir_plan_ns(result.end - result.begin);
@@ -554,8 +573,14 @@ bool weir_plan_recorded_times(const struct weir_plan_recorded *m,
         r.call_step = weir_calloc(r.f->calls_count + 1, sizeof *r.call_step);
         ok = ok && r.call_step;
     }
+    if (when && when->records) {
+        r.record_step = weir_calloc(r.f->records_count + 1, sizeof *r.record_step);
+        ok = ok && r.record_step;
+    }
     ok = ok && simulate(&r, out);
     weir_free(r.call_step);
+    weir_free(r.record_step);
+    weir_free(r.step_at);
     weir_free(r.streams);
     weir_free(r.ops);
     weir_free(r.threads);

@@ -76,8 +76,15 @@ static void complete(struct weir_plan_sim *sim, struct weir_plan_sim_op *op,
                      struct weir_model_out *out)
 {
     weir_model_complete(&op->m, out);
-    if (op->op == WEIR_PLAN_NONE)
+    if (op->op == WEIR_PLAN_NONE) {
+        /* (A device notices a record as late as any operation.) */
+        if (op->step != WEIR_PLAN_NONE && sim->p->tell_record)
+            sim->p->tell_record(sim->p->tell_context, op->step,
+                                sim->now > op->submit + sim->d->launch_ns
+                                    ? sim->now
+                                    : op->submit + sim->d->launch_ns);
         return;
+    }
     op->done = true;
     sim->pending[weir_plan_op_of(sim, op)->group]--;
     sim->pending_all--;
@@ -197,18 +204,23 @@ static struct weir_plan_sim_op *take_spare(struct weir_plan_sim *sim)
 {
     struct weir_plan_sim_op *op = &sim->spare[sim->spare_used++];
 
-    op->op = WEIR_PLAN_NONE;
+    op->op = op->step = WEIR_PLAN_NONE;
     return op;
 }
 
-static void record(struct weir_plan_sim *sim, const struct weir_plan_step *step)
+static void record(struct weir_plan_sim *sim, uint32_t index)
 {
+    const struct weir_plan_step *step = &sim->p->steps[index];
     struct weir_model_stream *s = &sim->streams[step->b];
     struct weir_plan_sim_op *op = NULL;
     struct weir_model_out out;
 
     if (step->timing || weir_model_record_needs_op(s))
         op = take_spare(sim);
+    if (op) {
+        op->submit = sim->now;
+        op->step = step->timing ? index : WEIR_PLAN_NONE;
+    }
     weir_model_out_init(&out);
     if (weir_model_record(&sim->events[step->a], s, op ? &op->m : NULL, &out) != WEIR_MODEL_OK)
         sim->no_memory = true;
@@ -346,7 +358,7 @@ static void run_thread(struct weir_plan_sim *sim, size_t thread)
             submit(sim, t, step->a);
             break;
         case WEIR_PLAN_RECORD:
-            record(sim, step);
+            record(sim, index);
             break;
         case WEIR_PLAN_WAIT:
             wait_event(sim, step);

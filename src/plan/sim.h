@@ -104,6 +104,8 @@ struct weir_plan_program {
     /* Told, when an operation is submitted, of each edge that the model gives it: behind which
      * operation, by which rule. NULL: nobody wants to know. */
     void (*tell_edge)(void *context, uint32_t op, uint32_t on, unsigned rule, bool guaranteed);
+    /* Told when a record's turn comes that takes the time. step: of the program. */
+    void (*tell_record)(void *context, uint32_t step, double at);
     void *tell_context;
 };
 

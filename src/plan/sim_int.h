@@ -17,6 +17,7 @@ struct weir_plan_piece {
 struct weir_plan_sim_op {
     struct weir_model_op m;
     uint32_t op;                       /* in the program; NONE: a record or wait */
+    uint32_t step;                     /* of a record that takes the time; else NONE */
     struct weir_plan_sim_op *next;     /* arrivals, an engine's queue, or kernels in order */
     struct weir_plan_sim_op *in_queue; /* hardware queue */
     struct weir_plan_sim_op *before;   /* in its stream, where edges are told */

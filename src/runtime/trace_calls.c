@@ -50,11 +50,19 @@ static char *path_of(const char *file)
 /* Before the program's first call, so that calls of constructors show as well. */
 WEIR_CONSTRUCTOR static void start_tracing(void)
 {
-    const char *file = getenv("WEIR_TRACE");
+    const char *file = getenv("WEIR_TRACE"), *clock = getenv("WEIR_CLOCK");
+    bool modelled = clock && strcmp(clock, "model") == 0;
     char *path;
     size_t count;
 
-    if (!file || !*file || !(path = path_of(file)))
+    /* Modelled time is made of the trace: without a file it stays in memory. */
+    if ((!file || !*file) && modelled)
+        path = weir_strdup("");
+    else if (!file || !*file)
+        return;
+    else
+        path = path_of(file);
+    if (!path)
         return;
     table = weir_api_table(&count);
     next = weir_api_set_hook(&trace_hook);

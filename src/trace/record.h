@@ -26,8 +26,11 @@ static inline bool weir_trace_enabled(void)
     return WEIR_UNLIKELY(atomic_load_explicit(&weir_trace_on, memory_order_relaxed));
 }
 
-/* Turns recording on, into `path`; the file is made by the first record, over an older one. */
+/* Turns recording on, into `path`; the file is made by the first record, over an older one. "":
+ * into memory, for weir_trace_own_path. */
 void weir_trace_start(const char *path);
+/* Where this process's trace can be read while it is written, in *out; false: there is none. */
+bool weir_trace_own_path(char out[32]);
 /* Turns it off and cuts the file behind the last chunk. Records in flight on other threads still
  * reach the file. */
 void weir_trace_stop(void);

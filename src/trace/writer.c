@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,7 +65,9 @@ static bool make_file_locked(void)
     long page = sysconf(_SC_PAGESIZE);
     struct timespec wall;
     struct stat st;
-    int fd = open(state.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), high;
+    int fd = state.path[0] ? open(state.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+                           : memfd_create("weir-trace", MFD_CLOEXEC);
+    int high;
 
     if (fd < 0)
         return false;
@@ -375,6 +378,18 @@ void weir_trace_start(const char *path)
     state.path = path;
     if (pthread_atfork(NULL, NULL, fork_child) == 0)
         atomic_store(&weir_trace_on, true);
+}
+
+bool weir_trace_own_path(char out[32])
+{
+    bool ok;
+
+    weir_lock_acquire(&state.lock);
+    ok = atomic_load(&weir_trace_on) && state.fd && is_ours_locked();
+    if (ok)
+        snprintf(out, 32, "/proc/self/fd/%d", state.fd);
+    weir_lock_release(&state.lock);
+    return ok;
 }
 
 void weir_trace_stop(void)

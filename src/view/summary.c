@@ -74,15 +74,35 @@ static void put_json(const struct weir_view_groups *g, enum weir_view_table tabl
     fputs("]", to);
 }
 
+/* Threads that call: Weir's own, which note ends of operations, are not the program's. */
+static size_t count_callers(const struct weir_trace_file *f)
+{
+    bool *calls = weir_calloc(f->threads_count + 1, sizeof *calls);
+    size_t n = 0;
+
+    for (size_t i = 0; calls && i < f->calls_count; i++) {
+        uint32_t t = f->calls[i].thread;
+
+        if (t < f->threads_count && !calls[t]) {
+            calls[t] = true;
+            n++;
+        }
+    }
+    weir_free(calls);
+    return n;
+}
+
 static void put_head(const struct weir_trace_file *f, enum weir_view_format format, FILE *to)
 {
     char span[32];
 
     if (format == WEIR_VIEW_TEXT) {
+        size_t callers = count_callers(f);
+
         fprintf(to,
-                "%s from the first call to the last: %zu operations, %zu calls of %zu threads\n",
+                "%s from the first call to the last: %zu operations, %zu calls of %zu thread%s\n",
                 weir_view_time((double)(f->end_ns - f->begin_ns), span), f->ops_count,
-                f->calls_count, f->threads_count);
+                f->calls_count, callers, callers == 1 ? "" : "s");
         if (f->lost || f->damaged_chunks)
             fprintf(to, "incomplete: %" PRIu64 " records lost, %u chunks damaged\n", f->lost,
                     f->damaged_chunks);
