@@ -9,6 +9,8 @@ weir_program_test(programs_device_dependent "${dir}/run.sh;${dir}/dependent.cu;-
   ENV WEIR_DEVICE=h200)
 weir_program_test(programs_device_graph_device "${dir}/run.sh;${dir}/graph_device.cu;-arch=sm_90;-rdc=true;-lcudadevrt" TIMEOUT 300
   LABELS nvcc ENV WEIR_DEVICE=h200)
+# The program of weir cc's tests; its last line is another one.
+weir_program_test(programs_device_textures "${dir}/run.sh;${dir}/../cc/textures.cu" TIMEOUT 300 LABELS nvcc)
 # Without optimisation everything is in local memory, and every function is called.
 weir_program_test(programs_device_calls_debug "${dir}/run.sh;${dir}/calls.cu;-G" TIMEOUT 300 LABELS nvcc ENV FORM=_debug)
 # Kernels of thousands of instructions: much to compile, for nvcc and for Weir.
