@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "check/check.h"
 #include "codegen/codegen.h"
 #include "core/fault.h"
 #include "core/inject.h"
@@ -106,7 +107,8 @@ static enum weir_err start_locked(void)
         weir_context_init(&c->contexts[i], i, i);
     atomic_store(&c->context_count, c->device_count);
     mem = (struct weir_mem_config){.device_count = c->device_count,
-                                   .device_bytes = c->contexts[0].memory_bytes};
+                                   .device_bytes = c->contexts[0].memory_bytes,
+                                   .twin = weir_check_enabled()};
     err = weir_mem_init(&mem);
     if (err != WEIR_OK)
         return err;

@@ -214,6 +214,9 @@ void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
     weir_mem_window_of(ctx->ordinal, &window_base, &window_bytes);
     l->window_base = window_base;
     l->window_bytes = window_bytes;
+    l->twin_base = weir_mem_twin.base;
+    l->twin_bytes = weir_mem_twin.bytes;
+    l->twin_shift = weir_mem_twin.shift;
     l->device = (uint32_t)ctx->ordinal;
     l->sm_count = (uint32_t)ctx->sm_count;
     l->owner = ctx;

@@ -199,7 +199,7 @@ static void failure_note(struct runner *r, bool left)
         weir_cluster_note(r->slot);
     if (left && r->fault_err) {
         b->error = r->fault_err;
-        b->error_address = r->fault_address;
+        b->error_address = weir_mem_program_view(r->fault_address);
     }
     if (!b->error)
         b->error = WEIR_ERR_LAUNCH_FAILURE;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "memory/memory.h"
 
 #define SLICE_BYTES ((size_t)1 << 20)
 #define STREAM_BYTES                                                                               \
@@ -14,6 +15,8 @@
 
 struct copy_task {
     const struct weir_copy_work *copy;
+    const char *src;
+    char *dst; /* where engines reach them */
     size_t width, height, depth; /* after rows and slices that follow each other were joined */
 };
 
@@ -72,19 +75,24 @@ static void copy_body(void *arg)
         pattern_fill(pattern, copy);
     for (size_t z = 0; z < t->depth; z++) {
         for (size_t y = 0; y < t->height; y++) {
-            char *dst = copy->dst + z * copy->dst_slice + y * copy->dst_pitch;
+            char *dst = t->dst + z * copy->dst_slice + y * copy->dst_pitch;
 
             if (copy->memset)
                 row_set(dst, pattern, copy, t->width);
             else
-                row_copy(dst, copy->src + z * copy->src_slice + y * copy->src_pitch, t->width);
+                row_copy(dst, t->src + z * copy->src_slice + y * copy->src_pitch, t->width);
         }
     }
 }
 
 enum weir_err weir_copy_run(struct runner *r, const struct weir_copy_work *copy)
 {
-    struct copy_task t = {copy, copy->width, copy->height, copy->depth};
+    struct copy_task t = {.copy = copy,
+                          .src = weir_mem_engine_view(copy->src),
+                          .dst = weir_mem_engine_view(copy->dst),
+                          .width = copy->width,
+                          .height = copy->height,
+                          .depth = copy->depth};
 
     if (t.width == 0 || t.height == 0 || t.depth == 0)
         return WEIR_OK;

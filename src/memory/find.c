@@ -69,7 +69,7 @@ struct mem_record *weir_mem_record_at(uintptr_t addr)
 
 bool weir_mem_find(const void *ptr, struct weir_mem_info *info)
 {
-    uintptr_t addr = (uintptr_t)ptr, offset = addr - weir_mem_window_base;
+    uintptr_t addr = weir_mem_program_view((uintptr_t)ptr), offset = addr - weir_mem_window_base;
 
     if (offset < weir_mem_window_bytes) {
         uintptr_t entry = entry_at(offset);
@@ -86,9 +86,10 @@ bool weir_mem_find(const void *ptr, struct weir_mem_info *info)
 
 bool weir_mem_kernel_may_touch(const void *ptr, size_t bytes, int device)
 {
+    uintptr_t addr = weir_mem_program_view((uintptr_t)ptr);
     struct weir_mem_info info;
 
-    if (!weir_mem_find(ptr, &info) || bytes > info.bytes - ((uintptr_t)ptr - info.base))
+    if (!weir_mem_find(ptr, &info) || bytes > info.bytes - (addr - info.base))
         return false;
     if (info.device == device ||
         (info.kind != WEIR_MEM_KIND_DEVICE && info.kind != WEIR_MEM_KIND_INTERNAL))

@@ -39,6 +39,7 @@ struct weir_mem_config {
                             MEMORY_ALLOCATION */
     size_t window_bytes; /* 0 = default: enough for all devices and pinned memory, address space
                             only */
+    bool twin;           /* host-visible memory is mapped twice (below) */
 };
 
 /* Reserves the window. Once per process, before anything below. Errors: MEMORY_ALLOCATION. */
@@ -53,6 +54,36 @@ extern size_t weir_mem_window_bytes;
 /* The part of the window that kernels of a device may touch without asking: with two devices the
  * other one's memory is not in it, otherwise all of it. */
 void weir_mem_window_of(int device, uintptr_t *base, size_t *bytes);
+
+/* With weir_mem_config.twin pinned and managed memory lie in one range of the window, and a second
+ * time `shift` further on, inside the window as well: engines use the twin, so that the pages that
+ * the program knows can be closed (check/guard.h). bytes 0: there is no twin. Constant after init.
+ * Look-ups (weir_mem_find) take twin addresses for those that they stand for. */
+struct weir_mem_twin {
+    uintptr_t base;
+    size_t bytes;
+    size_t shift;
+};
+extern struct weir_mem_twin weir_mem_twin;
+
+static inline bool weir_mem_has_twin(uintptr_t address)
+{
+    return address - weir_mem_twin.base < weir_mem_twin.bytes;
+}
+/* Where engines reach what the program knows by this address; any other address is itself. */
+static inline void *weir_mem_engine_view(const void *p)
+{
+    uintptr_t a = (uintptr_t)p;
+
+    return (void *)(a + (weir_mem_has_twin(a) ? weir_mem_twin.shift : 0));
+}
+/* The other way round. */
+static inline uintptr_t weir_mem_program_view(uintptr_t address)
+{
+    uintptr_t there = address - weir_mem_twin.shift;
+
+    return weir_mem_has_twin(there) ? there : address;
+}
 
 /* Allocates zero-on-demand pages (never touched here) aligned to 256 bytes, separated from
  * neighbours by unmapped gaps while few enough mappings exist. bytes 0 is the caller's to refuse.

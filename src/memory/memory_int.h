@@ -116,6 +116,7 @@ struct mem_state {
     _Atomic bool dense_used;  /* relaxed: freed dense ranges may still be mapped; ordered by the
                                  range's own hand-over */
     _Atomic size_t populated; /* relaxed: bytes of allocations whose pages were asked for at once */
+    int twin_fd; /* the file behind host-visible memory that is mapped twice; constant */
     struct mem_record *free_records;
     struct mem_slab *slabs;
     struct weir_mem_region *free_regions;

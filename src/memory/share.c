@@ -185,7 +185,8 @@ bool weir_mem_file_back(const struct weir_mem_info *info)
     bool ok = false;
     int fd;
 
-    if (!r || r->mapping != MAPPING_GAPPED) /* others are given back with their pages in place */
+    /* Others are given back with their pages in place; those with a twin have a file. */
+    if (!r || r->mapping != MAPPING_GAPPED || weir_mem_has_twin(info->base))
         return false;
     fd = memfd_create("weir-managed", MFD_CLOEXEC);
     if (fd < 0)

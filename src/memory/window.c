@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory_int.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 
 uintptr_t weir_mem_window_base;
 size_t weir_mem_window_bytes;
+struct weir_mem_twin weir_mem_twin;
 struct mem_state weir_mem_state;
 
 static void *reserve(size_t bytes, int protection)
@@ -29,8 +31,23 @@ static void *reserve(size_t bytes, int protection)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* Of both mappings: pages of the file, or (closed) none. */
+static bool remap_twice(uintptr_t start, size_t bytes, int protection)
+{
+    int flags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd = weir_mem_state.twin_fd;
+    off_t at = (off_t)(start - weir_mem_twin.base);
+
+    if (protection == PROT_NONE)
+        (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)bytes);
+    return mmap((void *)start, bytes, protection, flags, fd, at) != MAP_FAILED &&
+           mmap((void *)(start + weir_mem_twin.shift), bytes, protection, flags, fd, at) !=
+               MAP_FAILED;
+}
+
 static bool remap(uintptr_t start, size_t bytes, int protection)
 {
+    if (weir_mem_has_twin(start))
+        return remap_twice(start, bytes, protection);
     return mmap((void *)start, bytes, protection,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
@@ -88,7 +105,13 @@ bool weir_mem_gap_close(uintptr_t start, size_t bytes)
 
 void weir_mem_pages_drop(size_t granule, size_t bytes)
 {
-    (void)madvise((void *)granule_address(granule), bytes, MADV_DONTNEED);
+    uintptr_t start = granule_address(granule);
+
+    if (weir_mem_has_twin(start))
+        (void)fallocate(weir_mem_state.twin_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        (off_t)(start - weir_mem_twin.base), (off_t)bytes);
+    else
+        (void)madvise((void *)start, bytes, MADV_DONTNEED);
     populated_give(bytes);
 }
 
@@ -175,17 +198,33 @@ static void make_zone(struct mem_zone *z, size_t first, size_t end)
         weir_list_init(&z->chunks[i]);
 }
 
+/* The file and the addresses of what is mapped twice: the host's zone, and as much behind it. */
+static void make_twin(struct mem_state *m, size_t first, size_t count)
+{
+    size_t bytes = count << GRANULE_SHIFT;
+
+    m->twin_fd = memfd_create("weir-host-memory", MFD_CLOEXEC);
+    if (m->twin_fd < 0)
+        return;
+    if (ftruncate(m->twin_fd, (off_t)bytes) == 0)
+        weir_mem_twin =
+            (struct weir_mem_twin){.base = granule_address(first), .bytes = bytes, .shift = bytes};
+    else
+        close(m->twin_fd);
+}
+
 /* Zones in a row: the first device's, the host's, then one for each further device. The window that
- * a device's kernels touch without asking is its own zone and, where that is beside it, the host's.
+ * a device's kernels touch without asking is its own zone and, where that is beside it, the host's
+ * (with the twin, which lies between the host's and the second device's).
  */
-static void make_zones(struct mem_state *m)
+static void make_zones(struct mem_state *m, bool twin)
 {
     size_t unit = HUGE_BYTES >> GRANULE_SHIFT, quarter = m->granule_count / 4 & ~(unit - 1);
     size_t own = 3 * (quarter / (size_t)m->device_count) & ~(unit - 1), at;
 
     /* The first granule stays closed: a gap below the first allocation. Without room for zones no
      * access to a peer is refused. */
-    if (m->device_count == 1 ||
+    if ((m->device_count == 1 && !twin) ||
         (m->device_count > 2 && own < (2 * m->devices[0].capacity) >> GRANULE_SHIFT)) {
         m->zone_count = 1;
         make_zone(&m->zones[0], 1, m->granule_count);
@@ -193,7 +232,9 @@ static void make_zones(struct mem_state *m)
     }
     m->zone_count = m->device_count + 1;
     make_zone(&m->zones[0], 1, own);
-    make_zone(&m->zones[1], own, own + quarter);
+    make_zone(&m->zones[1], own, own + (twin ? quarter / 2 & ~(unit - 1) : quarter));
+    if (twin)
+        make_twin(m, own, m->zones[1].end - own);
     at = own + quarter;
     for (int i = 2; i < m->zone_count; i++, at += own)
         make_zone(&m->zones[i], at, i + 1 < m->zone_count ? at + own : m->granule_count);
@@ -212,7 +253,8 @@ struct mem_zone *weir_mem_zone_of(enum weir_mem_kind kind, int device)
         return &m->zones[0];
     /* What is internal belongs to kernels as well: where the host's zone is not beside their own.
      */
-    if (kind == WEIR_MEM_KIND_DEVICE || (kind == WEIR_MEM_KIND_INTERNAL && device > 1))
+    if (kind == WEIR_MEM_KIND_DEVICE ||
+        (kind == WEIR_MEM_KIND_INTERNAL && (device > 1 || weir_mem_twin.bytes)))
         return own_zone(m, device);
     return &m->zones[1];
 }
@@ -221,6 +263,7 @@ void weir_mem_window_of(int device, uintptr_t *base, size_t *bytes)
 {
     struct mem_state *m = &weir_mem_state;
     const struct mem_zone *first, *last;
+    uintptr_t end;
 
     if (m->zone_count == 1) {
         *base = weir_mem_window_base;
@@ -233,7 +276,10 @@ void weir_mem_window_of(int device, uintptr_t *base, size_t *bytes)
     else if (device == 1)
         first = &m->zones[1];
     *base = granule_address(first->first);
-    *bytes = (last->end - first->first) << GRANULE_SHIFT;
+    end = granule_address(last->end);
+    if (last == &m->zones[1])
+        end += weir_mem_twin.bytes;
+    *bytes = end - *base;
 }
 
 enum weir_err weir_mem_init(const struct weir_mem_config *config)
@@ -258,7 +304,7 @@ enum weir_err weir_mem_init(const struct weir_mem_config *config)
         m->devices[i].capacity = config->device_bytes;
     m->pinned_capacity = host_bytes;
     m->gapped_max = gapped_limit();
-    make_zones(m);
+    make_zones(m, config->twin);
     m->ready = true;
     return WEIR_OK;
 }
@@ -270,6 +316,9 @@ void weir_mem_finish(void)
     if (!m->ready)
         return;
     munmap((void *)weir_mem_window_base, weir_mem_window_bytes);
+    if (weir_mem_twin.bytes)
+        close(m->twin_fd);
+    weir_mem_twin = (struct weir_mem_twin){0};
     weir_mem_window_base = 0;
     weir_mem_window_bytes = 0;
     munmap(m->granules, m->granules_bytes);

@@ -530,10 +530,12 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
 /* Neither guessed nor proven: for accesses lane by lane. */
 void low_address_exact(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                        uint8_t space, struct low_address *out);
-/* touch.c: the active lanes are about to access global memory at the address, which must be exact.
- * Nothing is made when nobody asked. kind: as services->touch. */
+/* touch.c: the active lanes are about to access global memory at the address, which must be exact;
+ * it becomes the one that engines use (twin.c). Nothing is made when nobody asked. kind: as
+ * services->touch. */
 bool low_touches(const struct low *l, const struct low_address *a);
-void low_touch(struct low *l, const struct low_address *a, uint32_t bytes, uint32_t kind);
+void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind);
+void low_to_twin(struct low *l, struct low_address *a);
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
 void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind,
                          LLVMValueRef *out);

@@ -136,14 +136,12 @@ static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRe
     }
 }
 
-void low_touch(struct low *l, const struct low_address *a, uint32_t bytes, uint32_t kind)
+static void say(struct low *l, const struct low_address *a, uint32_t bytes, uint32_t kind)
 {
     const struct low_val *base = &a->base;
     bool uniform = base->shape == LOW_UNIFORM, same = uniform || base->stride == 0;
     LLVMValueRef code, ok = NULL;
 
-    if (!low_touches(l, a))
-        return;
     code = code_of(l, bytes, kind);
     if (base->shape == LOW_VARYING) {
         touch_lanes(l, a, code);
@@ -165,4 +163,12 @@ void low_touch(struct low *l, const struct low_address *a, uint32_t bytes, uint3
         touch_groups(l, a, code);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
+}
+
+void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind)
+{
+    if (!low_touches(l, a))
+        return;
+    say(l, a, bytes, kind);
+    low_to_twin(l, a);
 }
