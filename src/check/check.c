@@ -32,6 +32,11 @@ void weir_check_start(bool exact)
     weir_shadow_init(&c->shadow, &c->order);
     c->shadow.race = weir_check_raced;
     c->shadow.gone = actor_gone;
+    c->shadow.met = weir_check_met;
+    while (c->streams.count <= WEIR_CHECK_HOST_LANE && !c->failed)
+        c->failed = !weir_vec_push(&c->streams, (struct weir_check_stream){0});
+    weir_order_lane_begin(&c->order, WEIR_CHECK_HOST_LANE, WEIR_MODEL_MAX_DEVICES,
+                          WEIR_STREAM_NONBLOCKING);
     c->settle_at = SETTLE_BYTES;
     c->exact = exact;
     c->waits = weir_calloc(WEIR_CHECK_WAITS, sizeof *c->waits);
@@ -108,7 +113,7 @@ void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_st
     weir_check_lock();
     lane = lane_of(stream);
     if (!lane) {
-        lane = ++c->lane_count;
+        lane = WEIR_CHECK_HOST_LANE + ++c->lane_count;
         if (!weir_map_put(&c->lanes, (uintptr_t)stream, (void *)(uintptr_t)lane) ||
             !weir_vec_reserve(&c->streams, lane + 1))
             lost();
@@ -237,6 +242,7 @@ static void op_add(const void *op, struct weir_order_stamp *stamp, enum weir_op_
     here.last_lane = stamp->lane;
     here.last_seq = stamp->seq;
     c->submitted++;
+    weir_check_gate_add(op, kind, stamp);
     a = actor_make(stamp, kind, name, site);
     /* (One that never ran, because its context had failed, leaves its place.) */
     weir_actor_drop(&c->shadow, weir_map_remove(&c->ops, (uintptr_t)op));
@@ -396,6 +402,8 @@ void weir_check_op_done(const void *op)
     struct checker *c = &weir_checker;
 
     weir_check_lock();
+    if (c->gates.count)
+        weir_check_gate_remove(op);
     weir_actor_drop(&c->shadow, weir_map_remove(&c->ops, (uintptr_t)op));
     settle_locked(c);
     weir_check_unlock();
@@ -408,7 +416,7 @@ void weir_check_unpromised(bool on)
     here.unpromised = on;
 }
 
-void weir_check_host_func(const void *op)
+void weir_check_host_func(const void *op, bool node)
 {
     struct checker *c = &weir_checker;
     const struct weir_actor *a;
@@ -417,6 +425,8 @@ void weir_check_host_func(const void *op)
     a = weir_map_get(&c->ops, (uintptr_t)op);
     if (a)
         weir_order_host_saw_before(&c->order, &a->stamp);
+    if (a && node)
+        weir_check_heard(&a->stamp);
     weir_check_unlock();
 }
 
@@ -530,6 +540,7 @@ void weir_check_free(const void *p, size_t bytes, bool judged)
     weir_check_lock();
     if (judged)
         weir_check_freed(p, bytes, site);
+    weir_guard_forget(&c->guard, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_free(weir_map_remove(&c->blocks, (uintptr_t)p));
     weir_check_unlock();
@@ -609,6 +620,11 @@ int weir_check_status(void)
 
 size_t weir_check_finish(void)
 {
+    if (!weir_check_enabled())
+        return 0;
+    weir_check_lock();
+    weir_check_watch_end();
+    weir_check_unlock();
     if (!atomic_exchange(&weir_check_on, false))
         return 0;
     weir_check_lock();

@@ -98,8 +98,9 @@ void weir_check_sync_end(struct weir_clock *c, bool over);
 void weir_check_host_saw_stream(const void *stream);
 /* The operation that this thread has submitted last. */
 void weir_check_host_saw_last(void);
-/* A host function begins: the host sees that what is before it has ended. */
-void weir_check_host_func(const void *op);
+/* A host function begins: the host sees that what is before it has ended. node: of a graph's launch
+ * `op`, and what is before it in the graph has ended as well. */
+void weir_check_host_func(const void *op, bool node);
 /* A call that was refused because it came from inside of a host function or callback. */
 void weir_check_host_func_call(void);
 
@@ -142,6 +143,31 @@ void weir_check_unpromised(bool on);
 void weir_check_promised(void);
 /* That cudaFree waits is not to count: --without free. */
 bool weir_check_without_free(void);
+
+/* ---- what the program itself touches (host.c) ---- */
+
+/* From now on the program's own accesses to [begin, end) are watched, by closing pages (guard.h).
+ * Once, before the first operation. */
+void weir_check_watch(uintptr_t begin, uintptr_t end);
+/* The operation, submitted just now, will touch some of these bytes. Others are ignored. */
+void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes);
+/* The launch of a graph that has host nodes or waits for values: the program may hold it up. */
+void weir_check_waits_inside(const void *op);
+
+enum weir_check_fault {
+    WEIR_FAULT_OTHER, /* nothing is watched there */
+    WEIR_FAULT_AGAIN, /* the page is open now: to be tried again */
+    WEIR_FAULT_STEP,  /* open until weir_check_step_end */
+};
+/* The calling thread was about to access watched memory. at: the place to tell, as a return
+ * address; ip: its frame's instruction pointer. engine: on behalf of an operation; then the pages
+ * stay open. For signal handlers, while the thread holds no lock of rank CHECK or LEAF. */
+enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool writes, const void *at,
+                                       const void *ip, bool engine);
+void weir_check_step_end(uintptr_t address);
+/* The program has the system or its C library read or write the bytes: judged, and the pages are
+ * open, so that no call fails. errno is kept. */
+void weir_check_io(const void *p, size_t bytes, bool writes, const char *call, const void *at);
 
 /* ---- memory ---- */
 

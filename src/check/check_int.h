@@ -9,6 +9,7 @@
 #include "base/lock.h"
 #include "base/vec.h"
 #include "check/check.h"
+#include "check/guard.h"
 #include "check/settings.h"
 #include "check/stack.h"
 
@@ -23,6 +24,7 @@ struct weir_check_site {
 /* Of an actor. */
 struct weir_check_detail {
     enum weir_op_kind kind;
+    bool host;        /* no operation: the program itself */
     const char *name; /* of a kernel, mangled */
     uint32_t lane;
     uint64_t number; /* submitted as the n-th */
@@ -131,6 +133,7 @@ struct weir_check_finding {
  * explain(f, arg) fills them in; NULL: they are there. The lock is held. */
 void weir_check_found(struct weir_check_finding *f,
                       void (*explain)(struct weir_check_finding *f, void *arg), void *arg);
+struct weir_check_block weir_check_block_of(uintptr_t address); /* all 0: none */
 struct weir_check_side weir_check_side_of(const struct weir_actor *a, enum weir_access access);
 struct weir_check_side weir_check_side_call(struct weir_check_site at, const char *what);
 
@@ -165,6 +168,20 @@ struct weir_check_wait {
 };
 #define WEIR_CHECK_WAITS 512
 
+/* An operation that may wait for the program: what is behind it may come after what the program
+ * does meanwhile. */
+struct weir_check_gate {
+    const void *op; /* a host function; NULL: a wait for a value, or the like */
+    struct weir_order_stamp stamp;
+};
+
+/* The program (f.b) against an operation. Only in the end it is known which kernels have talked
+ * with the program by ordered accesses to host memory. */
+struct weir_check_suspect {
+    struct weir_check_finding finding;
+    struct weir_actor *op; /* a reference */
+};
+
 struct checker {
     struct weir_lock lock;
     struct weir_order order;
@@ -181,13 +198,23 @@ struct checker {
     struct weir_check_finding *fault; /* the first operation that failed */
     enum weir_err fault_error;
     WEIR_VEC(struct weir_check_stream) streams; /* by lane */
-    uint32_t lane_count;
+    uint32_t lane_count;                        /* of streams: from WEIR_CHECK_HOST_LANE + 1 on */
     size_t settle_at;
     uint64_t submitted;
     struct weir_check_wait *waits; /* the n-th at n % WEIR_CHECK_WAITS */
     uint64_t wait_count;
     WEIR_VEC(struct weir_check_finding) findings;
     struct weir_check_settings settings;
+    /* the program itself (host.c) */
+    struct weir_guard guard;
+    uintptr_t watch_begin, watch_end; /* constant */
+    bool watch_over;
+    struct weir_actor *host_last; /* of the last access, to be taken again; may be NULL */
+    uint64_t host_acts, host_last_changes, host_last_submitted;
+    WEIR_VEC(struct weir_check_gate) gates;
+    WEIR_VEC(struct weir_check_suspect) suspects;
+    WEIR_VEC(struct weir_order_stamp) met;   /* kernels that have talked with the program */
+    WEIR_VEC(struct weir_order_stamp) heard; /* launches of graphs whose host nodes have run */
     bool exact;
     bool failed; /* out of memory: something was not looked at */
 };
@@ -201,6 +228,8 @@ static inline void weir_check_lock(void)
 
 static inline void weir_check_unlock(void)
 {
+    if (WEIR_UNLIKELY(weir_checker.guard.ranges.count)) /* the host may know more now */
+        weir_guard_settle(&weir_checker.guard);
     weir_lock_release(&weir_checker.lock);
 }
 
@@ -210,6 +239,18 @@ struct weir_check_site weir_check_site_now(bool launch);
 /* finding.c; under the lock */
 void weir_check_raced(void *ctx, const struct weir_race *race);
 void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by);
+
+#define WEIR_CHECK_HOST_LANE 1u /* the program's own */
+
+/* host.c; under the lock */
+void weir_check_gate_add(const void *op, enum weir_op_kind kind,
+                         const struct weir_order_stamp *stamp);
+void weir_check_gate_remove(const void *op);
+void weir_check_heard(const struct weir_order_stamp *launch);
+void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host);
+void weir_check_suspect(const struct weir_race *race);
+/* At the end: opens all pages; suspects that are none are forgotten, the others become findings. */
+void weir_check_watch_end(void);
 
 /* misuse.c. The call that the thread is in may be forbidden; no lock is held. */
 void weir_check_forbidden_call(void);

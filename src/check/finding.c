@@ -44,7 +44,7 @@ static bool same(const struct weir_check_finding *a, const struct weir_check_fin
 }
 
 /* The block that holds the address; the blocks are few where this is asked, for findings only. */
-static struct weir_check_block block_of(uintptr_t address)
+struct weir_check_block weir_check_block_of(uintptr_t address)
 {
     struct weir_check_block none = {0};
     uint64_t key;
@@ -81,7 +81,7 @@ void weir_check_found(struct weir_check_finding *f,
     struct checker *c = &weir_checker;
 
     if (!f->block.bytes && f->begin != f->end)
-        f->block = block_of(f->begin);
+        f->block = weir_check_block_of(f->begin);
     f->times = 1;
     for (size_t i = 0; i < c->findings.count; i++) {
         if (same(&c->findings.items[i], f)) {
@@ -118,6 +118,10 @@ void weir_check_raced(void *ctx, const struct weir_race *race)
                                    .end = race->end};
 
     (void)ctx;
+    if (race->before->host || race->now->host) {
+        weir_check_suspect(race);
+        return;
+    }
     if (f.b.op.number < f.a.op.number) { /* as they were submitted */
         struct weir_check_side later = f.a;
 

@@ -56,6 +56,9 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
     weir_order_stamp_drop(s->order, &a->stamp);
     if (a->reach && --a->reach->refs == 0)
         weir_free(a->reach);
+    for (uint32_t i = 0; a->gates && i < a->gates->count; i++)
+        weir_order_stamp_drop(s->order, &a->gates->stamps[i]);
+    weir_free(a->gates);
     weir_free(a);
 }
 
@@ -68,6 +71,12 @@ bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
 {
     if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
         return reaches(a->reach, a->node, b->node);
+    for (uint32_t i = 0; a->gates && i < a->gates->count; i++) {
+        const struct weir_order_stamp *g = &a->gates->stamps[i];
+
+        if ((g->lane == b->stamp.lane && g->seq == b->stamp.seq) || weir_order_before(g, &b->stamp))
+            return true;
+    }
     return weir_order_before(&a->stamp, &b->stamp);
 }
 
@@ -297,8 +306,15 @@ static bool covered(struct weir_shadow *s, uint64_t number, const struct mark *m
 {
     if (weir_actor_before(m->actor, a))
         return !a->early && covers(kind, (enum weir_access)m->kind);
-    if (conflicts((enum weir_access)m->kind, kind) && !weir_actor_before(a, m->actor))
+    if (!conflicts((enum weir_access)m->kind, kind) || weir_actor_before(a, m->actor))
+        return false;
+    if (m->actor->host != a->host &&
+        (kind == WEIR_ACCESS_ATOMIC || m->kind == WEIR_ACCESS_ATOMIC)) {
+        if (s->met)
+            s->met(s->ctx, a->host ? m->actor : a, a->host ? a : m->actor);
+    } else if (!m->actor->host || !a->host) { /* the program's own threads are not ours to judge */
         report(s, number, m, a, kind, begin, end);
+    }
     return false;
 }
 

@@ -28,12 +28,23 @@ struct weir_reach {
     uint64_t bits[];
 };
 
-/* An operation, or a node of a graph's launch: node is its number, and the stamp the launch's. */
+/* What the program itself does: nothing in the documents orders it before an operation that was
+ * submitted earlier, but for one behind a host function (or a wait for a value in memory) that has
+ * not ended: the program may let that one go on afterwards. */
+struct weir_gates {
+    uint32_t count;
+    struct weir_order_stamp stamps[];
+};
+
+/* An operation, or a node of a graph's launch: node is its number, and the stamp the launch's; or
+ * the program itself. */
 struct weir_actor {
     struct weir_order_stamp stamp;
     struct weir_reach *reach; /* NULL: a whole operation */
     uint32_t node;
     uint32_t refs;
+    bool host;                /* the program itself */
+    struct weir_gates *gates; /* of a host: owned; may be NULL */
     bool early;   /* its accesses are told before those of what is before it: nothing is forgotten
                      for them */
     void *detail; /* the caller's, given to `gone` */
@@ -49,6 +60,7 @@ struct weir_shadow {
     struct weir_order *order;
     struct weir_map pages;
     void (*race)(void *ctx, const struct weir_race *race);
+    void (*met)(void *ctx, struct weir_actor *op, struct weir_actor *host);
     void (*gone)(void *ctx, struct weir_actor *a); /* the last reference is dropped */
     void *ctx;
     size_t bytes; /* of marks and pages */
@@ -63,6 +75,8 @@ struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_st
 void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a);
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
 
+/* The program's own accesses and ordered ones (volatile, atomic: WEIR_ACCESS_ATOMIC) of operations
+ * are no race; `met` is called for those, as a way that the two may have to order others. */
 /* a touches [begin, end). `race` is called for every conflicting access without an order, once for
  * each page, actor and kind that it meets there. */
 void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,

@@ -99,8 +99,8 @@ static int step(struct unwind_context *context, void *arg)
         return 0;
     if (!ip || s->count == WEIR_CHECK_FRAMES)
         return 4; /* enough */
-    s->frames[s->count++] =
-        (struct weir_check_frame){(const void *)ip, (intptr_t)(all.cfa(context) - 8 - w->frame)};
+    s->frames[s->count++] = (struct weir_check_frame){
+        (const void *)ip, w->frame ? (intptr_t)(all.cfa(context) - 8 - w->frame) : 0};
     return 0;
 }
 
@@ -137,26 +137,43 @@ static const struct weir_check_stack *add(_Atomic(struct weir_check_stack *) *bu
     return s;
 }
 
-const struct weir_check_stack *weir_check_stack_take(const void *site, const void *frame)
+static const struct weir_check_stack *unwind(const void *site, const void *frame)
 {
     union {
         struct weir_check_stack s;
         char room[sizeof(struct weir_check_stack) +
                   WEIR_CHECK_FRAMES * sizeof(struct weir_check_frame)];
     } u;
-    _Atomic(struct weir_check_stack *) *bucket = bucket_of(site);
     struct walk w = {site, (uintptr_t)frame, &u.s};
+
+    weir_check_stack_prepare();
+    memset(&u, 0, sizeof u);
+    if (all.backtrace && atomic_load_explicit(&all.count, memory_order_relaxed) < STACKS_MAX)
+        all.backtrace(step, &w);
+    if (u.s.count == 0)
+        u.s.frames[u.s.count++] = (struct weir_check_frame){site, 0};
+    return add(bucket_of(site), &u.s);
+}
+
+const struct weir_check_stack *weir_check_stack_take(const void *site, const void *frame)
+{
+    _Atomic(struct weir_check_stack *) *bucket = bucket_of(site);
 
     for (const struct weir_check_stack *s = atomic_load_explicit(bucket, memory_order_acquire); s;
          s = s->next) {
         if (s->frames[0].address == site && s->count > 1 && is_on_stack(s, frame))
             return s;
     }
+    return unwind(site, frame);
+}
+
+/* Frames of a stopped thread stand at no fixed distance from anything: slots are none. */
+const struct weir_check_stack *weir_check_stack_unwind(const void *ip)
+{
+    return unwind(ip, NULL);
+}
+
+void weir_check_stack_prepare(void)
+{
     pthread_once(&all.once, find_unwinder);
-    memset(&u, 0, sizeof u);
-    if (all.backtrace && atomic_load_explicit(&all.count, memory_order_relaxed) < STACKS_MAX)
-        all.backtrace(step, &w);
-    if (u.s.count == 0)
-        u.s.frames[u.s.count++] = (struct weir_check_frame){site, 0};
-    return add(bucket, &u.s);
 }

@@ -29,4 +29,9 @@ struct weir_check_stack {
  * memory. Thread: any; takes no lock of Weir's. */
 const struct weir_check_stack *weir_check_stack_take(const void *site, const void *frame);
 
+/* The same of a thread that was stopped in its code: from the frame that `ip` is in, or comes back
+ * to. For signal handlers, once weir_check_stack_prepare was called. */
+const struct weir_check_stack *weir_check_stack_unwind(const void *ip);
+void weir_check_stack_prepare(void);
+
 #endif

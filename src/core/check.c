@@ -42,16 +42,6 @@ static const char *name_of(const struct weir_op *op)
                                         : NULL;
 }
 
-void weir_core_check_op(const struct weir_op *op, const void *behind)
-{
-    if (!is_checked(op))
-        return;
-    weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, name_of(op),
-                  behind);
-    if (has_ended_already(op))
-        weir_check_op_done(op);
-}
-
 void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other)
 {
     weir_check_op_peer(op, weir_stream_of(op->m.stream), other);
@@ -80,27 +70,39 @@ static void copy_accesses(struct weir_actor *a, const struct weir_copy_work *w, 
 }
 
 /* All that an argument may point to: from there to the end of its allocation. */
-static void argument_accesses(struct weir_actor *a, const struct weir_function *f,
-                              const struct weir_function_image *image, const void *params)
+struct argument {
+    struct weir_mem_info info;
+    uintptr_t value;
+    bool reads; /* by its type */
+};
+
+static void each_argument(const struct weir_function *f, const struct weir_function_image *image,
+                          const void *params, void (*visit)(void *ctx, const struct argument *a),
+                          void *ctx)
 {
     uint32_t count = 0, consts = weir_trace_const_pointers(f->name, &count), pointer = 0;
 
     for (uint32_t i = 0; i < image->info.param_count; i++) {
         for (size_t at = 0; at + 8 <= image->param_bytes[i]; at += 8) {
-            struct weir_mem_info info;
-            struct weir_check_range r = {.height = 1, .depth = 1};
+            struct argument a = {.reads = pointer < count && (consts >> pointer & 1)};
             uint64_t value;
-            bool reads = pointer < count && (consts >> pointer & 1);
 
             memcpy(&value, (const char *)params + image->param_offsets[i] + at, sizeof value);
-            if (!(value >> 16) || !weir_mem_find((const void *)(uintptr_t)value, &info))
+            if (!(value >> 16) || !weir_mem_find((const void *)(uintptr_t)value, &a.info))
                 continue;
             pointer++;
-            r.begin = value;
-            r.width = r.pitch = info.base + info.bytes - value;
-            weir_check_access(a, reads ? WEIR_ACCESS_READ : WEIR_ACCESS_WRITE, &r);
+            a.value = value;
+            visit(ctx, &a);
         }
     }
+}
+
+static void argument_access(void *ctx, const struct argument *a)
+{
+    struct weir_check_range r = {.begin = a->value, .height = 1, .depth = 1};
+
+    r.width = r.pitch = a->info.base + a->info.bytes - a->value;
+    weir_check_access(ctx, a->reads ? WEIR_ACCESS_READ : WEIR_ACCESS_WRITE, &r);
 }
 
 static void kernel_accesses(struct weir_actor *a, struct weir_kernel_work *w,
@@ -109,8 +111,94 @@ static void kernel_accesses(struct weir_actor *a, struct weir_kernel_work *w,
     if (w->launch.touches)
         weir_touches_end(w->launch.touches, a);
     else
-        argument_accesses(a, f, image, w->launch.params);
+        each_argument(f, image, w->launch.params, argument_access, a);
     w->launch.touches = NULL;
+}
+
+/* ---- host memory that operations will touch ---- */
+
+static void argument_closes(void *ctx, const struct argument *a)
+{
+    if (weir_mem_has_twin(a->info.base))
+        weir_check_will_touch(ctx, a->info.base, a->info.base + a->info.bytes, !a->reads);
+}
+
+static void rectangle_closes(const struct weir_op *op, const void *p,
+                             const struct weir_copy_work *w, size_t pitch, size_t slice,
+                             bool writes)
+{
+    uintptr_t begin = (uintptr_t)p;
+
+    if (weir_mem_has_twin(begin) && w->width && w->height && w->depth)
+        weir_check_will_touch(
+            op, begin, begin + (w->depth - 1) * slice + (w->height - 1) * pitch + w->width, writes);
+}
+
+static void copy_closes(const struct weir_op *op, const struct weir_copy_work *w, bool staged)
+{
+    if (!w->memset && !staged)
+        rectangle_closes(op, w->src, w, w->src_pitch, w->src_slice, false);
+    rectangle_closes(op, w->dst, w, w->dst_pitch, w->dst_slice, true);
+}
+
+static void run_closes(const struct weir_op *op, const struct weir_run *run, bool *waits)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct weir_item *item = &run->items[i];
+
+        switch (item->kind) {
+        case WEIR_ITEM_KERNEL:
+            each_argument(item->kernel.function, item->kernel.image,
+                          item->kernel.work.launch.params, argument_closes, (void *)op);
+            break;
+        case WEIR_ITEM_COPY:
+            copy_closes(op, &item->copy, false);
+            break;
+        case WEIR_ITEM_HOST:
+        case WEIR_ITEM_MEMOPS:
+            *waits = true;
+            break;
+        case WEIR_ITEM_CONDITIONAL:
+            for (unsigned k = 0; k < item->conditional.count; k++)
+                run_closes(op, &item->conditional.bodies[k], waits);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* From now on the program's pages say who touches them. */
+static void host_memory_closes(const struct weir_op *op)
+{
+    bool waits = false;
+
+    if (!weir_mem_twin.bytes)
+        return;
+    if (op->m.kind == WEIR_OP_KERNEL) {
+        const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
+
+        each_argument(k->function, k->image, k->work.launch.params, argument_closes, (void *)op);
+    } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
+        const struct weir_copy_op *c = (const struct weir_copy_op *)op;
+
+        copy_closes(op, &c->work, c->staging != NULL);
+    } else if (op->m.kind == WEIR_OP_GRAPH) {
+        run_closes(op, &((const struct weir_graph_op *)op)->plan->main, &waits);
+    }
+    if (waits)
+        weir_check_waits_inside(op);
+}
+
+void weir_core_check_op(const struct weir_op *op, const void *behind)
+{
+    if (!is_checked(op))
+        return;
+    weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, name_of(op),
+                  behind);
+    host_memory_closes(op);
+    if (has_ended_already(op))
+        weir_check_op_done(op);
 }
 
 void weir_core_check_done(struct weir_op *op, enum weir_err status)

@@ -14,6 +14,7 @@
 #include "check/check.h"
 #include "codegen/codegen.h"
 #include "core/fault.h"
+#include "core/host_fault.h"
 #include "core/inject.h"
 #include "core/services.h"
 #include "core/stats.h"
@@ -112,6 +113,8 @@ static enum weir_err start_locked(void)
     err = weir_mem_init(&mem);
     if (err != WEIR_OK)
         return err;
+    if (weir_mem_twin.bytes)
+        weir_host_fault_start();
     err = weir_slots_init(&c->streams, STREAM_SLOT, STREAM_MAX);
     if (err == WEIR_OK)
         err = weir_slots_init(&c->events, EVENT_SLOT, EVENT_MAX);

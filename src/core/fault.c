@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "core/host_fault.h"
 #include "device/device.h"
+#include "memory/memory.h"
 #include "memory/share.h"
 
 static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -19,6 +21,8 @@ static int fault_handler(int signo, void *siginfo, void *ucontext)
 {
     if (signo == SIGSEGV && weir_mem_share_fault(((siginfo_t *)siginfo)->si_addr))
         return 1; /* the access is tried again */
+    if (signo == SIGSEGV && weir_mem_twin.bytes && weir_host_fault(siginfo, ucontext))
+        return 1;
     return weir_device_handle_fault(signo, siginfo, ucontext);
 }
 

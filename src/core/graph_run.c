@@ -683,6 +683,8 @@ void weir_item_run_host(struct weir_host_work *work)
 {
     struct weir_item *item = work->work.owner;
 
+    if (weir_check_enabled())
+        weir_check_host_func(&item->run->plan->op->op, true);
     weir_host_func_run(item->ctx, item->host.fn, item->host.user);
 }
 

@@ -359,7 +359,7 @@ static void run_host_func(struct weir_host_work *work)
     } f = {.object = op->fn};
 
     if (weir_check_enabled())
-        weir_check_host_func(op);
+        weir_check_host_func(op, false);
     weir_host_func_run(weir_op_ctx(&op->op), f.fn, op->user);
 }
 
@@ -368,7 +368,7 @@ static void run_callback(struct weir_host_work *work)
     struct weir_host_op *op = work->work.owner;
 
     if (weir_check_enabled())
-        weir_check_host_func(op);
+        weir_check_host_func(op, false);
     weir_thread.host_func = true;
     atomic_fetch_add_explicit(&weir_op_ctx(&op->op)->host_funcs, 1, memory_order_relaxed);
     op->invoke(op->fn, op->stream, weir_context_error(weir_op_ctx(&op->op)), op->user);

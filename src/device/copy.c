@@ -16,7 +16,7 @@
 struct copy_task {
     const struct weir_copy_work *copy;
     const char *src;
-    char *dst; /* where engines reach them */
+    char *dst;                   /* where engines reach them */
     size_t width, height, depth; /* after rows and slices that follow each other were joined */
 };
 

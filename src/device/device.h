@@ -170,6 +170,8 @@ int weir_device_worker_count(const struct weir_device *dev);
  * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal
  * means). Async-signal-safe. ucontext: the handler's third argument. */
 bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext);
+/* Whether the calling thread runs a block's or a copy's code. Async-signal-safe. */
+bool weir_device_runs_here(void);
 
 /* Ends the block that the calling thread is running with an error: what weir_kernel_services.fail
  * does. */

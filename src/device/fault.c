@@ -160,3 +160,8 @@ bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext)
     weir_stack_leave_context(&r->stack, ucontext, 1);
     return true;
 }
+
+bool weir_device_runs_here(void)
+{
+    return current && current->guarded;
+}

@@ -301,6 +301,16 @@ void weir_order_host_saw_before(struct weir_order *o, const struct weir_order_st
     weir_order_host_saw(o, &before);
 }
 
+void weir_order_host_acts(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out)
+{
+    *out = (struct weir_order_stamp){0};
+    if (lane >= o->lane_count)
+        return;
+    join_point(o, &o->host, lane, ++o->lanes[lane].last);
+    o->host_changes++;
+    *out = (struct weir_order_stamp){lane, o->lanes[lane].last, take(o->host)};
+}
+
 struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane)
 {
     const struct weir_order_lane *l;

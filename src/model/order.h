@@ -88,6 +88,10 @@ void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_st
 bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
                      struct weir_order_stamp *out);
 
+/* The program itself does something, as the next operation of `lane`, a lane of its own that no
+ * stream is: after what the host knows, before all that is submitted from now on. */
+void weir_order_host_acts(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out);
+
 /* The host knows what the stamp stands for to be finished: an event or one operation (ORD-044), a
  * whole stream (ORD-040, ORD-041), a device (ORD-043). */
 void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s);

@@ -2,3 +2,5 @@
 # weir check: hazards and their corrected twins, each with its verdict.
 weir_program_test(programs_hazards "${CMAKE_CURRENT_LIST_DIR}/hazards/hazards.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 weir_program_test(programs_misuse "${CMAKE_CURRENT_LIST_DIR}/hazards/misuse.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
+# The program's own accesses to memory that operations use.
+weir_program_test(programs_hazards_host "${CMAKE_CURRENT_LIST_DIR}/hazards/host.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)

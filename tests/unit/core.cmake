@@ -4,4 +4,5 @@ weir_test(unit_core_kernel_name SOURCES ${CMAKE_CURRENT_LIST_DIR}/core_kernel_na
 weir_test(unit_core_inject SOURCES ${CMAKE_CURRENT_LIST_DIR}/core_inject.c LIBS weir_core PkgConfig::CMOCKA)
 weir_test(unit_core_handle SOURCES ${CMAKE_CURRENT_LIST_DIR}/core_handle.c LIBS weir_core PkgConfig::CMOCKA)
 weir_test(unit_core_profile SOURCES ${CMAKE_CURRENT_LIST_DIR}/core_profile.c LIBS weir_core PkgConfig::CMOCKA)
+weir_test(unit_core_host_insn SOURCES ${CMAKE_CURRENT_LIST_DIR}/core_host_insn.c LIBS weir_core PkgConfig::CMOCKA)
 weir_test(unit_core_linked SOURCES ${CMAKE_CURRENT_LIST_DIR}/core_linked.c LIBS weir_core PkgConfig::CMOCKA)

@@ -6,8 +6,8 @@
 static LLVMValueRef of_launch(struct low *l, size_t field)
 {
     LLVMValueRef at = LLVMConstInt(l->t.i64, field, 0);
-    LLVMValueRef v = LLVMBuildLoad2(
-        l->b, l->t.i64, LLVMBuildGEP2(l->b, l->t.i8, l->launch_ptr, &at, 1, ""), "");
+    LLVMValueRef v =
+        LLVMBuildLoad2(l->b, l->t.i64, LLVMBuildGEP2(l->b, l->t.i8, l->launch_ptr, &at, 1, ""), "");
 
     LLVMSetMetadata(v, l->md_invariant, l->md_empty);
     return v;

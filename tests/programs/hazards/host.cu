@@ -1,0 +1,338 @@
+/* What the program itself reads and writes, right and wrong, by name: what weir check must say of
+ * each is in host.sh. None depends on luck: the verdict follows from the documented order alone.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <cuda_runtime.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        cudaError_t ok_ = (call);                                                                  \
+        if (ok_ != cudaSuccess) {                                                                  \
+            printf("line %d: %s\n", __LINE__, cudaGetErrorName(ok_));                              \
+            exit(2);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { N = 5000, BYTES = N * sizeof(int) };
+
+__global__ void fill(int *to, int value, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] = value;
+}
+
+__global__ void copy(int *to, const int *from, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] = from[i];
+}
+
+/* Data, then the flag that says so. */
+__global__ void tell(int *data, volatile int *flag)
+{
+    *data = 7;
+    __threadfence_system();
+    *flag = 1;
+}
+
+__global__ void told(int *to, const int *data, volatile int *flag)
+{
+    while (!*flag)
+        ;
+    __threadfence_system();
+    *to = *data;
+}
+
+static int *device, *host, *managed;
+static cudaStream_t s1, s2;
+static cudaEvent_t e;
+static volatile int sink;
+static sem_t sem;
+
+static unsigned blocks(int n)
+{
+    return (unsigned)(n + 255) / 256;
+}
+
+static void down(void)
+{
+    OK(cudaMemcpyAsync(host, device, BYTES, cudaMemcpyDeviceToHost, s1));
+}
+
+static void up(void)
+{
+    OK(cudaMemcpyAsync(device, host, BYTES, cudaMemcpyHostToDevice, s1));
+}
+
+static void wait(bool waits)
+{
+    if (waits)
+        OK(cudaStreamSynchronize(s1));
+}
+
+static __attribute__((noinline)) void read_all(void)
+{
+    for (int i = 0; i < N; i++)
+        sink = host[i];
+}
+
+static void write_all(int value)
+{
+    for (int i = 0; i < N; i++)
+        host[i] = value;
+}
+
+/* ---- events ---- */
+
+static void polled(bool behind)
+{
+    if (!behind)
+        OK(cudaEventRecord(e, s1));
+    down();
+    if (behind)
+        OK(cudaEventRecord(e, s1));
+    while (cudaEventQuery(e) == cudaErrorNotReady)
+        ;
+    read_all();
+}
+
+/* ---- host functions and nodes ---- */
+
+static void CUDART_CB reads(void *arg)
+{
+    (void)arg;
+    read_all();
+}
+
+static void CUDART_CB writes(void *arg)
+{
+    (void)arg;
+    write_all(3);
+}
+
+static void CUDART_CB signals(void *arg)
+{
+    (void)arg;
+    sem_post(&sem);
+}
+
+static void CUDART_CB waits_for_us(void *arg)
+{
+    (void)arg;
+    sem_wait(&sem);
+}
+
+static void host_func_behind(cudaStream_t s)
+{
+    down();
+    OK(cudaLaunchHostFunc(s, reads, NULL));
+}
+
+static void host_func_before(void)
+{
+    OK(cudaLaunchHostFunc(s1, writes, NULL));
+    up();
+}
+
+static void host_func_signals(void)
+{
+    down();
+    OK(cudaLaunchHostFunc(s1, signals, NULL));
+    sem_wait(&sem);
+    read_all();
+}
+
+static void host_func_waits(void)
+{
+    OK(cudaLaunchHostFunc(s1, waits_for_us, NULL));
+    up();
+    write_all(4);
+    sem_post(&sem);
+}
+
+static void replay(bool waits, cudaHostFn_t fn)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeThreadLocal));
+    if (fn == writes)
+        OK(cudaLaunchHostFunc(s1, fn, NULL));
+    up();
+    if (fn == reads) {
+        down();
+        OK(cudaLaunchHostFunc(s1, fn, NULL));
+    }
+    OK(cudaStreamEndCapture(s1, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    for (int it = 0; it < 3; it++) {
+        if (!fn)
+            write_all(it);
+        OK(cudaGraphLaunch(x, s1));
+        wait(waits);
+    }
+    OK(cudaStreamSynchronize(s1));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+}
+
+/* ---- kernels ---- */
+
+static void kernel_tells(void)
+{
+    volatile int *flag = host + N - 1;
+
+    tell<<<1, 1, 0, s1>>>(host, host + N - 1);
+    while (!*flag)
+        ;
+    sink = host[0];
+}
+
+static void kernel_is_told(void)
+{
+    volatile int *flag = host + N - 1;
+
+    told<<<1, 1, 0, s1>>>(device, host, host + N - 1);
+    host[0] = 5;
+    __sync_synchronize();
+    *flag = 1;
+}
+
+/* ---- bytes ---- */
+
+static void neighbours(int overlap)
+{
+    OK(cudaMemcpyAsync(host, device, BYTES / 2, cudaMemcpyDeviceToHost, s1));
+    for (int i = N / 2 - overlap; i < N / 2 + 100; i++)
+        host[i] = i;
+}
+
+/* Threads beside each other on pages of which a copy uses every second int row. */
+static void *hammers(void *arg)
+{
+    int first = (int)(size_t)arg;
+
+    for (int k = 0; k < 300; k++)
+        for (int row = 0; row < 16; row++)
+            host[row * 256 + 128 + first] += 1;
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t t[4];
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    memset(host, 0, BYTES);
+    OK(cudaMemcpy2DAsync(host, 1024, device, 512, 512, 16, cudaMemcpyDeviceToHost, s1));
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, hammers, (void *)(size_t)i);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    for (int i = 0; i < 4; i++)
+        for (int row = 0; row < 16; row++)
+            if (host[row * 256 + 128 + i] != 300)
+                printf("lost: %d\n", host[row * 256 + 128 + i]);
+}
+
+static __attribute__((noinline)) void run(const char *form)
+{
+    bool waits = !strncmp(form, "waits-", 6);
+
+    if (waits)
+        form += 6;
+    if (!strcmp(form, "reuse")) {
+        up();
+        wait(waits);
+        write_all(1);
+    } else if (!strcmp(form, "early")) {
+        down();
+        wait(waits);
+        read_all();
+    } else if (!strcmp(form, "memset")) {
+        up();
+        wait(waits);
+        memset(host, 1, BYTES);
+        sink = 1; /* no tail call: the frame is there */
+    } else if (!strcmp(form, "mapped")) {
+        fill<<<blocks(N), 256, 0, s1>>>(host, 1, N);
+        wait(waits);
+        sink = host[N - 1];
+    } else if (!strcmp(form, "managed")) {
+        fill<<<blocks(N), 256, 0, s1>>>(managed, 1, N);
+        wait(waits);
+        managed[17] = 4;
+    } else if (!strcmp(form, "both-read")) {
+        copy<<<blocks(N), 256, 0, s1>>>(device, host, N);
+        read_all();
+    } else if (!strcmp(form, "neighbours")) {
+        neighbours(0);
+    } else if (!strcmp(form, "neighbours-overlap")) {
+        neighbours(1);
+    } else if (!strcmp(form, "threads")) {
+        threads();
+    } else if (!strcmp(form, "event")) {
+        polled(true);
+    } else if (!strcmp(form, "event-early")) {
+        polled(false);
+    } else if (!strcmp(form, "host-func")) {
+        host_func_behind(s1);
+    } else if (!strcmp(form, "host-func-elsewhere")) {
+        host_func_behind(s2);
+    } else if (!strcmp(form, "host-func-before")) {
+        host_func_before();
+    } else if (!strcmp(form, "host-func-signals")) {
+        host_func_signals();
+    } else if (!strcmp(form, "host-func-waits")) {
+        host_func_waits();
+    } else if (!strcmp(form, "replay")) {
+        replay(waits, NULL);
+    } else if (!strcmp(form, "replay-reads")) {
+        replay(false, reads);
+    } else if (!strcmp(form, "replay-writes")) {
+        replay(false, writes);
+    } else if (!strcmp(form, "kernel-tells")) {
+        kernel_tells();
+    } else if (!strcmp(form, "kernel-told")) {
+        kernel_is_told();
+    } else if (!strcmp(form, "destroyed")) {
+        cudaStream_t s;
+
+        OK(cudaStreamCreate(&s));
+        OK(cudaMemcpyAsync(host, device, BYTES, cudaMemcpyDeviceToHost, s));
+        OK(cudaStreamDestroy(s));
+        read_all();
+    } else {
+        exit(3);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    OK(cudaMalloc((void **)&device, BYTES));
+    OK(cudaMallocHost((void **)&host, BYTES));
+    OK(cudaMallocManaged((void **)&managed, BYTES));
+    OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    OK(cudaMemset(device, 0, BYTES));
+    OK(cudaDeviceSynchronize());
+    memset(host, 0, BYTES);
+    sem_init(&sem, 0, 0);
+    run(argc > 1 ? argv[1] : "");
+    OK(cudaDeviceSynchronize());
+    OK(cudaFreeHost(host));
+    printf("done\n");
+    return 0;
+}

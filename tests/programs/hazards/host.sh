@@ -1,0 +1,60 @@
+#!/bin/sh
+# host.sh SOURCES: host.cu, form by form, under weir check: what must be found of the program's own accesses, or nothing; the
+# exit status; and that the report names the lines.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+[ -x "$BUILD/bin/weir" ] && [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+"$WEIR" cc --version >/dev/null 2>&1 || { echo "skipped: this build has no weir cc"; exit 77; }
+src=$1
+mkdir -p "$BUILD/tests/hazards_host" && cd "$BUILD/tests/hazards_host" || exit 1
+. "$SOURCE/tests/programs/check.sh"
+if newer host; then "$WEIR" cc -O2 -g -lineinfo -o host "$src/host.cu" -lpthread || die host; fi
+
+while read -r form kind; do
+    out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check -- ./host "$form" 2>err)
+    rc=$?
+    kinds=$(sed -n 's/^weir: hazard: \([a-z-]*\).*/\1/p' err | sort -u | tr '\n' ' ')
+    if [ "$kind" = - ]; then want= status=0; else want="$kind " status=99; fi
+    if [ "$kinds" != "$want" ] || [ $rc -ne $status ] || [ "$out" != done ]; then
+        printf 'FAILED %s: found "%s", wanted "%s"; status %s; %s\n%s\n' "$form" "$kinds" "$want" $rc "$out" "$(cat err)"
+        failed=1
+    else
+        echo "ok $form $kinds"
+    fi
+    mv err "$form.err"
+done <<EOF
+reuse race
+waits-reuse -
+early race
+waits-early -
+memset race
+waits-memset -
+mapped race
+waits-mapped -
+managed race
+waits-managed -
+both-read -
+neighbours -
+neighbours-overlap race
+threads -
+event -
+event-early race
+host-func -
+host-func-elsewhere race
+host-func-before -
+host-func-signals -
+host-func-waits -
+replay race
+waits-replay -
+replay-reads -
+replay-writes -
+kernel-tells -
+kernel-told -
+destroyed race
+EOF
+# The places: what the host does, where, and the operation; a library's access is its caller's.
+for what in 'the host reads at host.cu:' '(read_all)' 'copy writes' 'host.cu:'; do
+    grep -qF "$what" early.err || { echo "FAILED: the report does not say: $what"; cat early.err; failed=1; }
+done
+grep -q 'the host writes at host.cu:.*(run)' memset.err || { echo "FAILED: memset is nobody's"; cat memset.err; failed=1; }
+exit $failed
