@@ -18,6 +18,7 @@ static const char ptx[] =
 static cudaKernel_t empty;
 static cudaStream_t a, b;
 static cudaEvent_t event;
+static unsigned char *device, *pinned;
 
 static void launch(cudaStream_t s)
 {
@@ -112,9 +113,7 @@ static void queue_memory(const char *name, void (*enqueue)(cudaStream_t), int st
     printf("%-28s %9.1f bytes\n", name, (resident_bytes() - before) / N);
     atomic_store(&held, 0);
     CHECK(cudaDeviceSynchronize());
-    for (int i = 0; i < streams; i++)
-        CHECK(cudaStreamDestroy(s[i]));
-    free(s);
+    free(s); /* the streams stay: others would get their memory */
 }
 
 static void enqueue_host(cudaStream_t s)
@@ -125,6 +124,11 @@ static void enqueue_host(cudaStream_t s)
 static void enqueue_wait(cudaStream_t s)
 {
     CHECK(cudaStreamWaitEvent(s, event, 0));
+}
+
+static void enqueue_copy(cudaStream_t s)
+{
+    CHECK(cudaMemcpyAsync(device, pinned, 64, cudaMemcpyHostToDevice, s));
 }
 
 /* ---- threads ---- */
@@ -183,6 +187,8 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CHECK(cudaMalloc((void **)&device, 4096));
+    CHECK(cudaMallocHost((void **)&pinned, 4096));
     measure("record_wait", record_wait);
     measure("malloc_free_async", malloc_free);
     measure("launch_sync", launch_sync);
@@ -191,5 +197,6 @@ int main(int argc, char **argv)
     queue_memory("queued_host_func", enqueue_host, 1);
     queue_memory("queued_wait", enqueue_wait, 1);
     queue_memory("queued_kernel", launch, 1000);
+    queue_memory("queued_copy", enqueue_copy, 1000);
     return 0;
 }

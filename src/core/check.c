@@ -210,11 +210,11 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
     if (status == WEIR_OK && op->m.kind == WEIR_OP_KERNEL) {
         struct weir_kernel_op *k = (struct weir_kernel_op *)op;
 
-        kernel_accesses(weir_check_actor(op), &k->work, k->function, k->image);
+        kernel_accesses(weir_check_actor(op), &k->job->kernel, k->function, k->image);
     } else if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
 
-        copy_accesses(weir_check_actor(op), &c->work, c->staging != NULL);
+        copy_accesses(weir_check_actor(op), &c->job->copy, c->staging_bytes != 0);
     }
     weir_check_op_done(op);
 }

@@ -115,19 +115,51 @@ static enum weir_engine engine_of(enum weir_copy_kind kind, struct place src, st
     return to ? WEIR_ENGINE_H2D : WEIR_ENGINE_D2H;
 }
 
-static void init_copy_work(struct weir_copy_op *op, struct weir_stream *s, enum weir_engine engine)
-{
-    struct weir_copy_work *w = &op->work;
+/* ---- operations ---- */
 
-    w->work.engine = (uint8_t)engine;
-    w->work.priority = (int8_t)s->priority;
+/* *out: what op keeps of a copy that is more than a row. Errors: MEMORY_ALLOCATION. */
+static enum weir_err make_shape(const struct weir_copy_shape *shape, struct weir_copy_shape **out)
+{
+    *out = NULL;
+    if (shape->height == 1 && shape->depth == 1)
+        return WEIR_OK;
+    *out = weir_alloc(sizeof **out);
+    if (!*out)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy's shape");
+    **out = *shape;
+    return WEIR_OK;
+}
+
+void weir_copy_op_view(const struct weir_copy_op *op, struct weir_copy_work *w)
+{
+    const size_t n = op->width;
+    const struct weir_copy_shape row = {1, 1, n, n, n, n};
+    const struct weir_copy_shape *shape = op->shape ? op->shape : &row;
+
+    w->src = op->src;
+    w->dst = op->dst;
+    w->width = op->width;
+    w->height = shape->height;
+    w->depth = shape->depth;
+    w->src_pitch = shape->src_pitch;
+    w->dst_pitch = shape->dst_pitch;
+    w->src_slice = shape->src_slice;
+    w->dst_slice = shape->dst_slice;
+    w->memset = op->op.m.kind == WEIR_OP_MEMSET;
+    w->value = op->value;
+    w->element_bytes = op->element_bytes;
+}
+
+void weir_copy_op_fill(struct weir_copy_op *op)
+{
+    struct weir_copy_work *w = &op->job->copy;
+
+    w->work.engine = op->engine;
+    w->work.priority = (int8_t)weir_stream_of(op->op.m.stream)->priority;
     w->work.done = weir_op_done;
     w->work.owner = op;
     w->work.ready_ns = w->work.start_ns = w->work.end_ns = 0;
-    w->memset = false;
-    op->late = false;
-    op->staging = NULL;
-    op->staging_bytes = 0;
+    weir_copy_op_view(op, w);
 }
 
 static void pack(void *to, const struct weir_copy *c)
@@ -187,40 +219,47 @@ static bool starts_now(struct weir_stream *s)
     return idle;
 }
 
-static void fill_copy(struct weir_copy_op *op, struct weir_stream *s, const struct weir_copy *c,
-                      enum weir_engine engine, void *staging, size_t bytes)
+static void set_copy(struct weir_copy_op *op, const struct weir_copy *c,
+                     struct weir_copy_shape *shape, enum weir_engine engine, void *staging,
+                     size_t bytes)
 {
-    struct weir_copy_work *w = &op->work;
-
-    init_copy_work(op, s, engine);
-    w->src = staging ? staging : c->src;
-    w->dst = c->dst;
-    w->width = c->width;
-    w->height = c->height;
-    w->depth = c->depth;
-    w->src_pitch = staging ? c->width : c->src_pitch;
-    w->src_slice = staging ? c->width * c->height : c->src_slice;
-    w->dst_pitch = c->dst_pitch;
-    w->dst_slice = c->dst_slice;
-    op->staging = staging;
+    op->src = staging ? staging : c->src;
+    op->dst = c->dst;
+    op->width = c->width;
+    op->shape = shape;
+    op->engine = (uint8_t)engine;
     op->staging_bytes = staging ? bytes : 0;
     op->late = staging && weir_late_enabled();
+}
+
+static struct weir_copy_shape shape_of(const struct weir_copy *c, const void *staging)
+{
+    return (struct weir_copy_shape){.height = c->height,
+                                    .depth = c->depth,
+                                    .src_pitch = staging ? c->width : c->src_pitch,
+                                    .src_slice = staging ? c->width * c->height : c->src_slice,
+                                    .dst_pitch = c->dst_pitch,
+                                    .dst_slice = c->dst_slice};
 }
 
 static enum weir_err submit_copy(struct weir_stream *s, const struct weir_copy *c,
                                  enum weir_engine engine, void *staging, size_t bytes,
                                  struct weir_model_point *point, enum weir_err *status)
 {
+    struct weir_copy_shape all = shape_of(c, staging), *shape;
+    enum weir_err err = make_shape(&all, &shape);
     struct weir_copy_op *op =
-        (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_MEDIUM);
+        err == WEIR_OK ? (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_COPY, WEIR_OP_SMALL)
+                       : NULL;
 
     if (!op) {
         if (staging)
             weir_staging_give(s->ctx, bytes);
         weir_free(staging);
+        weir_free(shape);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy");
     }
-    fill_copy(op, s, c, engine, staging, bytes);
+    set_copy(op, c, shape, engine, staging, bytes);
     op->status = status;
     return weir_submit_end(s, &op->op, NULL, 0, point, NULL);
 }
@@ -232,12 +271,17 @@ static enum weir_err submit_peer_copy(struct weir_stream *s, struct weir_context
                                       enum weir_err *status)
 {
     struct weir_op *markers[2];
+    struct weir_copy_shape all = shape_of(c, NULL), *shape;
+    enum weir_err err = make_shape(&all, &shape);
     struct weir_copy_op *op =
-        (struct weir_copy_op *)weir_submit_begin_peer(s, other->legacy, markers);
+        err == WEIR_OK ? (struct weir_copy_op *)weir_submit_begin_peer(s, other->legacy, markers)
+                       : NULL;
 
-    if (!op)
+    if (!op) {
+        weir_free(shape);
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a copy between devices");
-    fill_copy(op, s, c, WEIR_ENGINE_D2D, NULL, 0);
+    }
+    set_copy(op, c, shape, WEIR_ENGINE_D2D, NULL, 0);
     op->status = status;
     return weir_submit_end_peer(s, other->legacy, &op->op, markers, point);
 }
@@ -469,6 +513,33 @@ static WEIR_NOINLINE enum weir_err capture_fill(struct weir_stream *s, const str
     return weir_capture_take(s, &p, false, "a memset", taken);
 }
 
+/* NULL: no memory. Else s is locked (weir_submit_begin). */
+static struct weir_copy_op *begin_fill(struct weir_stream *s, const struct weir_fill *f)
+{
+    const struct weir_copy_shape all = {
+        .height = f->height, .depth = f->depth, .dst_pitch = f->pitch, .dst_slice = f->slice};
+    struct weir_copy_shape *shape;
+    struct weir_copy_op *op;
+
+    if (make_shape(&all, &shape) != WEIR_OK)
+        return NULL;
+    op = (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_MEMSET, WEIR_OP_SMALL);
+    if (!op) {
+        weir_free(shape);
+        return NULL;
+    }
+    op->src = NULL;
+    op->dst = f->dst;
+    op->width = f->width;
+    op->shape = shape;
+    op->value = f->value;
+    op->element_bytes = f->element_bytes;
+    op->engine = WEIR_ENGINE_D2D;
+    op->staging_bytes = 0;
+    op->late = false;
+    return op;
+}
+
 enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
 {
     struct weir_model_point point;
@@ -490,21 +561,9 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     if (err != WEIR_OK)
         return err;
     rule = weir_model_memset_rule(dst.cls, f->async);
-    op = (struct weir_copy_op *)weir_submit_begin(s, WEIR_OP_MEMSET, WEIR_OP_MEDIUM);
+    op = begin_fill(s, f);
     if (!op)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a memset");
-    init_copy_work(op, s, WEIR_ENGINE_D2D);
-    op->work.memset = true;
-    op->work.src = NULL;
-    op->work.dst = f->dst;
-    op->work.value = f->value;
-    op->work.element_bytes = f->element_bytes;
-    op->work.width = f->width;
-    op->work.height = f->height;
-    op->work.depth = f->depth;
-    op->work.dst_pitch = f->pitch;
-    op->work.dst_slice = f->slice;
-    op->work.src_pitch = op->work.src_slice = 0;
     op->status = rule.wait == WEIR_HOST_NO_WAIT ? NULL : &own;
     err = weir_submit_end(s, &op->op, NULL, 0, &point, NULL);
     if (err != WEIR_OK || rule.wait == WEIR_HOST_NO_WAIT)

@@ -16,9 +16,8 @@ static struct weir_kernel_op *kernel_of(struct weir_model_op *m)
 
 static bool has_begun(const struct weir_kernel_op *op)
 {
-    return op->early != WEIR_EARLY_NONE ||
-           (op->op.m.state == WEIR_OP_READY &&
-            atomic_load_explicit(&op->op.dispatched, memory_order_acquire));
+    return atomic_load_explicit(&op->op.dispatched, memory_order_acquire) &&
+           (op->early != WEIR_EARLY_NONE || op->op.m.state == WEIR_OP_READY);
 }
 
 /* From the stream's head on: the first kernel that has not begun though those before it let it. */
@@ -48,12 +47,17 @@ void weir_dependent_look(struct weir_stream *s)
     weir_lock_acquire(&s->lock);
     op = find_locked(s);
     if (op)
+        weir_op_attach_job_locked(s, &op->op);
+    if (op && !op->job) /* no memory: it waits for its turn */
+        op = NULL;
+    if (op)
         op->early = WEIR_EARLY_RUNS;
     weir_lock_release(&s->lock);
     if (!op)
         return;
+    weir_kernel_op_fill(op);
     atomic_store_explicit(&op->op.dispatched, 1, memory_order_release);
-    weir_device_submit(weir_op_ctx(&op->op)->engines, &op->work.work);
+    weir_device_submit(weir_op_ctx(&op->op)->engines, &op->job->kernel.work);
 }
 
 void weir_dependent_triggered(struct weir_kernel_work *work)
@@ -74,7 +78,7 @@ enum weir_early weir_dependent_turn(struct weir_kernel_op *op, enum weir_err *st
 
     weir_lock_acquire(&s->lock);
     early = (enum weir_early)op->early;
-    *status = op->early_status;
+    *status = (enum weir_err)op->early_status;
     op->early = WEIR_EARLY_NONE;
     weir_lock_release(&s->lock);
     return early;
@@ -90,7 +94,7 @@ bool weir_dependent_ended(struct weir_op *o, enum weir_err status)
     early = op->early == WEIR_EARLY_RUNS;
     if (early) {
         op->early = WEIR_EARLY_ENDED;
-        op->early_status = status;
+        op->early_status = (uint16_t)status;
     }
     weir_lock_release(&s->lock);
     if (early)
@@ -113,8 +117,8 @@ static bool help_head(struct weir_stream *s)
     weir_lock_release(&s->lock);
     if (!op)
         return false;
-    helped = weir_device_help(weir_op_ctx(&op->op)->engines, &op->work.work, NULL) ||
-             weir_device_help_parked(weir_op_ctx(&op->op)->engines, &op->work.work);
+    helped = weir_device_help(weir_op_ctx(&op->op)->engines, &op->job->kernel.work, NULL) ||
+             weir_device_help_parked(weir_op_ctx(&op->op)->engines, &op->job->kernel.work);
     weir_lock_acquire(&s->lock);
     weir_op_unref_locked(s, &op->op);
     weir_lock_release(&s->lock);

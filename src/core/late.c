@@ -23,7 +23,7 @@ static void let_go(struct weir_copy_op *op)
 {
     atomic_store_explicit(&op->op.dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */
-    weir_device_submit(weir_op_ctx(&op->op)->engines, &op->work.work);
+    weir_device_submit(weir_op_ctx(&op->op)->engines, &op->job->copy.work);
 }
 
 /* Takes op off the list; false when it is not there (any more). */

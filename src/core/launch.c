@@ -197,7 +197,7 @@ static enum weir_err prepare_failing(struct weir_kernel_work *work)
 {
     struct weir_kernel_op *op = work->work.owner;
 
-    return WEIR_FAIL(op->early_status, "on demand: kernel %s", op->function->name);
+    return WEIR_FAIL((enum weir_err)op->early_status, "on demand: kernel %s", op->function->name);
 }
 
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
@@ -261,6 +261,69 @@ static WEIR_NOINLINE enum weir_err capture_kernel(struct weir_function *f, struc
     return err;
 }
 
+static enum weir_op_size size_for(size_t param_bytes)
+{
+    return param_bytes <= WEIR_SMALL_PARAMS    ? WEIR_OP_SMALL
+           : param_bytes <= WEIR_MEDIUM_PARAMS ? WEIR_OP_MEDIUM
+                                               : WEIR_OP_LARGE;
+}
+
+/* What op keeps of the configuration, which was checked: blocks and clusters are small. */
+static void set_shape(struct weir_kernel_op *op, const struct weir_launch_config *c)
+{
+    for (int i = 0; i < 3; i++) {
+        op->grid[i] = c->grid[i];
+        op->block[i] = (uint16_t)c->block[i];
+        op->cluster[i] = (uint8_t)c->cluster[i];
+    }
+    op->dynamic_shared_bytes = (uint32_t)c->dynamic_shared_bytes;
+    op->cooperative = c->cooperative;
+}
+
+static struct weir_launch_config config_of(const struct weir_kernel_op *op)
+{
+    struct weir_launch_config c = {.dynamic_shared_bytes = op->dynamic_shared_bytes,
+                                   .cooperative = op->cooperative,
+                                   .programmatic = op->programmatic};
+
+    for (int i = 0; i < 3; i++) {
+        c.grid[i] = op->grid[i];
+        c.block[i] = op->block[i];
+        c.cluster[i] = op->cluster[i];
+    }
+    return c;
+}
+
+void weir_kernel_op_fill(struct weir_kernel_op *op)
+{
+    struct weir_stream *s = weir_stream_of(op->op.m.stream);
+    struct weir_launch_config c = config_of(op);
+    struct weir_kernel_work *w = &op->job->kernel;
+
+    init_work(&w->work, s, WEIR_ENGINE_COMPUTE, &op->op);
+    w->prepare = WEIR_UNLIKELY(op->early_status != WEIR_OK) ? prepare_failing : prepare;
+    weir_launch_fill(&w->launch, s->ctx, op->image, &c);
+    w->needs = weir_launch_needs(s->ctx, op->image, &c);
+    /* When it is there, nobody need prepare it (a trace wants to see that). */
+    w->code = WEIR_UNLIKELY(op->early_status != WEIR_OK)
+                  ? NULL
+                  : weir_cg_kernel_code_peek(op->image->kernel, c.block);
+    if (w->code)
+        w->launch.module_data = w->code->module_data;
+    w->launch.grid_id = atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
+    w->launch.params = weir_kernel_op_params(op);
+    w->launch.param_bytes = (uint32_t)op->image->info.param_bytes;
+    w->launch.grid_workspace = op->has_heap ? (uint64_t)(uintptr_t)op->heap.workspace : 0;
+    if (weir_check_enabled() && (w->launch.touches = weir_touches_begin()))
+        w->code = NULL; /* what blocks need to note accesses is taken when they begin */
+    w->triggered = weir_dependent_triggered;
+    w->begun = NULL;
+    if (weir_trace_enabled()) {
+        atomic_store_explicit(&w->instructions, 0, memory_order_relaxed);
+        atomic_store_explicit(&w->bytes, 0, memory_order_relaxed);
+    }
+}
+
 enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
                                  const struct weir_launch_config *config, void *const *args)
 {
@@ -283,8 +346,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     err = check(f, s->ctx, image, config, args != NULL);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         return err;
-    if (WEIR_UNLIKELY(image->info.param_bytes > WEIR_INLINE_PARAMS)) {
-        heap = weir_alloc_aligned(64, WEIR_ALIGN_UP(image->info.param_bytes, 64));
+    if (WEIR_UNLIKELY(image->info.param_bytes > WEIR_LARGE_PARAMS || config->cooperative)) {
+        heap = weir_alloc_aligned(64, WEIR_ALIGN_UP(image->info.param_bytes + 1, 64));
         if (!heap)
             return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "arguments of %s", f->name);
     }
@@ -293,7 +356,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         weir_free(heap);
         return err;
     }
-    op = (struct weir_kernel_op *)weir_submit_begin(s, WEIR_OP_KERNEL, WEIR_OP_LARGE);
+    op = (struct weir_kernel_op *)weir_submit_begin(
+        s, WEIR_OP_KERNEL, heap ? WEIR_OP_SMALL : size_for(image->info.param_bytes));
     if (WEIR_UNLIKELY(!op)) {
         weir_free(heap);
         if (workspace)
@@ -303,35 +367,20 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     params = heap ? heap : op->params;
     for (uint32_t i = 0; i < image->info.param_count; i++)
         memcpy(params + image->param_offsets[i], args[i], image->param_bytes[i]);
-    init_work(&op->work.work, s, WEIR_ENGINE_COMPUTE, &op->op);
-    op->work.prepare = prepare;
-    weir_launch_fill(&op->work.launch, s->ctx, image, config);
-    op->work.needs = weir_launch_needs(s->ctx, image, config);
-    /* When it is there, nobody need prepare it (a trace wants to see that). */
-    op->work.code = weir_cg_kernel_code_peek(image->kernel, config->block);
-    if (op->work.code)
-        op->work.launch.module_data = op->work.code->module_data;
-    op->work.launch.grid_id =
-        atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
-    op->work.launch.params = params;
-    op->work.launch.param_bytes = (uint32_t)image->info.param_bytes;
     op->function = f;
     op->image = image;
-    op->heap_params = heap;
-    op->workspace = workspace;
-    op->work.launch.grid_workspace = (uint64_t)(uintptr_t)workspace;
-    if (weir_check_enabled() && (op->work.launch.touches = weir_touches_begin()))
-        op->work.code = NULL; /* what blocks need to note accesses is taken when they begin */
-    op->work.triggered = weir_dependent_triggered;
-    if (weir_trace_enabled()) {
-        atomic_store_explicit(&op->work.instructions, 0, memory_order_relaxed);
-        atomic_store_explicit(&op->work.bytes, 0, memory_order_relaxed);
+    op->has_heap = heap != NULL;
+    if (WEIR_UNLIKELY(heap != NULL)) {
+        op->heap.params = heap;
+        op->heap.workspace = workspace;
     }
+    set_shape(op, config);
     op->programmatic = config->programmatic;
     op->triggered = false;
     op->early = WEIR_EARLY_NONE;
-    if (weir_inject_enabled() && (op->early_status = weir_inject_kernel(f->name)) != WEIR_OK)
-        op->work.prepare = prepare_failing;
+    op->early_status = WEIR_OK;
+    if (weir_inject_enabled())
+        op->early_status = (uint16_t)weir_inject_kernel(f->name);
     err = weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
     if (WEIR_UNLIKELY(config->programmatic) && err == WEIR_OK)
         weir_dependent_look(s);

@@ -9,6 +9,7 @@
 #include "model/limits.h"
 
 struct weir_op;
+struct weir_job;
 
 #define WEIR_STREAM_FOLLOWS      4
 #define WEIR_POLICY_WINDOW_BYTES 32
@@ -44,8 +45,10 @@ struct weir_stream {
 
     /* guarded by lock */
     struct weir_op *free_ops[3]; /* by size: finished operations, for reuse; linked by m.next */
-    uint64_t wait_seq;           /* the earliest number that a sleeping host thread waits for */
-    _Atomic uint32_t wake;       /* futex word: changes when wait_seq is reached */
+    struct weir_job *free_jobs;  /* one at least once there was a kernel or copy, or it is in use */
+    bool has_job;
+    uint64_t wait_seq;     /* the earliest number that a sleeping host thread waits for */
+    _Atomic uint32_t wake; /* futex word: changes when wait_seq is reached */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
 
     /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).
@@ -88,8 +91,9 @@ struct weir_event {
 
 /* ---- operations ---- */
 
-/* SMALL: all but those that say otherwise. MEDIUM: copies, memsets, callbacks, polls. LARGE:
- * kernels. */
+/* Programs queue a million of them, so an operation is small while it waits, and what an engine
+ * needs is made when its turn comes: a job. SMALL: all but those that say otherwise. MEDIUM:
+ * callbacks, polls. Kernels: by the size of their arguments. */
 enum weir_op_size { WEIR_OP_SMALL, WEIR_OP_MEDIUM, WEIR_OP_LARGE, WEIR_OP_SIZES };
 
 struct weir_op {
@@ -127,34 +131,78 @@ struct weir_free_op {
     void *ptr;
 };
 
-#define WEIR_INLINE_PARAMS 256
+/* What an engine works with while it runs a kernel, copy or memset: its stream's, taken when the
+ * operation's turn comes, filled by weir_job_fill, given back with the operation's memory. */
+struct weir_job {
+    struct weir_job *next;          /* free_jobs */
+    struct weir_kernel_work kernel; /* or */
+    struct weir_copy_work copy;
+};
+
+/* Kernels, copies and memsets begin with it. */
+struct weir_job_op {
+    struct weir_op op;
+    struct weir_job *job; /* guarded by the stream's lock until dispatched; NULL: it waits */
+};
+
+#define WEIR_SMALL_PARAMS  32 /* in operations of that size */
+#define WEIR_MEDIUM_PARAMS 96
+#define WEIR_LARGE_PARAMS  256
 
 struct weir_kernel_op {
     struct weir_op op;
-    struct weir_kernel_work work;
+    struct weir_job *job; /* as in weir_job_op */
     struct weir_function *function;
     struct weir_function_image *image;
-    void *heap_params; /* more than WEIR_INLINE_PARAMS */
-    void *workspace;   /* cooperative launches: where the blocks meet */
+    uint32_t grid[3], dynamic_shared_bytes;
+    uint16_t block[3];
+    uint8_t cluster[3]; /* as the launch says it; 0: not */
+    bool cooperative : 1, programmatic : 1, has_heap : 1;
     /* dependent.h; guarded by the stream's lock */
-    bool programmatic; /* may begin before the kernel in front of it has ended; immutable */
-    bool triggered;    /* lets the one behind it begin */
-    uint8_t early;     /* enum weir_early */
-    enum weir_err early_status;
-    WEIR_ALIGNED(64) unsigned char params[WEIR_INLINE_PARAMS];
+    bool triggered; /* lets the one behind it begin */
+    uint8_t early;  /* enum weir_early */
+    /* What the kernel is to fail with on demand (inject.h); what one that began early ended with.
+     */
+    uint16_t early_status; /* enum weir_err */
+    union {
+        WEIR_ALIGNED(16) unsigned char params[WEIR_SMALL_PARAMS]; /* or more, by the size */
+        struct {
+            void *params;    /* more than WEIR_LARGE_PARAMS, and of all cooperative launches */
+            void *workspace; /* of those: where the blocks meet */
+        } heap;
+    };
+};
+
+static inline unsigned char *weir_kernel_op_params(const struct weir_kernel_op *op)
+{
+    return op->has_heap ? op->heap.params : (unsigned char *)op->params;
+}
+
+/* Of copies that are more than a row. */
+struct weir_copy_shape {
+    size_t height, depth, src_pitch, dst_pitch, src_slice, dst_slice;
 };
 
 struct weir_copy_op {
     struct weir_op op;
-    struct weir_copy_work work;
-    void *staging; /* captured source, freed at completion */
-    size_t staging_bytes;
+    struct weir_job *job; /* as in weir_job_op */
+    const char *src;
+    char *dst;
+    size_t width;
+    struct weir_copy_shape *shape; /* owned; NULL: a row */
     enum weir_err *status; /* of the call that waits for it, else NULL; written before completion */
+    size_t staging_bytes;  /* src is a captured source, freed at completion; 0: it is not */
     /* late.h */
-    bool late; /* is held back when its turn comes */
     struct weir_copy_op *late_next;
     uint64_t held_ns;
+    uint32_t value;        /* memset */
+    uint8_t element_bytes; /* memset */
+    uint8_t engine;        /* enum weir_engine */
+    bool late;             /* is held back when its turn comes */
 };
+
+/* What a copy or memset moves: all but `work`. */
+void weir_copy_op_view(const struct weir_copy_op *op, struct weir_copy_work *out);
 
 /* ---- streams (stream.c) ---- */
 

@@ -28,19 +28,25 @@
 #include "core/trace.h"
 #include "model/limits.h"
 
+#define PARAMS_AT offsetof(struct weir_kernel_op, params)
+
 static const size_t op_bytes[WEIR_OP_SIZES] = {
     [WEIR_OP_SMALL] = WEIR_ALIGN_UP(offsetof(struct weir_host_op, stream), 64),
-    [WEIR_OP_MEDIUM] = WEIR_ALIGN_UP(sizeof(struct weir_copy_op), 64),
-    [WEIR_OP_LARGE] = sizeof(struct weir_kernel_op),
+    [WEIR_OP_MEDIUM] = WEIR_ALIGN_UP(PARAMS_AT + WEIR_MEDIUM_PARAMS, 64),
+    [WEIR_OP_LARGE] = WEIR_ALIGN_UP(PARAMS_AT + WEIR_LARGE_PARAMS, 64),
 };
 _Static_assert(offsetof(struct weir_host_op, stream) <= 192, "a million of them are a million");
-_Static_assert(sizeof(struct weir_record_op) <= 192 && sizeof(struct weir_graph_op) <= 192,
+_Static_assert(sizeof(struct weir_record_op) <= 192 && sizeof(struct weir_graph_op) <= 192 &&
+                   sizeof(struct weir_copy_op) <= 192 && sizeof(struct weir_kernel_op) <= 192,
                "SMALL");
-_Static_assert(sizeof(struct weir_poll_op) <= sizeof(struct weir_copy_op), "MEDIUM");
-_Static_assert(sizeof(struct weir_host_op) <= sizeof(struct weir_copy_op), "MEDIUM");
-_Static_assert(sizeof(struct weir_kernel_op) % 64 == 0, "LARGE");
+_Static_assert(sizeof(struct weir_poll_op) <= PARAMS_AT + WEIR_MEDIUM_PARAMS &&
+                   sizeof(struct weir_host_op) <= PARAMS_AT + WEIR_MEDIUM_PARAMS,
+               "MEDIUM");
+_Static_assert(offsetof(struct weir_job_op, job) == offsetof(struct weir_kernel_op, job) &&
+                   offsetof(struct weir_job_op, job) == offsetof(struct weir_copy_op, job),
+               "job");
 /* Operations made at a time: of the small ones programs may queue a million. */
-static const int op_chunk[WEIR_OP_SIZES] = {32, 16, 16};
+static const int op_chunk[WEIR_OP_SIZES] = {32, 16, 8};
 
 /* ---- memory of operations ---- */
 
@@ -89,9 +95,53 @@ static struct weir_op *take_locked(struct weir_stream *s, enum weir_op_size size
     *list = (struct weir_op *)op->m.next;
     op->refs = 1;
     op->m.fails = 0;
+    op->m.kind = WEIR_OP_MARKER; /* until it is something: has no job */
     atomic_store_explicit(&op->dispatched, 0, memory_order_relaxed);
     op->m.stream = &s->m; /* weir_op_ctx */
     return op;
+}
+
+static bool has_job(enum weir_op_kind kind)
+{
+    return kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY || kind == WEIR_OP_MEMSET;
+}
+
+static bool add_job_locked(struct weir_stream *s)
+{
+    char *chunk = weir_alloc_aligned(64, 64 + WEIR_ALIGN_UP(sizeof(struct weir_job), 64));
+    struct weir_job *job;
+
+    if (!chunk)
+        return false;
+    memset(chunk, 0, 64 + WEIR_ALIGN_UP(sizeof(struct weir_job), 64));
+    keep_chunk((struct op_chunk *)chunk);
+    job = (struct weir_job *)(chunk + 64);
+    job->next = s->free_jobs;
+    s->free_jobs = job;
+    s->has_job = true;
+    return true;
+}
+
+void weir_op_attach_job_locked(struct weir_stream *s, struct weir_op *op)
+{
+    struct weir_job_op *o = (struct weir_job_op *)op;
+
+    if (!has_job((enum weir_op_kind)op->m.kind) || o->job)
+        return;
+    /* Without a helper that still looks at the operation before, its job is there. */
+    if (WEIR_UNLIKELY(!s->free_jobs) && !add_job_locked(s))
+        return;
+    o->job = s->free_jobs;
+    s->free_jobs = o->job->next;
+}
+
+/* The stream's oldest operation may have become ready. */
+static inline void attach_to_head_locked(struct weir_stream *s)
+{
+    struct weir_op *op = (struct weir_op *)s->m.head;
+
+    if (op && op->m.state == WEIR_OP_READY)
+        weir_op_attach_job_locked(s, op);
 }
 
 void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
@@ -100,6 +150,15 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
 
     if (--op->refs > 0)
         return;
+    if (has_job((enum weir_op_kind)op->m.kind)) {
+        struct weir_job_op *o = (struct weir_job_op *)op;
+
+        if (o->job) {
+            o->job->next = s->free_jobs;
+            s->free_jobs = o->job;
+            o->job = NULL;
+        }
+    }
     op->m.next = (struct weir_model_op *)*list;
     *list = op;
 }
@@ -172,24 +231,26 @@ static void free_payload(struct weir_op *op)
     if (op->m.kind == WEIR_OP_KERNEL) {
         struct weir_kernel_op *kernel = (struct weir_kernel_op *)op;
 
-        if (WEIR_UNLIKELY(kernel->work.launch.touches)) { /* it has not run */
-            weir_touches_end(kernel->work.launch.touches, NULL);
-            kernel->work.launch.touches = NULL;
+        if (WEIR_UNLIKELY(kernel->job && kernel->job->kernel.launch.touches)) { /* not run */
+            weir_touches_end(kernel->job->kernel.launch.touches, NULL);
+            kernel->job->kernel.launch.touches = NULL;
         }
-        weir_free(kernel->heap_params);
-        kernel->heap_params = NULL;
-        if (WEIR_UNLIKELY(kernel->workspace)) {
-            (void)!weir_mem_free(WEIR_MEM_KIND_INTERNAL, kernel->workspace); /* it is ours */
-            kernel->workspace = NULL;
+        if (WEIR_UNLIKELY(kernel->has_heap)) {
+            weir_free(kernel->heap.params);
+            if (kernel->heap.workspace)
+                (void)!weir_mem_free(WEIR_MEM_KIND_INTERNAL, kernel->heap.workspace); /* ours */
+            kernel->has_heap = false;
         }
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
         struct weir_copy_op *copy = (struct weir_copy_op *)op;
 
-        if (copy->staging) {
-            weir_free(copy->staging);
-            copy->staging = NULL;
+        if (copy->staging_bytes) {
+            weir_free((char *)(uintptr_t)copy->src);
             weir_staging_give(weir_op_ctx(op), copy->staging_bytes);
+            copy->staging_bytes = 0;
         }
+        weir_free(copy->shape);
+        copy->shape = NULL;
     } else if (op->m.kind == WEIR_OP_GRAPH) {
         weir_graph_op_free((struct weir_graph_op *)op, false);
     }
@@ -200,6 +261,7 @@ static bool complete_locked(struct weir_stream *s, struct weir_op *op, struct we
 {
     weir_model_complete(&op->m, out);
     weir_op_unref_locked(s, op);
+    attach_to_head_locked(s);
     if (WEIR_LIKELY(atomic_load_explicit(&s->m.completed, memory_order_relaxed) < s->wait_seq))
         return false;
     s->wait_seq = UINT64_MAX;
@@ -259,10 +321,10 @@ static struct weir_work *engine_work(struct weir_op *op)
 {
     switch (op->m.kind) {
     case WEIR_OP_KERNEL:
-        return &((struct weir_kernel_op *)op)->work.work;
+        return &((struct weir_job_op *)op)->job->kernel.work;
     case WEIR_OP_COPY:
     case WEIR_OP_MEMSET:
-        return &((struct weir_copy_op *)op)->work.work;
+        return &((struct weir_job_op *)op)->job->copy.work;
     case WEIR_OP_HOST_FUNC:
     case WEIR_OP_CALLBACK:
         return &((struct weir_host_op *)op)->work.work;
@@ -296,6 +358,22 @@ static void fail(struct weir_op *op, enum weir_err status)
 static bool ends_unrun(const struct weir_op *op)
 {
     return WEIR_UNLIKELY(weir_context_error(weir_op_ctx(op))) && op->m.kind != WEIR_OP_CALLBACK;
+}
+
+/* What an engine needs. False: no memory, and op is over. */
+static bool make_job(struct weir_op *op, struct weir_model_out *out)
+{
+    if (WEIR_UNLIKELY(!((struct weir_job_op *)op)->job)) {
+        fail(op, WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "an operation's turn"));
+        free_payload(op);
+        complete(op, out);
+        return false;
+    }
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_kernel_op_fill((struct weir_kernel_op *)op);
+    else
+        weir_copy_op_fill((struct weir_copy_op *)op);
+    return true;
 }
 
 /* op may start: the model found all its edges to hold. */
@@ -338,6 +416,8 @@ static void start(struct weir_op *op, struct weir_model_out *out)
         weir_poll_start((struct weir_poll_op *)op);
         return;
     }
+    if (has_job((enum weir_op_kind)op->m.kind) && !make_job(op, out))
+        return;
     if (weir_explore_enabled() && weir_explore_hold_op(op))
         return;
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_COPY && ((struct weir_copy_op *)op)->late) &&
@@ -400,6 +480,7 @@ static void pump(struct weir_model_out *out)
         own = weir_stream_of(op->m.stream);
         weir_lock_acquire(&own->lock);
         weir_model_resume(&op->m, out);
+        attach_to_head_locked(own);
         weir_lock_release(&own->lock);
     }
 }
@@ -469,6 +550,14 @@ struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
     if (WEIR_UNLIKELY(!op)) {
         weir_submit_unlock(s);
         return NULL;
+    }
+    if (has_job(kind)) {
+        if (WEIR_UNLIKELY(!s->has_job) && !add_job_locked(s)) {
+            weir_op_unref_locked(s, op);
+            weir_submit_unlock(s);
+            return NULL;
+        }
+        ((struct weir_job_op *)op)->job = NULL;
     }
     op->m.kind = (uint8_t)kind;
     return op;
@@ -574,6 +663,7 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
     if (ready)
         *ready = out.ready == &op->m;
     wake = run_now_locked(s, op, &out) || gate_wakes;
+    attach_to_head_locked(s);
     weir_submit_unlock(s);
     if (wake)
         weir_futex_wake(&s->wake, INT_MAX);
@@ -632,11 +722,12 @@ struct weir_op *weir_submit_begin_peer(struct weir_stream *s, struct weir_stream
 
     weir_submit_wait_for_room(s);
     lock_pair(s->ctx, other->ctx);
-    op = take_locked(s, WEIR_OP_MEDIUM);
+    op = s->has_job || add_job_locked(s) ? take_locked(s, WEIR_OP_SMALL) : NULL;
     markers[0] = take_locked(other, WEIR_OP_SMALL);
     markers[1] = take_locked(other, WEIR_OP_SMALL);
     if (op && markers[0] && markers[1]) {
         op->m.kind = WEIR_OP_COPY;
+        ((struct weir_job_op *)op)->job = NULL;
         markers[0]->m.kind = markers[1]->m.kind = WEIR_OP_MARKER;
         return op;
     }
@@ -675,6 +766,7 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
             weir_core_check_peer(op, other);
         if (weir_explore_enabled())
             weir_explore_submitted(op);
+        attach_to_head_locked(s);
     }
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)

@@ -18,7 +18,13 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op);
 /* Of one that was held (explore.h): what an engine is to run now, or NULL when it has ended at
  * once, in a failed context. No lock held. */
 struct weir_work *weir_submit_release(struct weir_op *op);
-/* What an engine runs for op, NULL when it runs in place. */
+/* What an engine runs for op, once it was dispatched; NULL when none does. */
 struct weir_work *weir_op_work(struct weir_op *op);
+/* Gives op, a kernel or copy whose turn it is, a job; without memory it stays without. The stream
+ * is locked. */
+void weir_op_attach_job_locked(struct weir_stream *s, struct weir_op *op);
+/* Fills a job for its engine (launch.c, copy.c). No lock held. */
+void weir_kernel_op_fill(struct weir_kernel_op *op);
+void weir_copy_op_fill(struct weir_copy_op *op);
 
 #endif

@@ -36,7 +36,7 @@ size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
                                  uint64_t out[WEIR_KERNEL_POINTERS])
 {
     const struct weir_function_image *image = op->image;
-    const unsigned char *params = op->heap_params ? op->heap_params : op->params;
+    const unsigned char *params = weir_kernel_op_params(op);
     size_t n = 0;
 
     for (uint32_t i = 0; i < image->info.param_count && n < WEIR_KERNEL_POINTERS; i++) {
@@ -62,13 +62,14 @@ static bool has_managed(void)
 
 static void trace_kernel(const struct weir_kernel_op *op, const struct weir_trace_id *id)
 {
+    const uint32_t block[3] = {op->block[0], op->block[1], op->block[2]};
     uint64_t pointers[WEIR_KERNEL_POINTERS];
     struct weir_trace_kernel k = {
         .name = op->function->name,
         .name_id = &op->function->trace_name,
-        .grid = op->work.launch.grid,
-        .block = op->work.launch.block,
-        .shared_bytes = op->work.launch.dynamic_shared_bytes,
+        .grid = op->grid,
+        .block = block,
+        .shared_bytes = op->dynamic_shared_bytes,
         .pointers = pointers,
         .pointer_count = weir_core_kernel_pointers(op, pointers),
     };
@@ -119,23 +120,24 @@ static uint64_t span(const struct weir_copy_work *w, size_t pitch, size_t slice)
 
 static void trace_copy(const struct weir_copy_op *op, const struct weir_trace_id *id)
 {
-    const struct weir_copy_work *w = &op->work;
-    uint64_t bytes = (uint64_t)w->width * w->height * w->depth;
-    struct weir_trace_copy c = {.engine = w->work.engine, .bytes = bytes};
+    struct weir_copy_work w;
+    struct weir_trace_copy c = {.engine = op->engine};
 
+    weir_copy_op_view(op, &w);
+    c.bytes = (uint64_t)w.width * w.height * w.depth;
     if (has_managed())
-        weir_core_trace_managed_begin(w->dst, false);
-    if (w->memset) {
-        weir_trace_op_memset(id, w->dst, bytes, span(w, w->dst_pitch, w->dst_slice));
+        weir_core_trace_managed_begin(w.dst, false);
+    if (w.memset) {
+        weir_trace_op_memset(id, w.dst, c.bytes, span(&w, w.dst_pitch, w.dst_slice));
         return;
     }
-    c.staged = op->staging != NULL;
-    c.src = w->src;
-    c.dst = w->dst;
-    c.src_class = c.staged ? WEIR_MEM_PAGEABLE : class_of(w->src);
-    c.dst_class = class_of(w->dst);
-    c.src_span = span(w, w->src_pitch, w->src_slice);
-    c.dst_span = span(w, w->dst_pitch, w->dst_slice);
+    c.staged = op->staging_bytes != 0;
+    c.src = w.src;
+    c.dst = w.dst;
+    c.src_class = c.staged ? WEIR_MEM_PAGEABLE : class_of(w.src);
+    c.dst_class = class_of(w.dst);
+    c.src_span = span(&w, w.src_pitch, w.src_slice);
+    c.dst_span = span(&w, w.dst_pitch, w.dst_slice);
     weir_trace_op_copy(id, &c);
 }
 
@@ -161,7 +163,7 @@ void weir_core_trace_op(const struct weir_op *op)
 /* What the kernel counted (weir run --counts). */
 static void trace_work(const struct weir_op *op)
 {
-    const struct weir_kernel_work *k = &((const struct weir_kernel_op *)op)->work;
+    const struct weir_kernel_work *k = &((const struct weir_kernel_op *)op)->job->kernel;
     uint64_t instructions = atomic_load_explicit(&k->instructions, memory_order_relaxed);
 
     if (instructions)
@@ -185,7 +187,7 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
         for (size_t i = 0; i < count; i++)
             weir_core_trace_managed_end((const void *)(uintptr_t)pointers[i]);
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
-        weir_core_trace_managed_end(((const struct weir_copy_op *)op)->work.dst);
+        weir_core_trace_managed_end(((const struct weir_copy_op *)op)->dst);
     }
 }
 

@@ -60,7 +60,7 @@ static void describe_kernel(const struct where *w, struct where_stream *out,
     weir_where_put(&t, "kernel %s", weir_kernel_plain_name(op->function->name, name, sizeof name));
     if (!work_of(&op->op))
         return;
-    if (!weir_device_view_kernel(weir_op_ctx(&op->op)->engines, &op->work, &v)) {
+    if (!weir_device_view_kernel(weir_op_ctx(&op->op)->engines, &op->job->kernel, &v)) {
         weir_where_put(&t, ", whose engine is locked");
         return;
     }
@@ -183,8 +183,8 @@ static void describe(const struct where *w, struct where_stream *out, struct wei
         [WEIR_ENGINE_D2H] = "device to host",
         [WEIR_ENGINE_D2D] = "on the device",
     };
-    const struct weir_copy_work *copy = &((struct weir_copy_op *)op)->work;
-    size_t bytes;
+    struct weir_copy_work copy;
+    size_t bytes, engine;
 
     switch (op->m.kind) {
     case WEIR_OP_KERNEL:
@@ -192,15 +192,16 @@ static void describe(const struct where *w, struct where_stream *out, struct wei
         break;
     case WEIR_OP_COPY:
     case WEIR_OP_MEMSET:
-        bytes = copy->width * copy->height * copy->depth;
-        if (copy->memset)
+        weir_copy_op_view((struct weir_copy_op *)op, &copy);
+        engine = ((struct weir_copy_op *)op)->engine;
+        bytes = copy.width * copy.height * copy.depth;
+        if (copy.memset)
             snprintf(out->what, sizeof out->what, "memset of %zu bytes at %p", bytes,
-                     (void *)copy->dst);
+                     (void *)copy.dst);
         else
             snprintf(out->what, sizeof out->what, "copy of %zu bytes to %p, %s", bytes,
-                     (void *)copy->dst,
-                     copy->work.engine < WEIR_ARRAY_SIZE(directions) ? directions[copy->work.engine]
-                                                                     : "?");
+                     (void *)copy.dst,
+                     engine < WEIR_ARRAY_SIZE(directions) ? directions[engine] : "?");
         if (out->state == WEIR_OP_READY && !work_of(op))
             strncat(out->what, ", held back (--late-dma)",
                     sizeof out->what - 1 - strlen(out->what));
@@ -332,7 +333,7 @@ static bool may_write(struct weir_op *op, const struct where_stream *reader)
 
     _Static_assert(WHERE_POINTERS >= WEIR_KERNEL_POINTERS, "room for a kernel's pointers");
     if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)
-        to[count++] = (uint64_t)(uintptr_t)((struct weir_copy_op *)op)->work.dst;
+        to[count++] = (uint64_t)(uintptr_t)((struct weir_copy_op *)op)->dst;
     else if (op->m.kind == WEIR_OP_POLL)
         count = addresses_written((struct weir_poll_op *)op, to);
     else if (op->m.kind == WEIR_OP_KERNEL)
@@ -522,7 +523,7 @@ static void look_at_op(struct weir_where_progress *p, struct weir_op *op)
     if (op->m.state != WEIR_OP_READY)
         return;
     if (op->m.kind == WEIR_OP_KERNEL && work_of(op)) {
-        if (!weir_device_view_kernel(weir_op_ctx(op)->engines, &kernel->work, &v))
+        if (!weir_device_view_kernel(weir_op_ctx(op)->engines, &kernel->job->kernel, &v))
             return;
         mix(&p->sign, v.done);
         p->compiles = p->compiles || v.compiles;
