@@ -424,6 +424,8 @@ enum weir_pipe_status weir_pipe_destroy(weir_pipe *pipe)
     threads_stop(pipe);
     cudaGetDevice(&device);
     pipe_free(pipe);
+    if (status == WEIR_PIPE_BROKEN)
+        cudaGetLastError(); /* freeing on a broken device fails: that is no news */
     if (device >= 0)
         weir_pipe_device_set(device);
     return status;
