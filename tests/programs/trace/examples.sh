@@ -4,7 +4,9 @@
 . "$SOURCE/tests/programs/trace/build.sh"
 cd "$tmp" || exit 1
 for e in overlap video; do
-    "$WEIR" cc -O3 "$SOURCE/examples/$e.cu" -o $e || fail "compile $e"
+    pipe=
+    [ $e = video ] && pipe=$(echo "$SOURCE"/src/pipe/*.c)
+    "$WEIR" cc -O3 -I"$SOURCE/include" "$SOURCE/examples/$e.cu" $pipe -o $e || fail "compile $e"
 done
 ./overlap --rounds 1 --megabytes 4 >/dev/null 2>&1 # (fills the cache of compiled kernels, so that loading is short)
 # expect KINDS PROGRAM ARGS: exactly these findings, in this order. overlap chooses its kernels' length by the clock, or
@@ -24,9 +26,11 @@ expect pageable-sync overlap --steps 64 --pageable --megabytes 16 --rounds 3
 expect single-stream overlap --steps 64 --streams 1 --megabytes 16 --rounds 3
 expect pipeline-depth overlap --steps 64 --chunks 1 --megabytes 16 --rounds 3
 expect '' overlap --steps 64 --megabytes 16 --rounds 3 --at-least 0
-expect pipeline-depth video --form serial --frames 24
-expect '' video --form round --frames 24
-expect '' video --form chain --frames 24
+expect pageable-sync video --form serial-pageable --frames 24
+expect pipeline-depth video --form serial-pinned --frames 24
+for form in slot chain pipe pipe-split pipe-graph; do
+    expect '' video --form $form --frames 24
+done
 # On another device it is the same advice, for a kernel that takes as long as the copies there.
 "$WEIR" trace -o t.weir ./overlap --steps 64 --streams 1 --megabytes 16 --rounds 3 --at-least 0 >/dev/null
 "$WEIR" advise --device h200 --kernel advance=2ms --json t.weir >out.json || fail 'advise --device'
