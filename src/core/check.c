@@ -178,11 +178,13 @@ static void host_memory_closes(const struct weir_op *op)
     if (op->m.kind == WEIR_OP_KERNEL) {
         const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
 
-        each_argument(k->function, k->image, k->work.launch.params, argument_closes, (void *)op);
+        each_argument(k->function, k->image, weir_kernel_op_params(k), argument_closes, (void *)op);
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
+        struct weir_copy_work w;
 
-        copy_closes(op, &c->work, c->staging != NULL);
+        weir_copy_op_view(c, &w);
+        copy_closes(op, &w, c->staging_bytes != 0);
     } else if (op->m.kind == WEIR_OP_GRAPH) {
         run_closes(op, &((const struct weir_graph_op *)op)->plan->main, &waits);
     }
