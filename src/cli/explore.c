@@ -19,15 +19,17 @@
 static const char help[] =
     "usage: weir explore [--runs N] [--time T] [--strategy S] [--jobs J] [--same-output] "
     "[--check]\n"
-    "                    [--minimise] [--stop] [--hang SECONDS] [--exit-code N] [OPTIONS OF weir "
+    "                    [--check] [--minimise] [--stop] [--hang SECONDS] [--exit-code N] [OPTIONS "
+    "OF weir "
     "run] [--] "
     "PROGRAM [ARGUMENTS]\n"
     "\n"
     "Runs a CUDA program many times, each time in another order that CUDA's documents allow. A run "
     "fails by its\n"
-    "exit status, a signal, a hang, with --same-output by other output than the first run's, with "
-    "--check by a\n"
-    "finding of the checker. Each failure comes with the schedule that repeats it:\n"
+    "exit status, a signal, a hang, with --same-output or --same-memory by other output "
+    "or memory\n"
+    "than the first run's, with --check by a finding of the checker. Each failure comes with the "
+    "schedule that repeats it:\n"
     "weir run --schedule SCHEDULE PROGRAM.\n"
     "\n"
     "  --runs N       so many runs (default: 100, without end with --time)\n"
@@ -39,6 +41,10 @@ static const char help[] =
     "pct in turn\n"
     "  --jobs J       runs at a time (default: one per processor)\n"
     "  --same-output  what a run writes to standard output must be what the first one wrote\n"
+    "  --same-memory  what copies carry, and what is left in device, pinned and managed memory "
+    "(not "
+    "in pools), must\n"
+    "                 be as in the first run\n"
     "  --check        each run under weir check\n"
     "  --minimise     afterwards: shortens the first failure's schedule to the decisions that "
     "matter\n"
@@ -168,6 +174,8 @@ static int take_option(struct explore *e, int argc, char **argv, int *i)
 
     if (strcmp(argv[*i], "--same-output") == 0)
         return e->setup.same_output = true, 0;
+    if (strcmp(argv[*i], "--same-memory") == 0)
+        return e->setup.same_memory = true, 0;
     if (strcmp(argv[*i], "--check") == 0)
         return e->setup.check = true, 0;
     if (strcmp(argv[*i], "--minimise") == 0 || strcmp(argv[*i], "--minimize") == 0)
@@ -300,8 +308,8 @@ static bool take_result(struct explore *e, int slot, const struct explore_result
     if (e->numbers[slot] == 0) {
         e->setup.has_first = true;
         e->setup.first_output = r->output;
-        if (r->kind == EXPLORE_STATUS && r->code >= WEIR_EXIT_REFUSED &&
-            r->code <= WEIR_EXIT_NOT_FOUND) {
+        e->setup.first_memory = r->memory;
+        if (weir_explore_child_is_refused(c, r)) {
             weir_explore_child_print(c, "", 12);
             e->exit_code = r->code;
             return false;

@@ -16,6 +16,7 @@ enum explore_kind {
     EXPLORE_SIGNAL,
     EXPLORE_HANG,
     EXPLORE_OUTPUT, /* not the first run's */
+    EXPLORE_MEMORY, /* the same */
     EXPLORE_FOUND,  /* by the checker */
 };
 
@@ -23,6 +24,7 @@ struct explore_result {
     enum explore_kind kind;
     int code;        /* status or signal */
     uint64_t output; /* what it wrote to stdout, as a number */
+    uint64_t memory; /* what it left in memory, as a number; 0: unknown */
 };
 
 /* What does not change between runs. */
@@ -31,14 +33,14 @@ struct explore_setup {
     char **argv;
     int first;
     double hang_s;
-    bool check, same_output;
-    bool has_first; /* the first run's output is known */
-    uint64_t first_output;
+    bool check, same_output, same_memory;
+    bool has_first; /* the first run's are known: */
+    uint64_t first_output, first_memory;
 };
 
 struct explore_child {
     pid_t pid; /* 0: none */
-    int out, err;
+    int out, err, sum;
     uint64_t started_ns;
     bool killed;
 };
@@ -52,6 +54,8 @@ bool weir_explore_child_start(const struct explore_setup *s, const char *spec, c
 bool weir_explore_child_ended(const struct explore_setup *s, struct explore_child *c,
                               struct explore_result *out);
 void weir_explore_child_kill(struct explore_child *c);
+/* weir run refused its command line. */
+bool weir_explore_child_is_refused(const struct explore_child *c, const struct explore_result *r);
 /* The last lines of what it wrote, each behind `lead`. */
 void weir_explore_child_print(const struct explore_child *c, const char *lead, int lines);
 void weir_explore_child_close(struct explore_child *c);

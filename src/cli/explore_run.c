@@ -26,11 +26,15 @@ static void become_program(const struct explore_setup *s, const char *spec, cons
                            const struct explore_child *c)
 {
     int in = open("/dev/null", O_RDONLY);
+    char sum[64];
 
+    /* By way of this process, which lives until then: the program may close what it inherits. */
+    snprintf(sum, sizeof sum, "/proc/%ld/fd/%d", (long)getppid(), c->sum);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (in < 0 || dup2(in, 0) < 0 || dup2(c->out, 1) < 0 || dup2(c->err, 2) < 0 ||
         setenv("WEIR_SCHEDULE", spec, 1) != 0 ||
+        (s->same_memory && setenv("WEIR_SCHEDULE_SUM", sum, 1) != 0) ||
         (log ? setenv("WEIR_SCHEDULE_LOG", log, 1) : unsetenv("WEIR_SCHEDULE_LOG")) != 0 ||
         (s->check &&
          (setenv("WEIR_CHECK", "1", 1) != 0 || setenv("WEIR_CHECK_STATUS", "99", 1) != 0)))
@@ -42,10 +46,11 @@ bool weir_explore_child_start(const struct explore_setup *s, const char *spec, c
                               struct explore_child *c)
 {
     *c = (struct explore_child){.out = memfd_create("out", MFD_CLOEXEC),
-                                .err = memfd_create("err", MFD_CLOEXEC)};
+                                .err = memfd_create("err", MFD_CLOEXEC),
+                                .sum = s->same_memory ? memfd_create("sum", MFD_CLOEXEC) : -1};
     fflush(NULL);
     c->started_ns = weir_clock_ns();
-    c->pid = c->out < 0 || c->err < 0 ? -1 : fork();
+    c->pid = c->out < 0 || c->err < 0 || (s->same_memory && c->sum < 0) ? -1 : fork();
     if (c->pid == 0)
         become_program(s, spec, log, c);
     if (c->pid > 0) {
@@ -71,10 +76,21 @@ static uint64_t hash_file(int fd)
     return hash;
 }
 
+static uint64_t read_number(int fd)
+{
+    char text[32];
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+
+    if (n <= 0)
+        return 0;
+    text[n] = '\0';
+    return strtoull(text, NULL, 10);
+}
+
 static struct explore_result judge(const struct explore_setup *s, const struct explore_child *c,
                                    int status)
 {
-    struct explore_result r = {.output = hash_file(c->out)};
+    struct explore_result r = {.output = hash_file(c->out), .memory = read_number(c->sum)};
 
     if (c->killed) {
         r.kind = EXPLORE_HANG;
@@ -86,6 +102,9 @@ static struct explore_result judge(const struct explore_setup *s, const struct e
         r.kind = s->check && r.code == STATUS_FOUND ? EXPLORE_FOUND : EXPLORE_STATUS;
     } else if (s->same_output && s->has_first && r.output != s->first_output) {
         r.kind = EXPLORE_OUTPUT;
+    } else if (s->same_memory && s->has_first && r.memory && s->first_memory &&
+               r.memory != s->first_memory) {
+        r.kind = EXPLORE_MEMORY;
     }
     return r;
 }
@@ -116,6 +135,18 @@ bool weir_explore_child_ended(const struct explore_setup *s, struct explore_chil
     c->pid = 0;
     *out = judge(s, c, status);
     return true;
+}
+
+bool weir_explore_child_is_refused(const struct explore_child *c, const struct explore_result *r)
+{
+    static const char words[] = "weir run: ";
+    char text[sizeof words] = "";
+
+    if (r->kind != EXPLORE_STATUS)
+        return false;
+    return (r->code >= WEIR_EXIT_REFUSED && r->code <= WEIR_EXIT_NOT_FOUND) ||
+           (r->code == WEIR_EXIT_USAGE && pread(c->err, text, sizeof words - 1, 0) > 0 &&
+            strcmp(text, words) == 0);
 }
 
 static void print_tail(int fd, const char *lead, int lines)
@@ -155,7 +186,9 @@ void weir_explore_child_close(struct explore_child *c)
         close(c->out);
     if (c->err >= 0)
         close(c->err);
-    *c = (struct explore_child){.out = -1, .err = -1};
+    if (c->sum >= 0)
+        close(c->sum);
+    *c = (struct explore_child){.out = -1, .err = -1, .sum = -1};
 }
 
 bool weir_explore_once(const struct explore_setup *s, const char *spec, const char *log,
@@ -188,6 +221,9 @@ char *weir_explore_result_text(const struct explore_result *r, char *out, size_t
         break;
     case EXPLORE_OUTPUT:
         snprintf(out, room, "output other than the first run's");
+        break;
+    case EXPLORE_MEMORY:
+        snprintf(out, room, "other contents of memory than the first run's");
         break;
     case EXPLORE_FOUND:
         snprintf(out, room, "a finding of the checker");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -413,6 +414,8 @@ int weir_cli_run(int argc, char **argv)
         perror("weir");
         return WEIR_EXIT_REFUSED;
     }
+    if (getenv("WEIR_SCHEDULE")) /* addresses repeat, too */
+        personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
     execvp(argv[i], argv + i);
     fprintf(stderr, "weir: cannot run %s: %s\n", argv[i], strerror(errno));
     return errno == ENOENT ? WEIR_EXIT_NOT_FOUND : WEIR_EXIT_CANNOT_RUN;

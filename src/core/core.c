@@ -187,6 +187,8 @@ WEIR_DESTRUCTOR static void core_end(void)
         weir_log(WEIR_LOG_WARN,
                  "the process ends with work on the device that did not finish in %d seconds",
                  (int)(DRAIN_NS / 1000000000u));
+    if (weir_explore_enabled())
+        weir_explore_end();
     atomic_store_explicit(&c->state, WEIR_CORE_ENDING, memory_order_release);
     if (c->config.stats)
         weir_stats_print();

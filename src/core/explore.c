@@ -53,7 +53,8 @@ struct held {
 static struct {
     struct weir_lock lock; /* rank LEAF */
     struct weir_schedule *schedule;
-    int log; /* -1: none */
+    int log;              /* -1: none */
+    const char *sum_file; /* of the environment, or NULL */
 
     /* guarded by lock */
     WEIR_VEC(struct held *) ready;
@@ -306,6 +307,21 @@ static void free_held(struct held *h)
     weir_free(h);
 }
 
+/* What a copy has carried counts, though it may be overwritten later. */
+static void sum_copy(const struct held *h, struct weir_work *work)
+{
+    const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+    const struct weir_schedule_id id = h->op.id;
+
+    weir_mem_sum_rows(&(struct weir_mem_rows){.base = (uintptr_t)w->dst,
+                                              .width = w->width,
+                                              .height = w->height,
+                                              .depth = w->depth,
+                                              .pitch = w->dst_pitch,
+                                              .slice = w->dst_slice},
+                      weir_hash_bytes(&id, sizeof id, 0));
+}
+
 /* In place of the work's own. */
 static void done(struct weir_work *work, enum weir_err status)
 {
@@ -319,6 +335,8 @@ static void done(struct weir_work *work, enum weir_err status)
     WEIR_ASSERT(h);
     h->work = NULL; /* the memory is its owner's again soon, and may be submitted once more */
     weir_lock_release(&x.lock);
+    if (h->op.kind == WEIR_OP_COPY && status == WEIR_OK && weir_mem_is_summing())
+        sum_copy(h, work);
     work->done = h->done;
     h->done(work, status);
     weir_lock_acquire(&x.lock);
@@ -683,6 +701,27 @@ static char *read_spec(const char *spec)
         used--;
     text[used] = '\0';
     return text;
+}
+
+void weir_explore_sum_start(const char *file)
+{
+    x.sum_file = file;
+    weir_mem_sum_start();
+}
+
+void weir_explore_end(void)
+{
+    char text[32];
+    int fd, n;
+
+    if (!x.sum_file)
+        return;
+    n = snprintf(text, sizeof text, "%" PRIu64, weir_mem_sum_end());
+    fd = open(x.sum_file, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)!write(fd, text, (size_t)n);
+    close(fd);
 }
 
 enum weir_err weir_explore_start(const char *spec, const char *log)

@@ -18,6 +18,11 @@ static inline bool weir_explore_enabled(void)
 /* Before the program's first call. log: a file to which every operation, decision and call is
  * written, or NULL. Errors: those of weir_schedule_create, OPERATING_SYSTEM (the file). */
 enum weir_err weir_explore_start(const char *spec, const char *log) WEIR_MUST_CHECK;
+/* What memory holds at the process's end goes into a file, as a number (weir_mem_sum_end); it
+ * exists.
+ */
+void weir_explore_sum_start(const char *file);
+void weir_explore_end(void);
 
 /* ---- around the program's calls; no lock held ---- */
 

@@ -434,6 +434,12 @@ enum weir_err weir_mem_free(enum weir_mem_kind kind, void *ptr)
         weir_check_free(ptr, atomic_load_explicit(&r->bytes, memory_order_relaxed),
                         weir_model_free_needs_wait(
                             kind == WEIR_MEM_KIND_PINNED ? WEIR_CALL_FREE_HOST : WEIR_CALL_FREE));
+    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_mem_summing, memory_order_relaxed)) &&
+        kind != WEIR_MEM_KIND_INTERNAL)
+        weir_mem_sum_add(&(struct weir_mem_info){
+            .kind = kind,
+            .base = (uintptr_t)ptr,
+            .bytes = atomic_load_explicit(&r->bytes, memory_order_relaxed)});
     weir_mem_share_drop(atomic_load_explicit(&r->id, memory_order_relaxed));
     unmap_pages(m, r, atomic_load_explicit(&r->bytes, memory_order_relaxed));
     weir_lock_acquire(&m->lock);
@@ -451,21 +457,32 @@ struct sweep {
     const void *owner;
 };
 
-static void free_if_of(const struct sweep *w, struct mem_record *r)
+static void free_if_of(const struct weir_mem_info *info, void *arg)
+{
+    const struct sweep *w = arg;
+
+    if (info->device != w->device || (!w->all && info->owner != w->owner))
+        return;
+    if (info->kind == WEIR_MEM_KIND_DEVICE || info->kind == WEIR_MEM_KIND_PINNED ||
+        (info->kind == WEIR_MEM_KIND_MANAGED && w->owner))
+        (void)!weir_mem_free(info->kind, (void *)info->base); /* found just now */
+}
+
+typedef void (*visitor)(const struct weir_mem_info *info, void *arg);
+
+/* first: where it would have to begin. */
+static void visit_record(struct mem_record *r, uintptr_t first, visitor visit, void *arg)
 {
     struct weir_mem_info info;
 
-    if (!r || !weir_mem_record_read(r, &info) || info.device != w->device ||
-        (!w->all && info.owner != w->owner))
-        return;
-    if (info.kind == WEIR_MEM_KIND_DEVICE || info.kind == WEIR_MEM_KIND_PINNED ||
-        (info.kind == WEIR_MEM_KIND_MANAGED && w->owner))
-        (void)!weir_mem_free(info.kind, (void *)info.base); /* found just now */
+    if (r && weir_mem_record_read(r, &info) && info.base >= first)
+        visit(&info, arg);
 }
 
-static void sweep_zone(const struct sweep *w, struct mem_zone *z)
+static void each_of_zone(struct mem_zone *z, visitor visit, void *arg)
 {
     struct mem_state *m = &weir_mem_state;
+    uintptr_t last = 0;
     size_t bump;
 
     weir_lock_acquire(&m->lock);
@@ -474,27 +491,30 @@ static void sweep_zone(const struct sweep *w, struct mem_zone *z)
     for (size_t g = z->first; g < bump; g++) {
         uintptr_t entry = atomic_load_explicit(&m->granules[g], memory_order_acquire);
 
+        if (entry & CHUNK_TAG && entry == last)
+            continue; /* a chunk of several granules */
+        last = entry;
         if (!(entry & CHUNK_TAG)) {
-            free_if_of(w, weir_mem_record_at(granule_address(g)));
+            visit_record(weir_mem_record_at(granule_address(g)), granule_address(g), visit, arg);
             continue;
         }
         for (uint32_t i = 0; i < ((struct mem_chunk *)(entry & ~CHUNK_TAG))->slot_count; i++)
-            free_if_of(w, &((struct mem_chunk *)(entry & ~CHUNK_TAG))->slots[i]);
+            visit_record(&((struct mem_chunk *)(entry & ~CHUNK_TAG))->slots[i], 0, visit, arg);
     }
 }
 
-static void sweep(const struct sweep *w)
+void weir_mem_each(visitor visit, void *arg)
 {
     for (int i = 0; i < weir_mem_state.zone_count; i++)
-        sweep_zone(w, &weir_mem_state.zones[i]);
+        each_of_zone(&weir_mem_state.zones[i], visit, arg);
 }
 
 void weir_mem_free_device(int device)
 {
-    sweep(&(struct sweep){.device = device, .all = true});
+    weir_mem_each(free_if_of, &(struct sweep){.device = device, .all = true});
 }
 
 void weir_mem_free_owned(int device, const void *owner)
 {
-    sweep(&(struct sweep){.device = device, .owner = owner});
+    weir_mem_each(free_if_of, &(struct sweep){.device = device, .owner = owner});
 }

@@ -134,6 +134,23 @@ struct weir_mem_stats {
 };
 void weir_mem_stats(int device, struct weir_mem_stats *out);
 
+/* Calls visit for each allocation of the window that lives and is no pool's. Thread: any; what
+ * others allocate or free meanwhile may be missed. */
+void weir_mem_each(void (*visit)(const struct weir_mem_info *info, void *arg), void *arg);
+
+/* From start on, the contents of each allocation (device, pinned, managed; no pool's) that is freed
+ * go into a number; end adds those that live and gives it. The same contents give the same. Reads
+ * all of the memory. */
+void weir_mem_sum_start(void);
+bool weir_mem_is_summing(void);
+uint64_t weir_mem_sum_end(void);
+/* Adds what these bytes hold now; key: whose they are. */
+struct weir_mem_rows {
+    uintptr_t base;
+    size_t width, height, depth, pitch, slice;
+};
+void weir_mem_sum_rows(const struct weir_mem_rows *r, uint64_t key);
+
 /* cudaMallocPitch's pitch: width rounded up to 512 bytes (oracle memcpy_2d3d). */
 size_t weir_mem_pitch(size_t width_bytes);
 

@@ -158,6 +158,9 @@ void weir_mem_region_finish(struct weir_mem_region *free_regions);
 
 /* The allocation of this id is about to be freed (share.c). */
 void weir_mem_share_drop(uint64_t id);
+/* contents.c */
+extern _Atomic bool weir_mem_summing;
+void weir_mem_sum_add(const struct weir_mem_info *info);
 
 /* Registered host ranges (host.c). */
 bool weir_mem_registered_find(uintptr_t addr, struct weir_mem_info *info);

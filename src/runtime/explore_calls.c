@@ -1,5 +1,6 @@
 /* WEIR_SCHEDULE=SPEC (weir run --schedule): the device advances at the program's calls only, as the
- * schedule says (core/explore.h). WEIR_SCHEDULE_LOG=FILE: what it decided.
+ * schedule says (core/explore.h). WEIR_SCHEDULE_LOG=FILE: what it decided. WEIR_SCHEDULE_SUM=FILE:
+ * what it left in memory, as a number.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -37,7 +38,7 @@ static const struct weir_api_hook explore_hook = {enter, leave};
 /* Before the program's first call. */
 WEIR_CONSTRUCTOR static void start_exploring(void)
 {
-    const char *spec = getenv("WEIR_SCHEDULE");
+    const char *spec = getenv("WEIR_SCHEDULE"), *sum = getenv("WEIR_SCHEDULE_SUM");
     size_t count;
 
     if (!spec || !*spec)
@@ -46,6 +47,8 @@ WEIR_CONSTRUCTOR static void start_exploring(void)
         weir_log(WEIR_LOG_ERROR, "WEIR_SCHEDULE: %s; ignored", weir_err_message());
         return;
     }
+    if (sum && *sum)
+        weir_explore_sum_start(sum);
     table = weir_api_table(&count);
     next = weir_api_set_hook(&explore_hook);
 }

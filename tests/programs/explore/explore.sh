@@ -34,6 +34,13 @@ for form in polls flags host-functions; do
     explore $form 0 --runs 10 ./orders $form
 done
 
+for form in unseen carried; do
+    explore "$form" 0 --runs 4 ./orders $form
+    explore "$form, memory" 99 --runs 4 --same-memory ./orders $form
+    says "other contents of memory than the first run's"
+    explore "$form-ordered, memory" 0 --runs 8 --same-memory ./orders $form-ordered
+done
+
 # Repeats: the order itself, and other seeds give other ones.
 rm -f orders-seen
 for spec in random:1 random:2 pct:3:4 late:9 reverse; do
@@ -72,6 +79,8 @@ OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 explore rank 99 --runs 3 --same-ou
 says '^rank 1: 2 runs'
 
 explore 'no program' 127 --runs 2 ./no-such-program
+explore 'no option' 2 --runs 2 --frob ./orders order
+says 'unknown option --frob'
 explore 'no schedule' 2 --strategy sideways ./orders order
 says 'there is no schedule "sideways"'
 "$WEIR" run --schedule pct ./orders order >out 2>&1

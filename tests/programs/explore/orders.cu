@@ -87,6 +87,30 @@ static bool source_again(bool ordered)
     return fetch_is_all(a, 5);
 }
 
+// Which of both is the last nobody looks at.
+static bool unseen(bool ordered)
+{
+    fill<<<N / 256, 256, 0, s1>>>(a, 1);
+    if (ordered)
+        CHECK(cudaStreamSynchronize(s1));
+    fill<<<N / 256, 256, 0, s2>>>(a, 2);
+    CHECK(cudaDeviceSynchronize());
+    return true;
+}
+
+// What a copy carried, though another carries the same last.
+static bool carried(bool ordered)
+{
+    for (int i = 0; i < 2; i++) {
+        pinned[0] = i;
+        CHECK(cudaMemcpyAsync(a, pinned, sizeof(int), cudaMemcpyHostToDevice, s1));
+        if (ordered)
+            CHECK(cudaStreamSynchronize(s1));
+    }
+    CHECK(cudaDeviceSynchronize());
+    return true;
+}
+
 static bool polls(void)
 {
     fill<<<N / 256, 256, 0, s1>>>(a, 7);
@@ -228,7 +252,8 @@ int main(int argc, char **argv)
         const char *name;
         bool (*run)(bool);
     } pairs[] = {{"streams", two_streams}, {"kernel", early_kernel}, {"source", source_again},
-                 {"threads", threads},     {"graph", graph}};
+                 {"threads", threads},     {"graph", graph},         {"unseen", unseen},
+                 {"carried", carried}};
     static const struct {
         const char *name;
         bool (*run)(void);
