@@ -366,6 +366,16 @@ void weir_check_plan_end(const void *plan)
     weir_check_unlock();
 }
 
+static void rows_written(const struct weir_check_range *r)
+{
+    for (size_t z = 0; z < r->depth; z++) {
+        uintptr_t row = r->begin + z * r->slice;
+
+        for (size_t y = 0; y < r->height; y++, row += r->pitch)
+            weir_check_init_change_locked(row, row + r->width, true);
+    }
+}
+
 void weir_check_access(struct weir_actor *a, enum weir_access kind,
                        const struct weir_check_range *r)
 {
@@ -373,6 +383,8 @@ void weir_check_access(struct weir_actor *a, enum weir_access kind,
     for (size_t z = 0; a && z < r->depth; z++)
         weir_shadow_access_rows(&weir_checker.shadow, a, kind, r->begin + z * r->slice, r->width,
                                 r->height, r->pitch);
+    if (kind != WEIR_ACCESS_READ && weir_checker.settings.init)
+        rows_written(r);
     weir_check_unlock();
 }
 
@@ -382,8 +394,11 @@ void weir_check_access_pages(struct weir_actor *a,
     struct weir_check_page page;
 
     weir_check_lock();
-    while (a && next(ctx, &page))
+    while (a && next(ctx, &page)) {
         weir_shadow_access_bits(&weir_checker.shadow, a, page.kind, page.number, page.bits);
+        if (page.kind != WEIR_ACCESS_READ)
+            weir_check_init_bits_locked(page.number, page.bits);
+    }
     weir_check_unlock();
 }
 
@@ -515,9 +530,14 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
 
     weir_check_lock();
     if (b) {
-        *b = (struct weir_check_block){
-            .begin = (uintptr_t)p, .bytes = bytes, .kind = kind, .site = site};
+        *b = (struct weir_check_block){.begin = (uintptr_t)p,
+                                       .bytes = bytes,
+                                       .kind = kind,
+                                       .number = c->submitted,
+                                       .site = site};
         old = weir_map_remove(&c->blocks, (uintptr_t)p);
+        if (old)
+            weir_check_block_gone_locked(old, old->site);
         weir_free(old);
         if (!weir_map_put(&c->blocks, (uintptr_t)p, b)) {
             weir_free(b);
@@ -526,23 +546,28 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
     } else {
         lost();
     }
+    if (b && strcmp(kind, "device memory") == 0)
+        weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, false);
     weir_check_unlock();
 }
 
 void weir_check_free(const void *p, size_t bytes, bool judged)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_site site = {0};
+    struct weir_check_site site = weir_check_site_now(false);
+    struct weir_check_block *b;
 
     judged = (judged || c->settings.without_free) && !here.frees_in_order;
-    if (judged)
-        site = weir_check_site_now(false);
     weir_check_lock();
     if (judged)
         weir_check_freed(p, bytes, site);
     weir_guard_forget(&c->guard, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
-    weir_free(weir_map_remove(&c->blocks, (uintptr_t)p));
+    weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, true);
+    b = weir_map_remove(&c->blocks, (uintptr_t)p);
+    if (b)
+        weir_check_block_gone_locked(b, site);
+    weir_free(b);
     weir_check_unlock();
 }
 
@@ -610,6 +635,8 @@ void weir_check_free_async(const void *stream, const void *p, size_t bytes)
     b = weir_map_get(&weir_checker.blocks, (uintptr_t)p);
     if (b)
         b->freed = true;
+    if (b)
+        b->freed_number = weir_checker.submitted;
     weir_check_unlock();
 }
 

@@ -169,6 +169,37 @@ void weir_check_step_end(uintptr_t address);
  * open, so that no call fails. errno is kept. */
 void weir_check_io(const void *p, size_t bytes, bool writes, const char *call, const void *at);
 
+/* ---- inside of kernels ---- */
+
+struct weir_check_thread {
+    uint32_t block[3], thread[3];
+    uint64_t address;
+    uint32_t bytes;
+    enum weir_access access;
+    uint32_t ptx_line, line; /* 0: unknown */
+    const char *file;
+};
+enum weir_check_wrong_kind { WEIR_WRONG_OUTSIDE, WEIR_WRONG_UNINITIALISED, WEIR_WRONG_KINDS };
+/* An access that a kernel must not make. `a` NULL: the operation is not known. */
+struct weir_check_wrong {
+    enum weir_check_wrong_kind kind;
+    struct weir_check_thread at;
+};
+/* --init. The first answers without a lock; page: of 4 KiB; the bytes (at most 32) that nothing has
+ * written, a bit each. */
+bool weir_check_wants_init(void);
+bool weir_check_page_is_written(uint64_t number);
+uint32_t weir_check_unwritten(uintptr_t begin, uint32_t bytes);
+/* Which operation it is, by the order of submission; 0: unknown. */
+uint64_t weir_check_number(const void *op);
+/* Is the address in memory that was freed in a stream's order, and by a call after that operation?
+ * Then *begin and *end are the memory's. */
+bool weir_check_had(uint64_t number, uintptr_t address, uintptr_t *begin, uintptr_t *end);
+/* By something that is no operation: initial values of variables. */
+void weir_check_written(const void *p, size_t bytes);
+void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
+                             const struct weir_check_wrong *w);
+
 /* ---- memory ---- */
 
 void weir_check_alloc(const void *p, size_t bytes, const char *kind);

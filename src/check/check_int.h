@@ -44,6 +44,8 @@ struct weir_check_block {
     size_t bytes;
     const char *kind; /* "device memory" ... */
     bool freed;       /* in a stream's order */
+    uint64_t number;  /* operations submitted before; freed_number: before it was freed */
+    uint64_t freed_number;
     struct weir_check_site site, prefetched;
 };
 
@@ -124,6 +126,7 @@ struct weir_check_finding {
     uintptr_t begin, end; /* of the first time; the same: none */
     struct weir_check_block block;
     struct weir_check_say what, why, change;
+    uint32_t place; /* in a kernel: the line of its PTX; 0: no such thing */
     uint64_t times;
     uint64_t last[2];            /* numbers of the operations met last */
     struct weir_suppression *by; /* NULL: it is reported */
@@ -167,6 +170,7 @@ struct weir_check_wait {
     struct weir_check_site waited, recorded, lost;
 };
 #define WEIR_CHECK_WAITS 512
+#define WEIR_CHECK_FREED 1024
 
 /* An operation that may wait for the program: what is behind it may come after what the program
  * does meanwhile. */
@@ -203,6 +207,9 @@ struct checker {
     uint64_t submitted;
     struct weir_check_wait *waits; /* the n-th at n % WEIR_CHECK_WAITS */
     uint64_t wait_count;
+    struct weir_check_block *freed; /* the n-th at n % WEIR_CHECK_FREED; its free is `prefetched` */
+    uint64_t freed_count;
+    struct weir_map written; /* init.c: page -> bits of written bytes; none: all are */
     WEIR_VEC(struct weir_check_finding) findings;
     struct weir_check_settings settings;
     /* the program itself (host.c) */
@@ -251,6 +258,13 @@ void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host);
 void weir_check_suspect(const struct weir_race *race);
 /* At the end: opens all pages; suspects that are none are forgotten, the others become findings. */
 void weir_check_watch_end(void);
+
+/* init.c: nothing unless it is asked for. */
+void weir_check_init_change_locked(uintptr_t begin, uintptr_t end, bool written);
+void weir_check_init_bits_locked(uint64_t number, const uint64_t *bits);
+
+/* kernel.c, under the lock: freed by a call at `at`. */
+void weir_check_block_gone_locked(const struct weir_check_block *b, struct weir_check_site at);
 
 /* misuse.c. The call that the thread is in may be forbidden; no lock is held. */
 void weir_check_forbidden_call(void);

@@ -37,7 +37,7 @@ static bool same_side(const struct weir_check_side *a, const struct weir_check_s
 
 static bool same(const struct weir_check_finding *a, const struct weir_check_finding *b)
 {
-    return a->kind == b->kind && a->policy == b->policy &&
+    return a->kind == b->kind && a->policy == b->policy && a->place == b->place &&
            a->block.site.address == b->block.site.address &&
            ((same_side(&a->a, &b->a) && same_side(&a->b, &b->b)) ||
             (same_side(&a->a, &b->b) && same_side(&a->b, &b->a)));

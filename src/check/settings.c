@@ -221,6 +221,7 @@ void weir_check_settings_read(struct weir_check_settings *s)
     s->sarif = value_of("WEIR_CHECK_SARIF");
     s->github = format && strcmp(format, "github") == 0;
     s->leaks = is_on("WEIR_CHECK_LEAKS");
+    s->init = is_on("WEIR_CHECK_INIT");
     s->notes = is_on("WEIR_CHECK_NOTES");
     s->print_suppressions = is_on("WEIR_CHECK_PRINT_SUPPRESSIONS");
     s->without_legacy = without && strstr(without, "legacy");

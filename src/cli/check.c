@@ -40,6 +40,10 @@ static const char help[] =
     "there is\n"
     "  --leaks          what the program made and never gave back: memory, streams, events, "
     "graphs\n"
+    "  --init           device memory that a kernel reads and nothing has written since its "
+    "allocation: no copy,\n"
+    "                   memset or kernel (uninitialised); memory that a pool gives again counts as "
+    "new\n"
     "  --notes          all notes, also of waits that are not needed\n"
     "  --without LIST   orders that do not count: legacy (what the legacy default stream orders), "
     "free (that\n"
@@ -48,7 +52,8 @@ static const char help[] =
     "\n"
     "Found: races between streams, copies, memsets, kernels, graph nodes, peer copies and devices "
     "(race);\n"
-    "memory used before or after its place in the stream (use-before-alloc, use-after-free); "
+    "accesses of kernels outside of any allocation (out-of-bounds); memory used before or after "
+    "its place in the stream (use-before-alloc, use-after-free); "
     "memory "
     "freed\n"
     "while an operation that nobody waited for may use it (lifetime); CUDA calls in host "
@@ -73,6 +78,7 @@ static const struct option {
     {"--print-suppressions", "WEIR_CHECK_PRINT_SUPPRESSIONS", false},
     {"--forbid", "WEIR_CHECK_FORBID", true},
     {"--leaks", "WEIR_CHECK_LEAKS", false},
+    {"--init", "WEIR_CHECK_INIT", false},
     {"--notes", "WEIR_CHECK_NOTES", false},
     {"--without", "WEIR_CHECK_WITHOUT", true},
 };

@@ -79,6 +79,9 @@ void weir_cg_kernel_info(const struct weir_cg_kernel *k, struct weir_cg_kernel_i
 /* NULL, or "wmma.load.a.sync (line 12)": launching it is refused with this text. Known once its
  * info was asked for; what only a compilation finds, after that. Thread: any, takes no lock. */
 const char *weir_cg_kernel_unsupported(const struct weir_cg_kernel *k);
+/* Where the line of PTX came from (.loc). False: its PTX does not say. *file is the module's. */
+bool weir_cg_kernel_source(const struct weir_cg_kernel *k, uint32_t ptx_line, const char **file,
+                           uint32_t *line);
 /* Offset and size of the n-th parameter in the .param space; false past the end. */
 bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offset, size_t *bytes);
 

@@ -109,7 +109,7 @@ static void kernel_accesses(struct weir_actor *a, struct weir_kernel_work *w,
                             const struct weir_function *f, const struct weir_function_image *image)
 {
     if (w->launch.touches)
-        weir_touches_end(w->launch.touches, a);
+        weir_touches_end(w->launch.touches, a, f, image);
     else
         each_argument(f, image, w->launch.params, argument_access, a);
     w->launch.touches = NULL;
@@ -209,7 +209,8 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
         return;
     if (status != WEIR_OK)
         weir_check_op_failed(op, status);
-    if (status == WEIR_OK && op->m.kind == WEIR_OP_KERNEL) {
+    if (op->m.kind == WEIR_OP_KERNEL &&
+        (status == WEIR_OK || ((struct weir_kernel_op *)op)->job->kernel.launch.touches)) {
         struct weir_kernel_op *k = (struct weir_kernel_op *)op;
 
         kernel_accesses(weir_check_actor(op), &k->job->kernel, k->function, k->image);
@@ -300,7 +301,13 @@ void weir_core_check_node_begin(struct weir_item *item)
     struct weir_launch *l = &item->kernel.work.launch;
 
     l->touches = weir_touches_begin();
-    weir_touches_open(l);
+    weir_touches_open(l, &item->run->plan->op->op);
+}
+
+void weir_core_check_node_failed(struct weir_item *item)
+{
+    if (item->kind == WEIR_ITEM_KERNEL && item->kernel.work.launch.touches)
+        weir_core_check_node(item);
 }
 
 void weir_core_check_node(struct weir_item *item)

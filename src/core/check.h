@@ -22,5 +22,6 @@ void weir_core_check_sources(const struct weir_plan *plan);
 struct weir_item;
 void weir_core_check_node_begin(struct weir_item *item);
 void weir_core_check_node(struct weir_item *item);
+void weir_core_check_node_failed(struct weir_item *item);
 
 #endif

@@ -533,8 +533,8 @@ static void run_short(struct burst *b, struct weir_item *item)
     err = weir_device_inline_run(item->ctx->engines, w);
     if (WEIR_UNLIKELY(start))
         weir_core_trace_node(item, start, weir_clock_ns());
-    if (weir_check_enabled() && err == WEIR_OK)
-        weir_core_check_node(item);
+    if (weir_check_enabled())
+        (err == WEIR_OK ? weir_core_check_node : weir_core_check_node_failed)(item);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         note_failure(item, err);
     finish(b, item);
@@ -649,8 +649,8 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
         weir_core_trace_node(item, work->start_ns, work->end_ns);
     if (item->kind == WEIR_ITEM_KERNEL)
         weir_pages_node_end(item->ctx->ordinal, item->kernel.function->name);
-    if (weir_check_enabled() && status == WEIR_OK)
-        weir_core_check_node(item);
+    if (weir_check_enabled())
+        (status == WEIR_OK ? weir_core_check_node : weir_core_check_node_failed)(item);
     begin(&b, item->run);
     if (atomic_load_explicit(&item->run->plan->submitted, memory_order_relaxed) == item)
         atomic_store_explicit(&item->run->plan->submitted, NULL, memory_order_relaxed);

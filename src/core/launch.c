@@ -187,7 +187,7 @@ static enum weir_err prepare(struct weir_kernel_work *work)
     }
     work->launch.module_data = work->code->module_data;
     if (WEIR_UNLIKELY(work->launch.touches))
-        weir_touches_open(&work->launch);
+        weir_touches_open(&work->launch, &op->op);
     weir_pages_kernel_begin(weir_stream_of(op->op.m.stream)->ctx->ordinal);
     return WEIR_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "check/check.h"
 #include "core/linked.h"
 #include "core/pages.h"
 #include "core/stream.h"
@@ -169,6 +170,8 @@ static enum weir_err place_variable(void *arg, const struct weir_cg_variable *v,
         return err;
     if (v->managed)
         weir_pages_watch(*address);
+    if (weir_check_enabled())
+        weir_check_written(*address, v->bytes);
     if (v->managed ? !weir_map_put(&p->module->managed, key, *address)
                    : !weir_vec_push(&p->image->allocations, *address)) {
         (void)!weir_mem_free(kind, *address); /* just allocated: cannot fail */

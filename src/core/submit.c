@@ -232,7 +232,7 @@ static void free_payload(struct weir_op *op)
         struct weir_kernel_op *kernel = (struct weir_kernel_op *)op;
 
         if (WEIR_UNLIKELY(kernel->job && kernel->job->kernel.launch.touches)) { /* not run */
-            weir_touches_end(kernel->job->kernel.launch.touches, NULL);
+            weir_touches_drop(kernel->job->kernel.launch.touches);
             kernel->job->kernel.launch.touches = NULL;
         }
         if (WEIR_UNLIKELY(kernel->has_heap)) {

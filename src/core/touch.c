@@ -8,6 +8,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "core/module.h"
 #include "core/touch_int.h"
 #include "memory/memory.h"
 
@@ -16,6 +17,7 @@
 #define TABLES_KEPT   64
 #define TABLE_ENTRIES 4 /* a page */
 #define AHEAD         8 /* pages */
+#define WRONGS        64
 
 struct chunk {
     struct chunk *next;
@@ -33,6 +35,9 @@ struct touches {
     struct weir_lock lock; /* all that follows, but for the entries: they are read without */
     struct table *table;
     struct chunk *chunks;
+    struct weir_check_wrong wrong[WRONGS];
+    uint32_t wrong_count;
+    uint64_t number;     /* of the operation */
     struct weir_map far; /* number * 4 + kind -> struct touch_page: of registered memory */
     bool lost;
 };
@@ -157,7 +162,7 @@ void *weir_touches_begin(void)
     return t;
 }
 
-void weir_touches_open(struct weir_launch *l)
+void weir_touches_open(struct weir_launch *l, const void *op)
 {
     struct touches *t = l->touches;
     const uint64_t *entries;
@@ -165,8 +170,10 @@ void weir_touches_open(struct weir_launch *l)
     l->untouched = &weir_touch_nothing;
     if (!t)
         return;
-    if (t != &nobody && !t->table)
+    if (t != &nobody && !t->table) {
         t->table = table_take();
+        t->number = weir_check_number(op);
+    }
     entries = t->table ? t->table->entries : empty_table();
     if (!entries) /* the first access fails */
         weir_log(WEIR_LOG_ERROR, "check: no address space to note what kernels touch");
@@ -209,17 +216,27 @@ static uint64_t *entry_of(const struct touches *t, uint64_t number, uint32_t kin
 
 /* A page of which all bytes belong to one allocation is good for any access; *whole: how many such
  * pages there are from this one on. */
-static uint32_t flags_of(uint64_t number, uint64_t *whole)
+static uint32_t flags_of(const struct touches *t, uint64_t number, uint32_t kind, uint64_t *whole)
 {
     uintptr_t begin = (uintptr_t)(number << TOUCH_PAGE_SHIFT);
     struct weir_mem_info info;
 
     *whole = 0;
-    if (!weir_mem_find((const void *)begin, &info))
-        return TOUCH_CAREFUL;
+    if (!weir_mem_find((const void *)begin, &info)) {
+        uintptr_t end;
+
+        if (!weir_check_had(t->number, begin, &info.base, &end))
+            return TOUCH_CAREFUL;
+        info.bytes = end - info.base; /* it was freed at a call, and is not in the stream */
+        info.kind = WEIR_MEM_KIND_DEVICE;
+    }
     *whole = (info.bytes - (begin - info.base)) >> TOUCH_PAGE_SHIFT;
     if (!*whole)
         return TOUCH_CAREFUL;
+    if (weir_check_wants_init() && kind != 1 && info.kind == WEIR_MEM_KIND_DEVICE) {
+        *whole = 1; /* the next ones may be otherwise */
+        return weir_check_page_is_written(number) ? 0 : TOUCH_CAREFUL;
+    }
     return info.kind == WEIR_MEM_KIND_INTERNAL ? TOUCH_OWN : 0;
 }
 
@@ -276,7 +293,7 @@ static struct touch_page *page_of(struct touches *t, uint64_t number, uint32_t k
         p = (struct touch_page *)((uintptr_t)&weir_touch_nothing + *entry);
     } else {
         uint64_t whole;
-        uint32_t flags = flags_of(number, &whole);
+        uint32_t flags = flags_of(t, number, kind, &whole);
 
         p = page_enter(t, number, kind, flags);
         if (p && !flags && number > weir_mem_window_base >> TOUCH_PAGE_SHIFT)
@@ -305,30 +322,98 @@ static void set_bits(struct touch_page *p, unsigned lo, unsigned hi_1)
 struct access {
     struct weir_block *block;
     struct touches *touches;
-    uint32_t bytes, kind, line;
+    uint32_t bytes, kind, line, lane;
+    bool reads; /* also what is written */
 };
 
-/* Of a page that is not one allocation's alone. Memory of Weir's own (a small one beside a
- * program's) is not noted. */
+static const enum weir_access kinds[] = {WEIR_ACCESS_READ, WEIR_ACCESS_WRITE, WEIR_ACCESS_ATOMIC,
+                                         WEIR_ACCESS_ATOMIC};
+
+/* A line of the kernel is told of once for each page. */
+static void wrong(const struct access *a, enum weir_check_wrong_kind kind, uint64_t address)
+{
+    struct touches *t = a->touches;
+    const uint32_t *shape = a->block->launch->block;
+    uint32_t thread = a->block->warp * 32 + a->lane, i = 0;
+
+    weir_lock_acquire(&t->lock);
+    while (i < t->wrong_count &&
+           (t->wrong[i].kind != kind || t->wrong[i].at.ptx_line != a->line ||
+            t->wrong[i].at.address >> TOUCH_PAGE_SHIFT != address >> TOUCH_PAGE_SHIFT))
+        i++;
+    if (i == t->wrong_count && i < WRONGS) {
+        struct weir_check_thread *at = &t->wrong[i].at;
+
+        t->wrong_count++;
+        t->wrong[i].kind = kind;
+        *at = (struct weir_check_thread){
+            .address = address, .bytes = a->bytes, .access = kinds[a->kind], .ptx_line = a->line};
+        memcpy(at->block, a->block->ctaid, sizeof at->block);
+        at->thread[0] = thread % shape[0];
+        at->thread[1] = thread / shape[0] % shape[1];
+        at->thread[2] = thread / shape[0] / shape[1];
+    }
+    weir_lock_release(&t->lock);
+}
+
+static bool is_written_here(const struct touches *t, uint64_t address)
+{
+    uint64_t number = address >> TOUCH_PAGE_SHIFT, at = address % TOUCH_PAGE_BYTES;
+
+    for (uint32_t kind = 1; kind <= 2; kind++) {
+        uint64_t entry = __atomic_load_n(entry_of(t, number, kind), __ATOMIC_ACQUIRE);
+        const struct touch_page *p =
+            (const struct touch_page *)((uintptr_t)&weir_touch_nothing + entry);
+
+        if (__atomic_load_n(&p->bits[at / 64], __ATOMIC_RELAXED) >> (at % 64) & 1)
+            return true;
+    }
+    return false;
+}
+
+static void look_for_contents(const struct access *a, uint64_t begin, uint64_t end)
+{
+    uint32_t missing = weir_check_unwritten(begin, (uint32_t)(end - begin));
+
+    for (; missing; missing &= missing - 1) {
+        if (is_written_here(a->touches, begin + (unsigned)__builtin_ctz(missing)))
+            continue;
+        wrong(a, WEIR_WRONG_UNINITIALISED, begin);
+        return;
+    }
+}
+
+static bool is_parameter(const struct access *a, uint64_t begin)
+{
+    const struct weir_launch *l = a->block->launch;
+
+    return begin - (uint64_t)(uintptr_t)l->params < l->param_bytes;
+}
+
+/* Of a page that is not one allocation's alone, or not initialised. Memory of Weir's own (a small
+ * one beside a program's) is not noted. */
 static void look(const struct access *a, struct touch_page *p, uint64_t begin, uint64_t end)
 {
     while (begin < end) {
         struct weir_mem_info info;
-        uint64_t stop;
-
         bool found = weir_mem_find((const void *)(uintptr_t)begin, &info);
-
         /* What was freed a moment ago is noted, too: that may be the race. */
-        stop = found ? WEIR_MIN(end, info.base + info.bytes) : end;
+        uint64_t stop = found ? WEIR_MIN(end, info.base + info.bytes) : end;
+
+        if (!found && !is_parameter(a, begin))
+            wrong(a, WEIR_WRONG_OUTSIDE, begin);
+        if ((!found || info.kind == WEIR_MEM_KIND_DEVICE) && weir_check_wants_init() &&
+            (a->kind == 0 || a->kind == 3 || a->reads))
+            look_for_contents(a, begin, stop);
         if (!found || info.kind != WEIR_MEM_KIND_INTERNAL)
             set_bits(p, (unsigned)(begin % TOUCH_PAGE_BYTES),
                      (unsigned)((stop - 1) % TOUCH_PAGE_BYTES));
         begin = stop;
     }
-    (void)a;
 }
 
-static void range(const struct access *a, uint64_t begin, uint64_t bytes)
+/* False, if not `each`: lane by lane, please. */
+static bool range(const struct access *a, uint64_t begin, uint64_t bytes, bool each)
 {
     uint64_t end = begin + bytes;
 
@@ -337,36 +422,47 @@ static void range(const struct access *a, uint64_t begin, uint64_t bytes)
         uint64_t stop = WEIR_MIN(end, (number + 1) << TOUCH_PAGE_SHIFT);
         struct touch_page *p = page_of(a->touches, number, a->kind);
 
-        if (p && !p->flags)
+        if (p && p->flags & TOUCH_CAREFUL) {
+            if (!each)
+                return false;
+            look(a, p, begin, stop);
+        } else if (p && !p->flags) {
             set_bits(p, (unsigned)(begin % TOUCH_PAGE_BYTES),
                      (unsigned)((stop - 1) % TOUCH_PAGE_BYTES));
-        else if (p && p->flags & TOUCH_CAREFUL)
-            look(a, p, begin, stop);
+        }
         begin = stop;
     }
+    return true;
 }
 
 static bool begin_access(struct access *a, struct weir_block *block, uint64_t code)
 {
-    *a = (struct access){block, block->launch->touches, (uint32_t)(code & 0xffff),
-                         (uint32_t)(code >> 16 & 3), (uint32_t)(code >> 32)};
-    return a->touches != NULL && a->kind < 3;
+    *a = (struct access){.block = block,
+                         .touches = block->launch->touches,
+                         .bytes = (uint32_t)(code & 0xffff),
+                         .kind = (uint32_t)(code >> 16 & 3),
+                         .reads = code >> 18 & 1,
+                         .line = (uint32_t)(code >> 32)};
+    return a->touches != NULL;
 }
 
+/* Lanes of a group: bit 24 on of the code says which is its first. */
 void weir_touch_slow(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
                      int64_t stride)
 {
+    uint32_t first = (uint32_t)(code >> 24 & 0xff);
     struct access a;
 
     if (!begin_access(&a, block, code))
         return;
-    if (stride == (int64_t)a.bytes) { /* it is one run of lanes (touch_fast.c) */
+    if (stride == (int64_t)a.bytes && /* it is one run of lanes (touch_fast.c) */
         range(&a, base + (uint64_t)(stride * __builtin_ctzll(lanes)),
-              (uint64_t)a.bytes * (unsigned)__builtin_popcountll(lanes));
+              (uint64_t)a.bytes * (unsigned)__builtin_popcountll(lanes), false))
         return;
+    for (; lanes; lanes &= lanes - 1) {
+        a.lane = first + (unsigned)__builtin_ctzll(lanes);
+        (void)range(&a, base + (uint64_t)(stride * __builtin_ctzll(lanes)), a.bytes, true);
     }
-    for (; lanes; lanes &= lanes - 1)
-        range(&a, base + (uint64_t)(stride * __builtin_ctzll(lanes)), a.bytes);
 }
 
 void weir_touch_lanes_slow(struct weir_block *block, uint64_t lanes, uint64_t code,
@@ -376,8 +472,10 @@ void weir_touch_lanes_slow(struct weir_block *block, uint64_t lanes, uint64_t co
 
     if (!begin_access(&a, block, code))
         return;
-    for (; lanes; lanes &= lanes - 1)
-        range(&a, addresses[__builtin_ctzll(lanes)], a.bytes);
+    for (; lanes; lanes &= lanes - 1) {
+        a.lane = (unsigned)__builtin_ctzll(lanes);
+        (void)range(&a, addresses[a.lane], a.bytes, true);
+    }
 }
 
 /* ---- the end ---- */
@@ -389,8 +487,6 @@ struct telling {
 
 static bool tell(void *ctx, struct weir_check_page *out)
 {
-    static const enum weir_access kinds[] = {WEIR_ACCESS_READ, WEIR_ACCESS_WRITE,
-                                             WEIR_ACCESS_ATOMIC};
     struct telling *t = ctx;
     const struct touch_page *p;
 
@@ -407,21 +503,24 @@ static bool tell(void *ctx, struct weir_check_page *out)
     return true;
 }
 
-void weir_touches_end(void *touches, struct weir_actor *a)
+static void tell_wrongs(struct touches *t, struct weir_actor *a, const struct weir_function *f,
+                        const struct weir_function_image *image)
+{
+    for (uint32_t i = 0; i < t->wrong_count; i++) {
+        struct weir_check_thread *at = &t->wrong[i].at;
+
+        if (!weir_cg_kernel_source(image->kernel, at->ptx_line, &at->file, &at->line))
+            at->line = 0;
+        weir_check_kernel_wrong(a, f->name, &t->wrong[i]);
+    }
+}
+
+void weir_touches_drop(void *touches)
 {
     struct touches *t = touches;
 
-    if (!t)
+    if (!t || t == &nobody)
         return;
-    if (t->lost)
-        weir_check_lost();
-    if (t == &nobody)
-        return;
-    if (a) {
-        struct telling telling = {.chunk = t->chunks};
-
-        weir_check_access_pages(a, tell, &telling);
-    }
     for (struct chunk *c = t->chunks, *next; c; c = next) {
         for (uint32_t i = 0; i < c->count && t->table; i++) {
             uint64_t number = c->pages[i].number;
@@ -437,4 +536,22 @@ void weir_touches_end(void *touches, struct weir_actor *a)
         table_give(t->table);
     weir_map_finish(&t->far);
     weir_free(t);
+}
+
+void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_function *f,
+                      const struct weir_function_image *image)
+{
+    struct touches *t = touches;
+
+    if (!t)
+        return;
+    if (t->lost)
+        weir_check_lost();
+    if (a && t != &nobody) {
+        struct telling telling = {.chunk = t->chunks};
+
+        weir_check_access_pages(a, tell, &telling);
+    }
+    tell_wrongs(t, a, f, image);
+    weir_touches_drop(t);
 }

@@ -10,10 +10,15 @@
 /* For a launch that is about to be submitted: its `touches`. NULL: no memory, or arguments are all
  * that is looked at. */
 void *weir_touches_begin(void);
-/* Before the first block. */
-void weir_touches_open(struct weir_launch *l);
-/* All blocks are over: tells the checker, frees. `a` may be NULL. */
-void weir_touches_end(void *touches, struct weir_actor *a);
+/* Before the first block. op: as the checker knows it. */
+void weir_touches_open(struct weir_launch *l, const void *op);
+/* All blocks are over, or have failed: tells the checker, frees. `a` may be NULL. */
+struct weir_function;
+struct weir_function_image;
+void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_function *f,
+                      const struct weir_function_image *image);
+/* It has not run. */
+void weir_touches_drop(void *touches);
 
 /* The services (touch_fast.c). */
 void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,

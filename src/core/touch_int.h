@@ -15,12 +15,10 @@
 #define TOUCH_PAGE_SHIFT 12
 #define TOUCH_PAGE_BYTES ((uint64_t)1 << TOUCH_PAGE_SHIFT)
 #define TOUCH_WORDS      64
-#define TOUCH_KINDS      3
 
 enum touch_page_flags {
     TOUCH_CAREFUL = 1, /* bytes that are not noted yet are looked at before they are */
-    TOUCH_OWN = 4,     /* Weir's: all is noted, and nobody is told */
-    TOUCH_INIT = 2,    /* the reader is asked for, too: are they initialised? */
+    TOUCH_OWN = 2,     /* Weir's: all is noted, and nobody is told */
 };
 
 /* Bits are set by all threads of a launch: whole words plainly, others by a locked instruction. */

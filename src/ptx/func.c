@@ -378,6 +378,11 @@ bool ptx_parse_loc(struct ptx_parser *p)
                 if (!ptx_number(p, &kind, (int64_t *)&n[i]))
                     return false;
             }
+            /* A function of another file, a header most often: the caller's line says more. */
+            if (n[0] <= INT32_MAX && n[1] <= INT32_MAX && p->loc_file != (int)n[0]) {
+                p->loc_file = (int)n[0];
+                p->loc_line = (int)n[1];
+            }
         } else if (ptx_is(s, "function_name")) {
             if (!ptx_ident(p, &s, "a label"))
                 return false;

@@ -274,8 +274,8 @@ static void debug_directives(void **state)
     assert_int_equal(k->insts[0].file, 1);
     assert_int_equal(k->insts[0].source_line, 12);
     assert_int_equal(k->insts[0].line, 6);
-    assert_int_equal(k->insts[1].file, 2);
-    assert_int_equal(k->insts[1].source_line, 30);
+    assert_int_equal(k->insts[1].file, 1); /* where the header's function was called */
+    assert_int_equal(k->insts[1].source_line, 13);
     assert_int_equal(k->insts[2].source_line, 14);
     assert_int_equal(m->file_count, 3);
     assert_string_equal(m->files[1], "a.cu");

@@ -991,6 +991,7 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     LLVMPositionBuilderAtEnd(l->b, loop);
     LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0);
     l->warp = l->warps == 1 ? zero : LLVMBuildPhi(l->b, l->t.i32, "warp");
+    low_touch_warp(l);
     if (barrier) {
         body = low_bb(l, "run");
         LLVMValueRef resume =

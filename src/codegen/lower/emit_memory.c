@@ -287,7 +287,7 @@ static void slow_call(struct low *l, const struct low_address *a, LLVMValueRef b
 {
     uint32_t code =
         size | comps << 8 | op << 16 | flags | (a->space == WEIR_PTX_SHARED ? 1u << 20 : 0);
-    if (op && low_touches(l, a))
+    if (low_touches(l, a))
         code |= LOW_SLOW_TOUCH;
     low_slow_call(l, bits, code, l->inst->p->line, op);
 }
@@ -335,7 +335,7 @@ void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, u
                          LLVMValueRef *out)
 {
     check(l, a, bytes, 1, kind);
-    low_touch(l, a, bytes, kind);
+    low_touch(l, a, bytes, kind == 2 ? LOW_TOUCH_UPDATE : kind);
     for (unsigned g = 0; g < l->groups; g++)
         out[g] = absolute(l, a, low_vector(l, &a->base, g));
 }
@@ -634,10 +634,8 @@ static void load_speculative(struct low *l, struct low_access *x)
 
 /* ---- ordered and volatile accesses: lane by lane ---- */
 
-/* They count as atomic (low_touch): a flag that one kernel sets and another one polls is no race.
- */
-#define ORDERS 2
-
+/* They count as atomic (LOW_TOUCH_ORDERED): a flag that one kernel sets and another polls is no
+ * race. */
 static bool ordered(const struct weir_ptx_inst *p, uint8_t space)
 {
     return p->sem != WEIR_PTX_WEAK && space != WEIR_PTX_SHARED && space != WEIR_PTX_LOCAL &&
@@ -726,7 +724,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 {
     LLVMValueRef v[LOW_MAX_COMPS];
     check(l, &x->a, x->size, x->comps, 0);
-    low_touch(l, &x->a, x->size * x->comps, ORDERS);
+    low_touch(l, &x->a, x->size * x->comps, LOW_TOUCH_LOOKED);
     if (x->a.base.shape == LOW_UNIFORM) {
         ordered_load(l, x, pointer(l, &x->a, x->a.base.v[0]), v);
         for (unsigned c = 0; c < x->comps; c++) {
@@ -757,7 +755,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 static void store_ordered(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 1);
-    low_touch(l, &x->a, x->size * x->comps, ORDERS);
+    low_touch(l, &x->a, x->size * x->comps, LOW_TOUCH_ORDERED);
     struct low_lane_loop loop;
     scratch_addresses(l, &x->a);
     for (unsigned c = 0; c < x->comps; c++)

@@ -584,6 +584,7 @@ static void warps_begin(struct low *l, struct warp_loop *x)
     LLVMPositionBuilderAtEnd(l->b, x->head);
     x->w = LLVMBuildPhi(l->b, l->t.i32, "warp");
     l->warp = x->w;
+    low_touch_warp(l);
     l->gen->warp_state = state_of(l, x->w);
 }
 

@@ -534,8 +534,15 @@ void low_address_exact(struct low *l, const struct low_inst *i, const struct wei
  * it becomes the one that engines use (twin.c). Nothing is made when nobody asked. kind: as
  * services->touch. */
 bool low_touches(const struct low *l, const struct low_address *a);
+#define LOW_TOUCH_READ    0u
+#define LOW_TOUCH_WRITE   1u
+#define LOW_TOUCH_ORDERED 2u        /* a store or an update that orders */
+#define LOW_TOUCH_LOOKED  3u        /* a load that orders */
+#define LOW_TOUCH_UPDATE  (2u | 4u) /* reads what is there */
 void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind);
 void low_to_twin(struct low *l, struct low_address *a);
+/* A warp begins to run: accesses are its threads'. */
+void low_touch_warp(struct low *l);
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
 void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind,
                          LLVMValueRef *out);

@@ -133,11 +133,26 @@ static void emit_touch(struct low *l, struct slow *s)
     LLVMValueRef code = LLVMBuildZExt(l->b, LLVMBuildOr(l->b, s->total, kind, ""), l->t.i64, "");
     LLVMValueRef line = LLVMBuildShl(l->b, LLVMBuildZExt(l->b, s->line, l->t.i64, ""),
                                      LLVMConstInt(l->t.i64, 32, 0), "");
-    LLVMValueRef args[5] = {s->block, LLVMConstInt(l->t.i64, 1, 0),
-                            LLVMBuildOr(l->b, code, line, ""), s->addr, zero};
+    LLVMValueRef one = LLVMBuildShl(l->b, LLVMConstInt(l->t.i64, 1, 0),
+                                    LLVMBuildZExt(l->b, s->loop.lane, l->t.i64, ""), "");
+    LLVMValueRef args[5] = {s->block, one, LLVMBuildOr(l->b, code, line, ""), s->addr, zero};
     service(l, services, offsetof(struct weir_kernel_services, touch), args, 5);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
+}
+
+/* As low_to_twin. */
+static void to_twin(struct low *l, struct slow *s)
+{
+    LLVMValueRef launch = read_at(l, s->block, offsetof(struct weir_block, launch), l->t.ptr);
+    LLVMValueRef base = read_at(l, launch, offsetof(struct weir_launch, twin_base), l->t.i64);
+    LLVMValueRef bytes = read_at(l, launch, offsetof(struct weir_launch, twin_bytes), l->t.i64);
+    LLVMValueRef shift = read_at(l, launch, offsetof(struct weir_launch, twin_shift), l->t.i64);
+    LLVMValueRef has =
+        LLVMBuildICmp(l->b, LLVMIntULT, LLVMBuildSub(l->b, s->addr, base, ""), bytes, "");
+
+    s->addr = LLVMBuildAdd(l->b, s->addr,
+                           LLVMBuildSelect(l->b, has, shift, LLVMConstInt(l->t.i64, 0, 0), ""), "");
 }
 
 static void copy_one(struct low *l, LLVMValueRef from, LLVMValueRef to, unsigned bytes,
@@ -249,9 +264,11 @@ static void make_function(struct low *l)
     s.total = LLVMBuildMul(l->b, s.size, s.comps, "");
     low_lane_loop_begin(l, &s.loop, s.mask);
     s.addr = lane_address(l, &s);
+    if (l->request->touch) /* first: what is refused has been told */
+        emit_touch(l, &s);
     emit_check(l, &s);
     if (l->request->touch)
-        emit_touch(l, &s);
+        to_twin(l, &s);
     emit_data(l, &s);
     low_lane_loop_end(l, &s.loop);
     LLVMBuildRetVoid(l->b);

@@ -5,6 +5,7 @@
 #include "codegen/lower/lower.h"
 
 #define KIND_SHIFT 16
+#define LANE_SHIFT 24 /* of the first one of a group */
 #define LINE_SHIFT 32
 #define MAX_BYTES  256 /* that are looked at in place */
 
@@ -66,6 +67,14 @@ static LLVMValueRef code_of(struct low *l, uint32_t bytes, uint32_t kind)
 static LLVMValueRef active(struct low *l)
 {
     return l->mask_full ? LLVMConstInt(l->t.i32, UINT32_MAX, 0) : low_mask_bits(l, l->mask);
+}
+
+void low_touch_warp(struct low *l)
+{
+    if (!l->request->touch)
+        return;
+    LLVMValueRef p = offset(l, l->block_ptr, number(l, offsetof(struct weir_block, warp)));
+    LLVMSetAlignment(LLVMBuildStore(l->b, l->warp, p), 4);
 }
 
 static void touch_lanes(struct low *l, const struct low_address *a, LLVMValueRef code)
@@ -131,8 +140,9 @@ static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRe
         LLVMValueRef mine = LLVMBuildLShr(l->b, bits, LLVMConstInt(l->t.i32, g * l->width, 0), "");
 
         mine = LLVMBuildAnd(l->b, mine, LLVMConstInt(l->t.i32, all, 0), "");
-        call(l, offsetof(struct weir_kernel_services, touch), mine, code, a->base.v[g],
-             number(l, (uint64_t)a->base.stride));
+        LLVMValueRef mark = number(l, (uint64_t)g * l->width << LANE_SHIFT);
+        call(l, offsetof(struct weir_kernel_services, touch), mine,
+             LLVMBuildOr(l->b, code, mark, ""), a->base.v[g], number(l, (uint64_t)a->base.stride));
     }
 }
 
@@ -152,7 +162,8 @@ static void say(struct low *l, const struct low_address *a, uint32_t bytes, uint
         return;
     }
     for (unsigned g = 0; g < (uniform ? 1 : l->groups); g++)
-        ok = low_and_ok(l, ok, noted(l, base->v[g], same ? bytes : bytes * l->width, bytes, kind));
+        ok = low_and_ok(l, ok,
+                        noted(l, base->v[g], same ? bytes : bytes * l->width, bytes, kind & 3));
     LLVMBasicBlockRef note = low_bb(l, "note"), next = low_bb(l, "noted");
     low_cond_unlikely(l, ok, next, note);
     LLVMPositionBuilderAtEnd(l->b, note);

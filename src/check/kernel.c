@@ -1,0 +1,232 @@
+/* What kernels did that no kernel may: told when a launch has ended, with the thread and its line.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "check/check_int.h"
+
+/* ---- the allocation that was meant ---- */
+
+/* Bytes between it and [begin, end): 0, it holds or meets them. */
+static uint64_t distance(const struct weir_check_block *b, uint64_t begin, uint64_t end)
+{
+    if (end <= b->begin)
+        return b->begin - end + 1;
+    return begin >= b->begin + b->bytes ? begin - (b->begin + b->bytes) + 1 : 0;
+}
+
+/* Of those that are there and those that were freed lately. NULL: there was never one. */
+static const struct weir_check_block *nearest(uint64_t begin, uint64_t end, bool *freed)
+{
+    struct checker *c = &weir_checker;
+    const struct weir_check_block *best = NULL;
+    uint64_t key, least = UINT64_MAX;
+    size_t pos = 0;
+    void *value;
+
+    *freed = false;
+    while (weir_map_next(&c->blocks, &pos, &key, &value)) {
+        uint64_t d = distance(value, begin, end);
+
+        if (d < least || (d == least && ((struct weir_check_block *)value)->bytes < best->bytes)) {
+            least = d;
+            best = value;
+        }
+    }
+    for (uint64_t i = 0; i < WEIR_MIN(c->freed_count, (uint64_t)WEIR_CHECK_FREED); i++) {
+        const struct weir_check_block *b = &c->freed[(c->freed_count - 1 - i) % WEIR_CHECK_FREED];
+        uint64_t d = distance(b, begin, end);
+
+        if (d == 0 && least > 0) {
+            *freed = true;
+            return b;
+        }
+    }
+    return best;
+}
+
+void weir_check_block_gone_locked(const struct weir_check_block *b, struct weir_check_site at)
+{
+    struct checker *c = &weir_checker;
+    struct weir_check_block *to;
+
+    if (!c->freed && !(c->freed = weir_calloc(WEIR_CHECK_FREED, sizeof *c->freed)))
+        return;
+    to = &c->freed[c->freed_count++ % WEIR_CHECK_FREED];
+    *to = *b;
+    if (!b->freed)
+        to->freed_number = c->submitted;
+    to->prefetched = at; /* the place of the free: nobody prefetches it any more */
+}
+
+/* ---- texts ---- */
+
+static void add_thread(struct weir_text *t, const struct weir_check_thread *w)
+{
+    weir_text_add(t, "thread (%u, %u, %u) of block (%u, %u, %u)", w->thread[0], w->thread[1],
+                  w->thread[2], w->block[0], w->block[1], w->block[2]);
+    if (w->line)
+        weir_text_add(t, " at %s:%u", w->file ? w->file : "?", w->line);
+    else if (w->ptx_line)
+        weir_text_add(t, " at line %u of its PTX", w->ptx_line);
+}
+
+static const char *verb(enum weir_access a)
+{
+    return a == WEIR_ACCESS_READ ? "reads" : a == WEIR_ACCESS_WRITE ? "writes" : "updates";
+}
+
+static const char *kept(const struct weir_text *t)
+{
+    const char *s = weir_strdup(t->data);
+
+    return s ? s : "";
+}
+
+static void explain_outside(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_wrong *w = arg;
+    uint64_t begin = w->at.address, end = begin + w->at.bytes;
+    bool freed;
+    const struct weir_check_block *b = nearest(begin, end, &freed);
+    struct weir_text t = {.length = 0};
+
+    add_thread(&t, &w->at);
+    weir_text_add(&t, " %s %u bytes at 0x%" PRIx64, verb(w->at.access), w->at.bytes, begin);
+    if (!b) {
+        weir_text_add(&t, ": the program has no memory near");
+    } else if (freed) {
+        weir_text_add(&t, ": %" PRIu64 " bytes behind the begin of %zu bytes that were freed",
+                      begin - b->begin, b->bytes);
+    } else if (end <= b->begin) {
+        weir_text_add(&t, ": %" PRIu64 " bytes before %zu bytes", b->begin - begin, b->bytes);
+    } else if (begin >= b->begin + b->bytes) {
+        if (begin == b->begin + b->bytes)
+            weir_text_add(&t, ": right behind the end of %zu bytes", b->bytes);
+        else
+            weir_text_add(&t, ": %" PRIu64 " bytes behind the end of %zu bytes",
+                          begin - (b->begin + b->bytes), b->bytes);
+    } else {
+        weir_text_add(&t, ": partly outside of %zu bytes", b->bytes);
+    }
+    f->what = (struct weir_check_say){.format = b ? "{t} ({c1} at {1})" : "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){
+        .format = b && freed ? "the memory was given back by {c1} at {1}"
+                             : "no allocation that the kernel may use has these bytes"};
+    f->change = (struct weir_check_say){
+        .format = freed ? "free the memory behind the kernel: after a synchronisation, or in its "
+                          "stream (cudaFreeAsync)"
+                        : "compare the thread's index with the number of elements before the "
+                          "access, or allocate more"};
+    if (b) {
+        f->what.sites[0] = b->site;
+        f->why.sites[0] = b->prefetched;
+    }
+}
+
+static void explain_uninitialised(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_wrong *w = arg;
+    struct weir_text t = {.length = 0};
+
+    add_thread(&t, &w->at);
+    weir_text_add(&t, " %s %u bytes that nothing has written since they were allocated",
+                  verb(w->at.access), w->at.bytes);
+    f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){
+        .format = "no copy, memset or kernel before wrote them; memory from a pool or from "
+                  "cudaMalloc has no defined contents"};
+    f->change = (struct weir_check_say){
+        .format = "write the memory first (cudaMemsetAsync, a copy, a kernel), or read less"};
+}
+
+/* Was it submitted before the memory was allocated? Then it has what was there before: a pool gives
+ * memory away again at the call, and its contents in the stream's order. */
+static bool is_older(const struct weir_actor *a, uint64_t address)
+{
+    struct weir_check_block b = weir_check_block_of(address);
+
+    return !a || !b.bytes || ((const struct weir_check_detail *)a->detail)->number <= b.number;
+}
+
+static bool had(const struct weir_check_block *b, uint64_t number, uint64_t begin, uint64_t end)
+{
+    return number <= b->freed_number && begin >= b->begin && end <= b->begin + b->bytes;
+}
+
+/* What was submitted before the memory was given back has it: a pool takes it back at the call. */
+static bool was_there(uint64_t number, uint64_t begin, uint64_t end, struct weir_check_block *b)
+{
+    struct checker *c = &weir_checker;
+
+    *b = weir_check_block_of(begin);
+    if (b->freed && had(b, number, begin, end))
+        return true;
+    for (uint64_t i = 0; i < WEIR_MIN(c->freed_count, (uint64_t)WEIR_CHECK_FREED); i++) {
+        *b = c->freed[i];
+        if (had(b, number, begin, end))
+            return true;
+    }
+    return false;
+}
+
+uint64_t weir_check_number(const void *op)
+{
+    const struct weir_actor *a;
+    uint64_t number;
+
+    weir_check_lock();
+    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    number = a ? ((const struct weir_check_detail *)a->detail)->number : 0;
+    weir_check_unlock();
+    return number;
+}
+
+bool weir_check_had(uint64_t number, uintptr_t address, uintptr_t *begin, uintptr_t *end)
+{
+    struct weir_check_block b;
+    bool had_it;
+
+    weir_check_lock();
+    had_it = was_there(number, address, address + 1, &b);
+    weir_check_unlock();
+    *begin = b.begin;
+    *end = b.begin + b.bytes;
+    return had_it;
+}
+
+void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
+                             const struct weir_check_wrong *w)
+{
+    static const struct {
+        enum weir_check_finding_kind kind;
+        void (*explain)(struct weir_check_finding *f, void *arg);
+    } of[WEIR_WRONG_KINDS] = {
+        [WEIR_WRONG_OUTSIDE] = {WEIR_FOUND_OUT_OF_BOUNDS, explain_outside},
+        [WEIR_WRONG_UNINITIALISED] = {WEIR_FOUND_UNINITIALISED, explain_uninitialised},
+    };
+    struct weir_check_finding f = {.kind = of[w->kind].kind, .place = w->at.ptx_line};
+    struct weir_check_wrong arg = *w;
+    struct weir_check_block old;
+    uint64_t number = a ? ((const struct weir_check_detail *)a->detail)->number : UINT64_MAX;
+
+    weir_check_lock();
+    if (w->kind == WEIR_WRONG_UNINITIALISED
+            ? is_older(a, w->at.address)
+            : was_there(number, w->at.address, w->at.address + w->at.bytes, &old)) {
+        weir_check_unlock();
+        return;
+    }
+    if (a)
+        f.a = weir_check_side_of(a, w->at.access);
+    else
+        f.a = (struct weir_check_side){
+            .used = true, .op = {.kind = WEIR_OP_KERNEL, .name = name}, .access = w->at.access};
+    if (w->kind == WEIR_WRONG_UNINITIALISED) {
+        f.begin = w->at.address;
+        f.end = w->at.address + w->at.bytes;
+    }
+    weir_check_found(&f, of[w->kind].explain, &arg);
+    weir_check_unlock();
+}
