@@ -165,9 +165,12 @@ enum weir_check_fault {
 enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool writes, const void *at,
                                        const void *ip, bool engine);
 void weir_check_step_end(uintptr_t address);
-/* The program has the system or its C library read or write the bytes: judged, and the pages are
- * open, so that no call fails. errno is kept. */
-void weir_check_io(const void *p, size_t bytes, bool writes, const char *call, const void *at);
+/* The program has the system or its C library read or write the bytes: judged, and the pages stay
+ * open until the end, so that no call fails. False: nothing is watched there, no end is to be told.
+ * call: static; at: it returns to. errno is kept. */
+bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *call,
+                         const void *at);
+void weir_check_io_end(const void *p, size_t bytes);
 
 /* ---- inside of kernels ---- */
 

@@ -172,7 +172,7 @@ static void opened_settle(struct weir_guard *g)
 {
     for (size_t i = 0; i < g->opened.count;) {
         const struct weir_guard_opened *o = &g->opened.items[i];
-        bool used = false;
+        bool used = o->held;
 
         for (size_t k = 0; k < g->ranges.count && !used; k++)
             used = g->ranges.items[k].begin < o->end && g->ranges.items[k].end > o->begin;
@@ -252,18 +252,48 @@ bool weir_guard_meets(const struct weir_guard *g, uintptr_t begin, uintptr_t end
 
 void weir_guard_open(struct weir_guard *g, uintptr_t begin, uintptr_t end)
 {
-    struct weir_guard_opened o = {page_down(begin), page_up(end)};
+    struct weir_guard_opened o = {.begin = page_down(begin), .end = page_up(end)};
 
     if (!weir_guard_meets(g, begin, end))
         return;
     for (size_t i = 0; i < g->opened.count; i++) {
-        if (g->opened.items[i].begin <= o.begin && g->opened.items[i].end >= o.end)
+        if (!g->opened.items[i].held && g->opened.items[i].begin <= o.begin &&
+            g->opened.items[i].end >= o.end)
             return;
     }
     if (!weir_vec_push(&g->opened, o)) /* open for now, closed with the next change */
         g->failed = true;
     g->unwatched += (o.end - o.begin) / WEIR_GUARD_PAGE;
     put(g, o.begin, o.end, WEIR_GUARD_OPEN);
+}
+
+bool weir_guard_hold(struct weir_guard *g, uintptr_t begin, uintptr_t end)
+{
+    struct weir_guard_opened o = {.begin = page_down(begin), .end = page_up(end), .held = true};
+
+    if (!weir_vec_push(&g->opened, o)) {
+        g->failed = true;
+        return false;
+    }
+    if (weir_guard_meets(g, o.begin, o.end))
+        put(g, o.begin, o.end, WEIR_GUARD_OPEN);
+    return true;
+}
+
+void weir_guard_release(struct weir_guard *g, uintptr_t begin, uintptr_t end)
+{
+    begin = page_down(begin);
+    end = page_up(end);
+    for (size_t i = 0; i < g->opened.count; i++) {
+        const struct weir_guard_opened *o = &g->opened.items[i];
+
+        if (!o->held || o->begin != begin || o->end != end)
+            continue;
+        g->opened.items[i] = g->opened.items[--g->opened.count];
+        break;
+    }
+    if (weir_guard_meets(g, begin, end))
+        apply(g, begin, end);
 }
 
 void weir_guard_open_around(struct weir_guard *g, uintptr_t page)

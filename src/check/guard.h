@@ -46,6 +46,7 @@ struct weir_guard_range {
 
 struct weir_guard_opened {
     uintptr_t begin, end;
+    bool held; /* by a system call */
 };
 
 struct weir_guard {
@@ -53,7 +54,7 @@ struct weir_guard {
     bool (*protect)(void *ctx, uintptr_t begin, uintptr_t end, enum weir_guard_state state);
     void *ctx;
     WEIR_VEC(struct weir_guard_range) ranges;
-    WEIR_VEC(struct weir_guard_opened) opened; /* though they are in use: too many faults */
+    WEIR_VEC(struct weir_guard_opened) opened; /* though they are in use */
     WEIR_VEC(uintptr_t) cuts;                  /* scratch */
     struct weir_map faults;                    /* page number -> count */
     uint32_t fault_count;                      /* since the host last waited for something */
@@ -83,8 +84,11 @@ bool weir_guard_meets(const struct weir_guard *g, uintptr_t begin, uintptr_t end
 /* A page is opened for one access, and is to be again as it should be. */
 void weir_guard_step(struct weir_guard *g, uintptr_t page);
 void weir_guard_step_end(struct weir_guard *g, uintptr_t page);
-/* Opens pages though they are in use, until nothing uses them: for engines that have no other way,
- * and for system calls. */
+/* While a system call may access them the pages are open, whatever uses them. False: no memory. */
+bool weir_guard_hold(struct weir_guard *g, uintptr_t begin, uintptr_t end);
+void weir_guard_release(struct weir_guard *g, uintptr_t begin, uintptr_t end);
+/* Opens pages though they are in use, until nothing uses them: for engines that have no other way.
+ */
 void weir_guard_open(struct weir_guard *g, uintptr_t begin, uintptr_t end);
 /* All ranges that the page is in. */
 void weir_guard_open_around(struct weir_guard *g, uintptr_t page);

@@ -347,23 +347,45 @@ void weir_check_step_end(uintptr_t address)
     weir_check_unlock();
 }
 
-void weir_check_io(const void *p, size_t bytes, bool writes, const char *call, const void *at)
+/* The part of [p, p + bytes) that is watched. */
+static bool watched_part(const void *p, size_t bytes, uintptr_t *begin, uintptr_t *end)
+{
+    const struct checker *c = &weir_checker;
+
+    *begin = WEIR_MAX((uintptr_t)p, c->watch_begin);
+    *end = WEIR_MIN((uintptr_t)p + bytes, c->watch_end);
+    return bytes <= UINTPTR_MAX - (uintptr_t)p && *begin < *end;
+}
+
+bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *call, const void *at)
 {
     struct checker *c = &weir_checker;
     struct weir_check_site site = {.call = call, .address = at, .thread = weir_thread_id()};
-    uintptr_t begin = (uintptr_t)p, end = begin + bytes;
+    uintptr_t begin, end;
     int saved = errno;
+    bool held;
 
-    if (begin >= c->watch_end || end <= c->watch_begin || end <= begin)
-        return;
-    begin = WEIR_MAX(begin, c->watch_begin);
-    end = WEIR_MIN(end, c->watch_end);
+    if (!watched_part(p, bytes, &begin, &end))
+        return false;
     site.stack = weir_check_stack_unwind(at);
     weir_check_lock();
-    if (weir_guard_meets(&c->guard, begin, end)) {
+    if (weir_guard_meets(&c->guard, begin, end))
         accessed(begin, end - begin, writes, site);
-        weir_guard_open(&c->guard, begin, end);
-    }
+    held = !c->watch_over && weir_guard_hold(&c->guard, begin, end);
+    weir_check_unlock();
+    errno = saved;
+    return held;
+}
+
+void weir_check_io_end(const void *p, size_t bytes)
+{
+    uintptr_t begin, end;
+    int saved = errno;
+
+    if (!watched_part(p, bytes, &begin, &end))
+        return;
+    weir_check_lock();
+    weir_guard_release(&weir_checker.guard, begin, end);
     weir_check_unlock();
     errno = saved;
 }

@@ -305,7 +305,9 @@ static bool covered(struct weir_shadow *s, uint64_t number, const struct mark *m
                     struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
 {
     if (weir_actor_before(m->actor, a))
-        return !a->early && covers(kind, (enum weir_access)m->kind);
+        /* Each access of the program is kept: which of them are reported must not depend on
+         * whether the operation has ended before or after. */
+        return !a->early && !(a->host && m->actor->host) && covers(kind, (enum weir_access)m->kind);
     if (!conflicts((enum weir_access)m->kind, kind) || weir_actor_before(a, m->actor))
         return false;
     if (m->actor->host != a->host &&

@@ -224,7 +224,8 @@ static int take_option(int argc, char **argv, int *i)
 
 static bool is_ours(const char *entry, size_t n)
 {
-    static const char *const names[] = {"libweir-audit.so", "libweir-preload.so", "libweir.so"};
+    static const char *const names[] = {"libweir-audit.so", "libweir-preload.so", "libweir.so",
+                                        "libweir-io.so"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t bytes = strlen(names[i]);
@@ -238,10 +239,13 @@ static bool is_ours(const char *entry, size_t n)
 
 /* The list without what another `weir run` around this one put there, and DIR/LIBRARY for each
  * library behind it. What the user preloads comes first: sanitizers insist on that. */
-static bool set_list(const char *variable, const char *dir, const char *first, const char *second)
+static bool set_list(const char *variable, const char *dir, const char *first, const char *second,
+                     const char *third)
 {
     const char *old = getenv(variable) ? getenv(variable) : "";
-    size_t room = strlen(old) + 2 * strlen(dir) + strlen(first) + strlen(second) + 8, n;
+    size_t room =
+               strlen(old) + 3 * strlen(dir) + strlen(first) + strlen(second) + strlen(third) + 8,
+           n;
     char *list = malloc(room), *at = list;
     bool ok;
 
@@ -255,7 +259,9 @@ static bool set_list(const char *variable, const char *dir, const char *first, c
     }
     at += sprintf(at, "%s/%s", dir, first);
     if (*second)
-        sprintf(at, ":%s/%s", dir, second);
+        at += sprintf(at, ":%s/%s", dir, second);
+    if (*third)
+        sprintf(at, ":%s/%s", dir, third);
     ok = setenv(variable, list, 1) == 0;
     free(list);
     return ok;
@@ -301,8 +307,10 @@ static bool set_loader(const char *dir)
                 dir);
         return false;
     }
-    if (set_list("LD_AUDIT", dir, "libweir-audit.so", "") &&
-        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so") && set_options())
+    if (set_list("LD_AUDIT", dir, "libweir-audit.so", "", "") &&
+        set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so",
+                 getenv("WEIR_CHECK") ? "libweir-io.so" : "") &&
+        set_options())
         return true;
     perror("weir");
     return false;

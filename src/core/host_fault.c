@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/host_fault.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <link.h>
@@ -211,6 +212,19 @@ bool weir_host_fault(void *siginfo, void *ucontext)
 #endif
 }
 
+/* takeover/io.h */
+static void claim_io(void)
+{
+    union {
+        void *object;
+        void (*claim)(bool (*begin)(const void *, size_t, bool, const char *, const void *),
+                      void (*end)(const void *, size_t));
+    } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_io_claim")};
+
+    if (symbol.object)
+        symbol.claim(weir_check_io_begin, weir_check_io_end);
+}
+
 void weir_host_fault_start(void)
 {
 #if defined(__x86_64__)
@@ -225,5 +239,6 @@ void weir_host_fault_start(void)
         return;
     }
     weir_check_watch(weir_mem_twin.base, weir_mem_twin.base + weir_mem_twin.bytes);
+    claim_io();
 #endif
 }

@@ -156,6 +156,29 @@ static void test_opened_around(void **state)
     assert_int_equal(t.guard.opened.count, 0);
 }
 
+/* Held pages are open whatever comes, then as they should be. */
+static void test_held(void **state)
+{
+    (void)state;
+    assert_true(weir_guard_hold(&t.guard, at(2, 5), at(3, 7)));
+    weir_guard_add(&t.guard, at(1, 0), at(6, 0), true, 1, submit(1));
+    expect(1, 1, WEIR_GUARD_CLOSED);
+    expect(2, 3, WEIR_GUARD_OPEN);
+    expect(4, 5, WEIR_GUARD_CLOSED);
+    assert_true(weir_guard_hold(&t.guard, at(3, 0), at(4, 9)));
+    expect(2, 4, WEIR_GUARD_OPEN);
+    weir_guard_release(&t.guard, at(2, 5), at(3, 7));
+    expect(2, 2, WEIR_GUARD_CLOSED);
+    expect(3, 4, WEIR_GUARD_OPEN);
+    weir_order_host_saw_lane(&t.order, 1);
+    weir_guard_settle(&t.guard);
+    expect(1, 6, WEIR_GUARD_OPEN);
+    weir_guard_add(&t.guard, at(1, 0), at(6, 0), true, 1, submit(1));
+    expect(3, 4, WEIR_GUARD_OPEN);
+    weir_guard_release(&t.guard, at(3, 0), at(4, 9));
+    expect(1, 5, WEIR_GUARD_CLOSED);
+}
+
 /* Random operations and waits; every page is as the operations that the host does not know say. */
 static void test_random(void **state)
 {
@@ -201,6 +224,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_page_that_is_touched_often_is_opened, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_opened_around, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held, setup, teardown),
         cmocka_unit_test_setup_teardown(test_random, setup, teardown),
     };
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define OK(call)                                                                                   \
     do {                                                                                           \
@@ -246,6 +248,49 @@ static void threads(void)
                 printf("lost: %d\n", host[row * 256 + 128 + i]);
 }
 
+/* System calls and the C library's: all of them must do what they do elsewhere. */
+static __attribute__((noinline)) void io(bool ordered)
+{
+    int fd[2];
+    struct iovec v[2] = {{host, 3000}, {host + 1000, 2000}};
+    FILE *f = tmpfile();
+
+    down();
+    wait(ordered);
+    if (pipe(fd) != 0 || write(fd[1], host, 5000) != 5000 || readv(fd[0], v, 2) != 5000)
+        printf("pipe\n");
+    if (!f || fwrite(host, 1, BYTES, f) != BYTES || fseek(f, 0, SEEK_SET) != 0 ||
+        fread(host, 1, BYTES, f) != BYTES)
+        printf("file\n");
+}
+
+/* A read that waits, into bytes beside those of a copy that is submitted meanwhile. */
+static void *feeds(void *arg)
+{
+    char bytes[64];
+
+    usleep(20000);
+    down();
+    memset(bytes, 5, sizeof bytes);
+    if (write(*(int *)arg, bytes, sizeof bytes) != sizeof bytes)
+        printf("feed\n");
+    return NULL;
+}
+
+static void io_beside(void)
+{
+    char *end = (char *)host + BYTES; /* the page has room behind the copy's bytes */
+    int fd[2];
+    pthread_t t;
+
+    if (pipe(fd) != 0)
+        exit(4);
+    pthread_create(&t, NULL, feeds, &fd[1]);
+    if (read(fd[0], end, 64) != 64 || end[63] != 5)
+        printf("read\n");
+    pthread_join(t, NULL);
+}
+
 static __attribute__((noinline)) void run(const char *form)
 {
     bool waits = !strncmp(form, "waits-", 6);
@@ -265,6 +310,10 @@ static __attribute__((noinline)) void run(const char *form)
         wait(waits);
         memset(host, 1, BYTES);
         sink = 1; /* no tail call: the frame is there */
+    } else if (!strcmp(form, "io")) {
+        io(waits);
+    } else if (!strcmp(form, "io-beside")) {
+        io_beside();
     } else if (!strcmp(form, "mapped")) {
         fill<<<blocks(N), 256, 0, s1>>>(host, 1, N);
         wait(waits);
@@ -321,7 +370,7 @@ static __attribute__((noinline)) void run(const char *form)
 int main(int argc, char **argv)
 {
     OK(cudaMalloc((void **)&device, BYTES));
-    OK(cudaMallocHost((void **)&host, BYTES));
+    OK(cudaMallocHost((void **)&host, BYTES + 64));
     OK(cudaMallocManaged((void **)&managed, BYTES));
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));

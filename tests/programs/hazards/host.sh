@@ -29,6 +29,9 @@ early race
 waits-early -
 memset race
 waits-memset -
+io race
+waits-io -
+io-beside -
 mapped race
 waits-mapped -
 managed race
@@ -57,4 +60,5 @@ for what in 'the host reads at host.cu:' '(read_all)' 'copy writes' 'host.cu:'; 
     grep -qF "$what" early.err || { echo "FAILED: the report does not say: $what"; cat early.err; failed=1; }
 done
 grep -q 'the host writes at host.cu:.*(run)' memset.err || { echo "FAILED: memset is nobody's"; cat memset.err; failed=1; }
+grep -q 'the host reads; write at host.cu:.*(io)' io.err || { echo 'FAILED: write is not told'; cat io.err; failed=1; }
 exit $failed

@@ -1,0 +1,20 @@
+/* What libweir-io.so offers to libweir.so, which finds it by dlsym(RTLD_DEFAULT, ...). The library
+ * is preloaded for weir check only: there the pages of the program's memory may be closed while an
+ * operation uses them, and a system call that meets a closed page fails with EFAULT, without a
+ * signal that could be dealt with.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_TAKEOVER_IO_H
+#define WEIR_TAKEOVER_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* From now on `begin` is called before each call by which the program has the system read or write
+ * its memory, `writes` being what the call does to it; `call` is its name, `at` where it returns
+ * to. When it says true, `end` is called with the same bytes after it. Once. Thread: any. */
+typedef bool weir_io_begin_fn(const void *p, size_t bytes, bool writes, const char *call,
+                              const void *at);
+typedef void weir_io_end_fn(const void *p, size_t bytes);
+void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end);
+
+#endif
