@@ -8,6 +8,7 @@
 #include "driver/exec.h"
 #include "driver/memcpy.h"
 #include "driver/memop.h"
+#include "memory/memory.h"
 #include "runtime/graph_node.h"
 
 /* ---- kernels ---- */
@@ -208,6 +209,17 @@ enum weir_err weir_drv_GraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgr
     return weir_drv_node_exec_set_in(hGraphExec, hNode, ctx, &p);
 }
 
+/* Nodes keep addresses: whose memory they are is what the program said of them. */
+static CUmemorytype side_of(const void *p)
+{
+    struct weir_mem_info info;
+
+    if (!weir_mem_find(p, &info) || info.kind == WEIR_MEM_KIND_PINNED ||
+        info.kind == WEIR_MEM_KIND_REGISTERED)
+        return CU_MEMORYTYPE_HOST;
+    return CU_MEMORYTYPE_DEVICE;
+}
+
 enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
 {
     struct weir_node_params p;
@@ -216,18 +228,24 @@ enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D
     DRV_REQUIRE(nodeParams);
     DRV_TRY(weir_rt_node_get(hNode, WEIR_NODE_MEMCPY, &p));
     *nodeParams = (CUDA_MEMCPY3D){
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = (uintptr_t)c->src,
+        .srcMemoryType = side_of(c->src),
         .srcPitch = c->src_pitch,
         .srcHeight = c->src_pitch ? c->src_slice / c->src_pitch : c->height,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = (uintptr_t)c->dst,
+        .dstMemoryType = side_of(c->dst),
         .dstPitch = c->dst_pitch,
         .dstHeight = c->dst_pitch ? c->dst_slice / c->dst_pitch : c->height,
         .WidthInBytes = c->width,
         .Height = c->height,
         .Depth = c->depth,
     };
+    if (nodeParams->srcMemoryType == CU_MEMORYTYPE_HOST)
+        nodeParams->srcHost = c->src;
+    else
+        nodeParams->srcDevice = (uintptr_t)c->src;
+    if (nodeParams->dstMemoryType == CU_MEMORYTYPE_HOST)
+        nodeParams->dstHost = c->dst;
+    else
+        nodeParams->dstDevice = (uintptr_t)c->dst;
     return WEIR_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/explore.h"
 #include "core/inject.h"
+#include "runtime/logs.h"
 #include "runtime/rt.h" /* shared bodies are of the types that the table says */
 #include "trace/record.h"
 
@@ -92,14 +93,25 @@ CUresult weir_drv_result(enum weir_err err)
     }
 }
 
+static WEIR_NOINLINE void log_failure(const char *name, CUresult result)
+{
+    const char *error = "?";
+
+    (void)!weir_drv_GetErrorName(result, &error);
+    weir_rt_log_failure(name, error);
+}
+
 static CUresult finish(const char *name, enum weir_err err, const void *site)
 {
     CUresult result = WEIR_LIKELY(err == WEIR_OK) ? CUDA_SUCCESS : weir_drv_result(err);
 
     if (WEIR_UNLIKELY(err != WEIR_OK) && weir_check_enabled())
         weir_check_capture_failed(err);
-    if (WEIR_UNLIKELY(err != WEIR_OK))
+    if (WEIR_UNLIKELY(err != WEIR_OK)) {
         weir_capture_blame(name, site);
+        if (err != WEIR_ERR_NOT_READY) /* an answer */
+            log_failure(name, result);
+    }
 
     if (WEIR_UNLIKELY(weir_log_level() >= WEIR_LOG_DEBUG)) {
         if (err == WEIR_OK)

@@ -27,7 +27,7 @@ static struct {
     struct callback callbacks[CALLBACKS_MAX];
 } logs = {.lock = WEIR_LOCK_INIT(LEAF)};
 
-static void write_line(char *line, const char *call, enum weir_err err)
+static void write_line(char *line, const char *call, const char *error)
 {
     struct timespec now;
     struct tm t;
@@ -35,23 +35,33 @@ static void write_line(char *line, const char *call, enum weir_err err)
     clock_gettime(CLOCK_REALTIME, &now);
     localtime_r(&now.tv_sec, &t);
     snprintf(line, LINE_BYTES, "[%02d:%02d:%02d.%03ld][%d][CUDA][E] %s: %s: %s\n", t.tm_hour,
-             t.tm_min, t.tm_sec, now.tv_nsec / 1000000, (int)getpid(), call,
-             weir_rt_GetErrorName((cudaError_t)err), weir_err_message());
+             t.tm_min, t.tm_sec, now.tv_nsec / 1000000, (int)getpid(), call, error,
+             weir_err_message());
 }
 
-void weir_rt_log_failure(const char *call, enum weir_err err)
+/* Those of the driver API are the same but for the name of the level's type. */
+#if defined(__clang__)
+__attribute__((no_sanitize("function")))
+#endif
+static void
+call_back(const struct callback *c, char *line)
+{
+    c->fn(c->user, cudaLogLevelError, line, strlen(line));
+}
+
+void weir_rt_log_failure(const char *call, const char *error)
 {
     struct callback callbacks[CALLBACKS_MAX];
     char line[LINE_BYTES];
 
-    write_line(line, call, err);
+    write_line(line, call, error);
     weir_lock_acquire(&logs.lock);
     memcpy(logs.lines[logs.count++ % LINES_KEPT], line, sizeof line);
     memcpy(callbacks, logs.callbacks, sizeof callbacks);
     weir_lock_release(&logs.lock);
     for (int i = 0; i < CALLBACKS_MAX; i++) {
         if (callbacks[i].fn)
-            callbacks[i].fn(callbacks[i].user, cudaLogLevelError, line, strlen(line));
+            call_back(&callbacks[i], line);
     }
 }
 

@@ -6,6 +6,6 @@
 #include "base/err.h"
 
 /* A call failed; why is the thread's last message. Calls the program's callbacks. */
-void weir_rt_log_failure(const char *call, enum weir_err err);
+void weir_rt_log_failure(const char *call, const char *error);
 
 #endif

@@ -113,7 +113,7 @@ static WEIR_NOINLINE void note_failure(enum weir_err err, const char *call, cons
         return;
     weir_capture_blame(call, site);
     weir_thread.last_error = err;
-    weir_rt_log_failure(call, err);
+    weir_rt_log_failure(call, weir_rt_GetErrorName((cudaError_t)err));
 }
 
 static inline cudaError_t finish(enum weir_err err, const char *call, const void *site)
