@@ -25,6 +25,7 @@ struct weir_cg_settings {
     struct weir_cache cache;
     uint64_t platform[2]; /* hash of Weir, ABIs, LLVM, compiler library, processor */
     const char *missing;  /* processor feature, or NULL */
+    bool checks;          /* somebody wants to know what kernels access (WEIR_CHECK) */
     bool touch;           /* code says what it accesses (WEIR_CHECK=1) */
     bool counts;          /* WEIR_COUNT: code adds up what it does */
     bool fidelity;        /* report each kernel's instructions when its code is asked for first */

@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "codegen/codegen_int.h"
 #include "codegen/cpu.h"
+#include "ptx/reads.h"
 
 /* Kernels up to this many PTX instructions are compiled well at once; larger ones start with the
  * quick tier. */
@@ -37,6 +38,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_QUICK;
     else if (tier && strcmp(tier, "best") == 0)
         settings.tiers = WEIR_CG_TIERS_BEST;
+    settings.checks = check != NULL;
     settings.touch = check && strcmp(check, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
     settings.counts = getenv("WEIR_COUNT") != NULL || (clock && strcmp(clock, "model") == 0);
@@ -190,6 +192,7 @@ static void compute_info_locked(struct weir_cg_kernel *k)
     }
     info->param_bytes = f->param_bytes;
     info->param_count = (uint32_t)f->param_count;
+    info->reads = weir_cg_settings()->checks ? weir_ptx_reads(f) : 0;
     info->max_threads = max_threads(f);
     info->ptx_version = ptx->version;
     info->sm = ptx->target_sm;

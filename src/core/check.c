@@ -73,7 +73,7 @@ static void copy_accesses(struct weir_actor *a, const struct weir_copy_work *w, 
 struct argument {
     struct weir_mem_info info;
     uintptr_t value;
-    bool reads; /* by its type */
+    bool reads; /* by its type, or by what the code does with it */
 };
 
 static void each_argument(const struct weir_function *f, const struct weir_function_image *image,
@@ -84,7 +84,8 @@ static void each_argument(const struct weir_function *f, const struct weir_funct
 
     for (uint32_t i = 0; i < image->info.param_count; i++) {
         for (size_t at = 0; at + 8 <= image->param_bytes[i]; at += 8) {
-            struct argument a = {.reads = pointer < count && (consts >> pointer & 1)};
+            struct argument a = {.reads = (pointer < count && (consts >> pointer & 1)) ||
+                                          (i < 64 && image->info.reads >> i & 1)};
             uint64_t value;
 
             memcpy(&value, (const char *)params + image->param_offsets[i] + at, sizeof value);

@@ -67,4 +67,7 @@ read-pool -
 read-pool-unwritten uninitialised cudaMallocAsync
 read-reused -
 END
+for form in shared-read shared-write; do verdict $form - .; done
+verdict shared-read - . --light
+verdict shared-write race 'kernel take_and_give' --light
 exit $failed

@@ -46,6 +46,19 @@ __global__ void write_then_read(int *p, int *out, int n)
     out[i] = p[n - 1 - i];
 }
 
+/* Not const, and yet only read; the same with a write that never happens. */
+__global__ void take(int *from, int *to)
+{
+    to[threadIdx.x] = from[threadIdx.x] + from[threadIdx.x + 1];
+}
+
+__global__ void take_and_give(int *from, int *to, int never)
+{
+    to[threadIdx.x] = from[threadIdx.x];
+    if (never)
+        from[threadIdx.x] = 0;
+}
+
 __device__ int counter;
 __device__ int table[64];
 
@@ -116,6 +129,25 @@ static void use_pool(bool write, bool again)
     }
 }
 
+static void share(bool write)
+{
+    cudaStream_t s[2];
+
+    make(N);
+    cudaMemset(a, 0, N * sizeof *a);
+    cudaDeviceSynchronize();
+    for (int i = 0; i < 2; i++) {
+        int *to;
+
+        cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking);
+        cudaMalloc(&to, 1024);
+        if (write)
+            take_and_give<<<1, 64, 0, s[i]>>>(a, to, 0);
+        else
+            take<<<1, 64, 0, s[i]>>>(a, to);
+    }
+}
+
 #define FORM(text, ...) {text, [] { __VA_ARGS__; }}
 static const struct form {
     const char *name;
@@ -133,6 +165,8 @@ static const struct form {
     FORM("null", fill<<<4, 256>>>(NULL, N)),
     FORM("freed", (make(N), cudaFree(a), fill<<<4, 256>>>(a, N))),
     FORM("graph-behind", use_graph()),
+    FORM("shared-read", share(false)),
+    FORM("shared-write", share(true)),
     FORM("read-unwritten", (make(M), cudaMemset(b, 0, 4), sum<<<(M + 255) / 256, 256>>>(a, M, b))),
     FORM("read-part-unwritten", (make(N), cudaMemset(b, 0, 4), cudaMemset(a, 0, N * 4 - 1), sum<<<4, 256>>>(a, N, b))),
     FORM("update-unwritten", (make(N), cudaMemset(a, 0, N * 4), sum<<<4, 256>>>(a, N, b))),
