@@ -3,6 +3,8 @@
 #ifndef WEIR_CUDA_CRT_DRIVER_API_TEXTURES_H
 #define WEIR_CUDA_CRT_DRIVER_API_TEXTURES_H
 
+#include "driver_api_types.h"
+
 #define CU_TRSA_OVERRIDE_FORMAT                0x01
 #define CU_TRSF_READ_AS_INTEGER                0x01
 #define CU_TRSF_NORMALIZED_COORDINATES         0x02

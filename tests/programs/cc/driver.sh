@@ -115,8 +115,6 @@ echo '__device__ int f(int); __global__ void k(int *p) { *p = f(*p); }' >f.cu
 expect 'which is not defined here' "$WEIR" cc -c f.cu
 echo '#include <thrust/sort.h>' >s.cu
 expect 'weir cc has no Thrust' "$WEIR" cc -c s.cu
-echo '__global__ void k(float *p, cudaTextureObject_t t) { *p = tex2D<float>(t, 0.5f, 1); }' >s.cu
-expect 'weir cc has no textures and surfaces yet' "$WEIR" cc -c s.cu
 echo '#include <cuda/std/array>' >s.cu
 expect 'weir cc has no <cuda/...> and <cuda/std/...> headers' "$WEIR" cc -c s.cu
 [ $bad = 0 ] && echo 'driver: right'
