@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "codegen/forms.h"
+#include "codegen/forms_bulk.h"
 #include "codegen/forms_matrix.h"
 #include "codegen/forms_texture.h"
 
@@ -427,6 +428,7 @@ bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
 {
     struct matrix_form matrix;
     struct texture_form texture;
+    struct bulk_form bulk;
     bool found = false;
     for (size_t k = 0; k < sizeof known / sizeof known[0] && !found; k++)
         found = known[k] == i->opcode;
@@ -438,6 +440,10 @@ bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
     if (weir_cg_is_matrix(i->opcode)) {
         *why = "form";
         return weir_cg_matrix_form(i, &matrix) != MATRIX_OTHER;
+    }
+    if (weir_cg_is_bulk(i)) {
+        *why = "form";
+        return weir_cg_bulk_form(i, &bulk);
     }
     if (weir_cg_is_texture(i->opcode))
         return weir_cg_texture_form(i, &texture, why);

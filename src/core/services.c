@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "core/bulk.h"
 #include "core/context.h"
 #include "core/dependent.h"
 #include "core/printf.h"
@@ -224,4 +225,5 @@ const struct weir_kernel_services weir_kernel_services = {
     .touch = weir_touch,
     .touch_lanes = weir_touch_lanes,
     .texture = weir_texture_serve,
+    .bulk = weir_bulk_serve,
 };

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 8
+#define WEIR_KERNEL_ABI 9
 
 struct weir_block;
 struct weir_launch;
@@ -74,7 +74,9 @@ struct weir_kernel_services {
      * .trap, ends the block. */
     void (*texture)(struct weir_block *block, uint32_t lanes, uint32_t code,
                     const uint64_t *handles, const uint32_t *in, uint32_t *out);
-    void *reserved[2];
+    /* Bulk copies, and stores with a barrier object (device/bulk.h), for the lanes in the mask. */
+    void (*bulk)(struct weir_block *block, uint32_t lanes, uint32_t code, const uint64_t *rows);
+    void *reserved[1];
 };
 
 /* One launch, constant while it runs. Generated code reads it. */

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "codegen/forms_bulk.h"
 #include "codegen/lower/lower.h"
 
 #define DEST_CARRY 15
@@ -353,6 +354,10 @@ void low_emit_inst(struct low *l, const struct low_inst *i)
     l->inst = i;
     if (i->kind == LOW_MOVE) {
         emit_move(l, i);
+        return;
+    }
+    if (weir_cg_is_bulk(i->p)) {
+        emit_effect(l, i, low_emit_bulk);
         return;
     }
     switch (i->p->opcode) { /* dispatch */

@@ -1,18 +1,17 @@
 /* mbarrier: barrier objects in shared memory. A block runs on one worker, so an operation is a
  * plain read-modify-write of the object, lane after lane; whoever waits tests in a loop
- * (polling.c). The object is opaque to programs, ours is
- *   bits 0-19 pending arrivals, 20-39 expected ones, 40-61 bytes of transactions (signed),
- *   63 parity of the phase
- * and an arrival's state is the object as it was before. cp.async copies at once, so that its
- * arrival is an arrival. Source: PTX ISA, "Parallel Synchronization: mbarrier".
+ * (polling.c). The object is opaque to programs, ours is device/bulk.h's, and an arrival's state is
+ * the object as it was before. cp.async copies at once, so that its arrival is an arrival. Source:
+ * PTX ISA, "Parallel Synchronization: mbarrier".
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"
+#include "device/bulk.h"
 
-#define COUNT_MASK  0xfffffu
-#define EXPECTED_AT 20u
-#define BYTES_AT    40u
-#define BYTES_MASK  0x3fffffu
-#define PHASE_AT    63u
+#define COUNT_MASK  WEIR_MBARRIER_COUNT_MASK
+#define EXPECTED_AT WEIR_MBARRIER_EXPECTED_AT
+#define BYTES_AT    WEIR_MBARRIER_BYTES_AT
+#define BYTES_MASK  WEIR_MBARRIER_BYTES_MASK
+#define PHASE_AT    WEIR_MBARRIER_PHASE_AT
 
 /* ---- the object ---- */
 

@@ -570,6 +570,9 @@ void low_lane_loop_end(struct low *l, struct low_lane_loop *loop);
 /* The same with another rest than "all but this lane". */
 void low_lane_loop_rest(struct low *l, struct low_lane_loop *loop, LLVMValueRef rest);
 
+/* emit_bulk.c */
+void low_emit_bulk(struct low *l, const struct low_inst *i);
+
 /* emit_texture.c */
 void low_emit_texture(struct low *l, const struct low_inst *i);
 
