@@ -54,7 +54,7 @@ static struct {
 struct touch_page weir_touch_nothing;
 
 /* What a launch has for which there was no memory. */
-static struct touches nobody = {.lock = WEIR_LOCK_INIT(LEAF), .lost = true};
+static struct touches nobody = {.lock = WEIR_LOCK_INIT(TOUCH), .lost = true};
 
 /* ---- tables and chunks ---- */
 
@@ -158,7 +158,7 @@ void *weir_touches_begin(void)
     t = weir_calloc(1, sizeof *t);
     if (!t)
         return &nobody;
-    weir_lock_init(&t->lock, WEIR_RANK_LEAF);
+    weir_lock_init(&t->lock, WEIR_RANK_TOUCH);
     return t;
 }
 

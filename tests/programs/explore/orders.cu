@@ -207,7 +207,12 @@ static bool graph(bool ordered)
     CHECK(cudaStreamEndCapture(s1, &g));
     CHECK(cudaGraphInstantiate(&x, g, 0));
     CHECK(cudaGraphLaunch(x, s1));
-    return fetch_is_all(b, 8);
+    ordered = fetch_is_all(b, 8);
+    CHECK(cudaGraphExecDestroy(x));
+    CHECK(cudaGraphDestroy(g));
+    CHECK(cudaEventDestroy(end));
+    CHECK(cudaEventDestroy(event)); // (a captured record stays with its event)
+    return ordered;
 }
 
 static char names[64];
