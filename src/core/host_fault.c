@@ -45,9 +45,9 @@ static struct {
 
 static bool is_library(const char *path)
 {
-    static const char *const names[] = {"libc.so",      "libm.so",     "ld-linux",
-                                        "libstdc++.so", "libgcc_s.so", "libpthread",
-                                        "libasan",      "libtsan",     "libc++"};
+    static const char *const names[] = {"libc.so",     "libm.so",    "ld-linux", "libstdc++.so",
+                                        "libgcc_s.so", "libpthread", "libasan",  "libtsan",
+                                        "libc++",      "libclang_rt"};
     const char *name = strrchr(path, '/');
 
     name = name ? name + 1 : path;
@@ -82,25 +82,26 @@ static bool in_library(uintptr_t pc)
     return false;
 }
 
-/* The place to tell, as a return address, which places are: of a library's access the first caller
- * that is none. *ip: as the unwinder says it. */
-static const void *site_of(uintptr_t pc, const void **ip)
+/* The first caller of the library's code at pc that is no library's; NULL: unknown. */
+static const void *caller_of(uintptr_t pc)
 {
     void *frames[FRAMES];
-    int count, k = 0;
+    int count = backtrace(frames, FRAMES), k = 0; /* what it loads was loaded at the start */
 
-    *ip = (const void *)pc;
-    if (!in_library(pc))
-        return (const void *)(pc + 1);
-    count = backtrace(frames, FRAMES); /* what it loads was loaded at the start */
     while (k < count && (uintptr_t)frames[k] != pc)
         k++;
     while (k < count && in_library((uintptr_t)frames[k]))
         k++;
-    if (k == count)
-        return (const void *)(pc + 1);
-    *ip = frames[k];
-    return frames[k];
+    return k < count ? frames[k] : NULL;
+}
+
+/* The place to tell, as a return address, which places are. *ip: as the unwinder says it. */
+static const void *site_of(uintptr_t pc, const void **ip)
+{
+    const void *caller = in_library(pc) ? caller_of(pc) : NULL;
+
+    *ip = caller ? caller : (const void *)pc;
+    return caller ? caller : (const void *)(pc + 1);
 }
 
 /* ---- the step ---- */
@@ -212,6 +213,17 @@ bool weir_host_fault(void *siginfo, void *ucontext)
 #endif
 }
 
+static bool io_begin(const void *p, size_t bytes, bool does_write, const char *call, const void *at)
+{
+    const void *caller = NULL;
+
+    if (!weir_mem_has_twin((uintptr_t)p) || !weir_check_enabled())
+        return false;
+    if (in_library((uintptr_t)at)) /* streams of C++, sanitizers */
+        caller = caller_of((uintptr_t)at);
+    return weir_check_io_begin(p, bytes, does_write, call, caller ? caller : at);
+}
+
 /* takeover/io.h */
 static void claim_io(void)
 {
@@ -222,7 +234,7 @@ static void claim_io(void)
     } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_io_claim")};
 
     if (symbol.object)
-        symbol.claim(weir_check_io_begin, weir_check_io_end);
+        symbol.claim(io_begin, weir_check_io_end);
 }
 
 void weir_host_fault_start(void)
