@@ -29,6 +29,8 @@ static bool is_approximate(const struct weir_ptx_inst *i)
         return weir_ptx_type_is_float(i->type[0]) &&
                (i->approx || i->full || i->sub == WEIR_PTX_SUB_APPROX ||
                 i->sub == WEIR_PTX_SUB_FULL);
+    case WEIR_PTX_OP_tex: /* how filtering rounds is the hardware's; whole coordinates are exact */
+        return strncmp(i->suffix + strlen(i->suffix) - 4, ".f32", 4) == 0;
     case WEIR_PTX_OP_mma: /* the order of sums and their rounding are the hardware's */
         return strstr(i->suffix, ".s32") == NULL;
     case WEIR_PTX_OP_wmma:

@@ -1,5 +1,6 @@
 /* Every typed form that public programs have (forms.ptx), and others of the ISA: parses, and
- * compiles (kernels named f) or is refused by name (n). Files without such kernels must parse.
+ * compiles (kernels named f) or is refused by name (n); each opcode has such a kernel. Files
+ * without such kernels must parse.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@ static bool is_right(const struct weir_jit_api *jit, const struct weir_ptx_funct
 
 struct tally {
     size_t compiled, refused, wrong;
+    bool seen[WEIR_PTX_OP_COUNT]; /* opcodes that some kernel has */
 };
 
 /* Parses the file and, where its kernels say what is to become of them, compiles. */
@@ -82,6 +84,8 @@ static bool look_at(const struct weir_jit_api *jit, const char *path, struct tal
         t->compiled += f->name[0] == 'f';
         t->refused += f->name[0] == 'n';
         t->wrong += !is_right(jit, f, WEIR_JIT_QUICK);
+        for (size_t n = 0; n < f->inst_count; n++)
+            t->seen[f->insts[n].opcode] = true;
     }
     weir_ptx_module_destroy(m);
     free(text);
@@ -96,6 +100,11 @@ int main(int argc, char **argv)
 
     for (int k = 1; k < argc; k++)
         ok &= look_at(jit, argv[k], &t);
+    for (int op = 0; op < WEIR_PTX_OP_COUNT; op++)
+        if (!t.seen[op]) {
+            printf("FAIL no kernel has %s\n", weir_ptx_opcode_name((enum weir_ptx_opcode)op));
+            t.wrong++;
+        }
     printf("%zu forms compile, %zu are refused by name, %zu wrong\n", t.compiled, t.refused,
            t.wrong);
     return !ok || t.wrong || t.compiled < 300;
