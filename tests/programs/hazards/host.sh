@@ -10,7 +10,12 @@ mkdir -p "$BUILD/tests/hazards_host" && cd "$BUILD/tests/hazards_host" || exit 1
 . "$SOURCE/tests/programs/check.sh"
 if newer host; then "$WEIR" cc -O2 -g -lineinfo -o host "$src/host.cu" -lpthread || die host; fi
 
+# ThreadSanitizer: each form takes seconds there, and it does not see how code synchronises that its own read() calls.
+few=
+[ "${SANITIZE:-}" = thread ] && few=' reuse waits-early threads host-func-elsewhere replay kernel-tells '
+
 while read -r form kind; do
+    [ -z "$few" ] || case $few in *" $form "*) ;; *) continue ;; esac
     out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check -- ./host "$form" 2>err)
     rc=$?
     kinds=$(sed -n 's/^weir: hazard: \([a-z-]*\).*/\1/p' err | sort -u | tr '\n' ' ')
@@ -55,6 +60,7 @@ kernel-tells -
 kernel-told -
 destroyed race
 EOF
+[ -z "$few" ] || exit $failed
 # The places: what the host does, where, and the operation; a library's access is its caller's.
 for what in 'the host reads at host.cu:' '(read_all)' 'copy writes' 'host.cu:'; do
     grep -qF "$what" early.err || { echo "FAILED: the report does not say: $what"; cat early.err; failed=1; }
