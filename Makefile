@@ -13,7 +13,7 @@ help:
 	@echo 'make bench     measurements (bench/README.md)'
 	@echo 'make lint      layers, rules, format, sizes;  make fmt formats'
 	@echo 'make sanitize  the test-suite under ASan+UBSan and under TSan'
-	@echo 'make deep      the long forms of the tests (an hour)'
+	@echo 'make deep      the long forms of the tests (an hour); DEEP_SECONDS=n: random programs and graphs for so long each, and fuzzing'
 	@echo 'make oracle    the probes that real GPUs answered (where they are present), compared; ORACLE="GROUP ..."'
 	@echo 'make fuzz      a minute of fuzzing per parser (FUZZ_SECONDS=n)'
 	@echo 'make install   into PREFIX (default /usr/local)'
@@ -39,7 +39,8 @@ check: build examples
 	@JOBS=$(JOBS) tools/test $(BUILD)
 
 deep: build
-	@JOBS=$(JOBS) tools/test $(BUILD) -C Deep -L deep
+	@JOBS=$(JOBS) tools/test $(BUILD) -C Deep -L deep $(if $(DEEP_SECONDS),-R random)
+	@$(if $(DEEP_SECONDS),tools/fuzz $(DEEP_SECONDS))
 
 oracle: build
 	@tools/oracle --jobs $(JOBS) $(BUILD) $(ORACLE)

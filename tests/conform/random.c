@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "conform.h"
+#include "deep.h"
 #include "kernels.h"
 #include "random_program.h"
 
@@ -422,8 +423,10 @@ int main(int argc, char **argv)
         streams[i][RP_SHARED] = shared;
         pthread_create(&id[i], NULL, thread_run, (void *)(intptr_t)i);
     }
-    while (done < operations && !atomic_load(&failed)) {
-        rp_round(&program, operations - done < RP_OPS ? (int)(operations - done) : RP_OPS);
+    while (deep_goes_on(done < operations) && !atomic_load(&failed)) {
+        long left = operations - done;
+
+        rp_round(&program, left > 0 && left < RP_OPS ? (int)left : RP_OPS);
         pthread_barrier_wait(&begin);
         pthread_barrier_wait(&end);
         done += program.op_count;
