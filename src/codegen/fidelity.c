@@ -1,7 +1,7 @@
 /* `weir run --fidelity`: which instructions of a launched kernel give the PTX manual's result
  * exactly, and which only stay within its bound for approximate instructions. Those that cannot be
- * compiled are refused at the launch, by name. Works on the parsed text, so it says the same for
- * kernels from the cache.
+ * compiled are refused at the launch, and are named too. Works on the parsed text, so it says the
+ * same for kernels from the cache.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "codegen/codegen_int.h"
+#include "codegen/forms.h"
 
 /* Approximate on hardware too: only a bound is promised, and Weir's bits differ from a GPU's. */
 static bool is_approximate(const struct weir_ptx_inst *i)
@@ -46,16 +47,20 @@ struct tally {
 };
 
 struct survey {
-    WEIR_VEC(struct tally) approximate;
+    WEIR_VEC(struct tally) approximate, refused;
     unsigned exact;
 };
 
 static bool survey_add(struct survey *s, const struct weir_ptx_inst *i)
 {
     struct tally t = {{0}, 1};
+    const char *why = NULL;
+    bool refused = !weir_cg_form_supported(i, &why);
+    size_t count = refused ? s->refused.count : s->approximate.count;
+    struct tally *list = refused ? s->refused.items : s->approximate.items;
     char *place;
 
-    if (!is_approximate(i)) {
+    if (!refused && !is_approximate(i)) {
         s->exact++;
         return true;
     }
@@ -63,21 +68,31 @@ static bool survey_add(struct survey *s, const struct weir_ptx_inst *i)
     place = strstr(t.name, " (line");
     if (place)
         *place = 0;
-    for (size_t n = 0; n < s->approximate.count; n++) {
-        if (strcmp(s->approximate.items[n].name, t.name) == 0) {
-            s->approximate.items[n].count++;
+    for (size_t n = 0; n < count; n++) {
+        if (strcmp(list[n].name, t.name) == 0) {
+            list[n].count++;
             return true;
         }
     }
-    return weir_vec_push(&s->approximate, t);
+    return refused ? weir_vec_push(&s->refused, t) : weir_vec_push(&s->approximate, t);
+}
+
+static void write_list(char *out, size_t bytes, const char *title, const struct tally *list,
+                       size_t count)
+{
+    size_t used = 0;
+
+    out[0] = 0;
+    for (size_t n = 0; n < count && used < bytes - 80; n++)
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s x%u", n ? ", " : title,
+                                 list[n].name, list[n].count);
 }
 
 void weir_cg_fidelity_report(const struct weir_cg_kernel *k)
 {
     struct weir_ptx_reach reach;
     struct survey s = {0};
-    char list[600] = "";
-    size_t used = 0;
+    char approximate[600], refused[300];
     bool whole = true;
 
     if (!weir_ptx_reach_compute(k->function, &reach))
@@ -89,11 +104,11 @@ void weir_cg_fidelity_report(const struct weir_cg_kernel *k)
             whole = survey_add(&s, &fn->insts[i]) && whole;
     }
     weir_ptx_reach_finish(&reach);
-    for (size_t n = 0; n < s.approximate.count && used < sizeof list - 80; n++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s x%u", n ? ", " : "",
-                                 s.approximate.items[n].name, s.approximate.items[n].count);
+    write_list(approximate, sizeof approximate,
+               ", within the manual's bound: ", s.approximate.items, s.approximate.count);
+    write_list(refused, sizeof refused, ", refused: ", s.refused.items, s.refused.count);
     weir_log(WEIR_LOG_WARN, "fidelity: kernel %s: %u instructions exact%s%s%s", k->function->name,
-             s.exact, s.approximate.count ? ", within the manual's bound: " : "", list,
-             whole ? "" : " (list cut: no memory)");
+             s.exact, approximate, refused, whole ? "" : " (list cut: no memory)");
+    weir_vec_finish(&s.refused);
     weir_vec_finish(&s.approximate);
 }

@@ -221,7 +221,12 @@ void weir_cg_kernel_info(const struct weir_cg_kernel *kernel, struct weir_cg_ker
 
 const char *weir_cg_kernel_unsupported(const struct weir_cg_kernel *k)
 {
-    return atomic_load_explicit(&k->unsupported, memory_order_acquire);
+    const char *why = atomic_load_explicit(&k->unsupported, memory_order_acquire);
+
+    if (why && weir_cg_settings()->fidelity &&
+        !atomic_exchange(&((struct weir_cg_kernel *)k)->reported, true))
+        weir_cg_fidelity_report(k);
+    return why;
 }
 
 bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offset, size_t *bytes)

@@ -9,8 +9,9 @@ trap 'rm -rf "$work"' EXIT
 "$WEIR" cc -O2 "$1" -o "$work/two"
 "$WEIR" run "$work/two" >"$work/silent" 2>&1
 [ ! -s "$work/silent" ] || { echo 'not silent without --fidelity:'; cat "$work/silent"; exit 1; }
-"$WEIR" run --fidelity "$work/two" 2>"$work/said"
+"$WEIR" run --fidelity "$work/two" and-one-more 2>"$work/said"
 cat "$work/said"
-[ "$(grep -c 'fidelity: kernel' "$work/said")" = 2 ]
+[ "$(grep -c 'fidelity: kernel' "$work/said")" = 3 ]
 grep -q 'kernel _Z5exactPi: [0-9]* instructions exact$' "$work/said"
+grep -q 'kernel _Z7refusedPi: [0-9]* instructions exact, refused: brkpt x1$' "$work/said"
 grep 'kernel _Z11approximatePf' "$work/said" | grep 'sin.approx.f32 x1' | grep 'div.approx.f32 x1' | grep -q 'cos.approx.f32 x1'

@@ -1,4 +1,5 @@
-/* Two kernels for `weir run --fidelity`: one of exact instructions alone, one with three approximate ones.
+/* Kernels for `weir run --fidelity`: one of exact instructions alone, one with three approximate
+ * ones; with an argument, one that is refused.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -15,7 +16,13 @@ __global__ void approximate(float *p)
     p[threadIdx.x] = __sinf(x) + __fdividef(x, 3.0f) + __cosf(x);
 }
 
-int main(void)
+__global__ void refused(int *p)
+{
+    asm volatile("brkpt;");
+    p[threadIdx.x] = 1;
+}
+
+int main(int argc, char **)
 {
     void *p = NULL;
 
@@ -24,6 +31,12 @@ int main(void)
     for (int i = 0; i < 2; i++) { /* reported once each */
         exact<<<1, 32>>>((int *)p);
         approximate<<<1, 32>>>((float *)p);
+    }
+    if (argc > 1) {
+        refused<<<1, 32>>>((int *)p);
+        refused<<<1, 32>>>((int *)p);
+        if (cudaGetLastError() != cudaErrorNotSupported)
+            return 2;
     }
     return cudaDeviceSynchronize() != cudaSuccess;
 }
