@@ -287,6 +287,128 @@ static void freed_memory_is_forgotten(void **state)
     end();
 }
 
+/* ---- the program itself ---- */
+
+enum { HOST_LANE = LANES + 1 };
+
+static struct {
+    int races, met;
+} seen;
+
+static void count_race(void *ctx, const struct weir_race *r)
+{
+    (void)ctx;
+    assert_true(r->before->host || r->now->host);
+    seen.races++;
+}
+
+static void count_met(void *ctx, struct weir_actor *op, struct weir_actor *host)
+{
+    (void)ctx;
+    assert_true(host->host && !op->host);
+    seen.met++;
+}
+
+static struct weir_actor *submitted(uint32_t lane)
+{
+    struct weir_order_stamp stamp;
+
+    weir_order_submit(&t.order, lane, &stamp);
+    t.actors++;
+    return weir_actor_create(&t.shadow, &stamp);
+}
+
+/* gate: what is behind this operation may come after what the host does now; or NULL. */
+static struct weir_actor *host_acts(const struct weir_actor *gate)
+{
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    weir_order_host_acts(&t.order, HOST_LANE, &stamp);
+    t.actors++;
+    a = weir_actor_create(&t.shadow, &stamp);
+    a->host = true;
+    if (gate) {
+        a->gates = weir_calloc(1, sizeof *a->gates + sizeof a->gates->stamps[0]);
+        a->gates->count = 1;
+        weir_order_stamp_copy(&a->gates->stamps[0], &gate->stamp);
+    }
+    return a;
+}
+
+static void touch(struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
+{
+    weir_shadow_access(&t.shadow, a, kind, BASE + begin, BASE + end);
+}
+
+static void expect_seen(int races, int met)
+{
+    assert_int_equal(seen.races, races);
+    assert_int_equal(seen.met, met);
+    seen.races = seen.met = 0;
+}
+
+static void the_host_is_ordered_by_what_it_knows(void **state)
+{
+    struct weir_actor *a[6];
+
+    (void)state;
+    begin(false);
+    t.shadow.race = count_race;
+    t.shadow.met = count_met;
+    weir_order_lane_begin(&t.order, HOST_LANE, WEIR_MODEL_MAX_DEVICES, WEIR_STREAM_NONBLOCKING);
+    a[0] = submitted(1);
+    touch(a[0], WEIR_ACCESS_WRITE, 0, 100);
+    a[1] = host_acts(NULL);
+    touch(a[1], WEIR_ACCESS_READ, 100, 200); /* a neighbour */
+    expect_seen(0, 0);
+    touch(a[1], WEIR_ACCESS_READ, 99, 101);
+    expect_seen(1, 0);
+    weir_order_host_saw_lane(&t.order, 1);
+    a[2] = host_acts(NULL);
+    touch(a[2], WEIR_ACCESS_WRITE, 0, 100); /* it knows now, and its own accesses are no race */
+    expect_seen(0, 0);
+    a[3] = submitted(2); /* behind the host's access */
+    touch(a[3], WEIR_ACCESS_WRITE, 0, 100);
+    expect_seen(0, 0);
+    /* An operation that had been submitted when the host did something, and runs later. */
+    a[4] = submitted(3);
+    a[5] = host_acts(NULL);
+    touch(a[5], WEIR_ACCESS_WRITE, 200, 208);
+    touch(a[4], WEIR_ACCESS_READ, 204, 300);
+    expect_seen(1, 0);
+    for (int i = 0; i < 6; i++)
+        weir_actor_drop(&t.shadow, a[i]);
+    end();
+}
+
+static void what_may_order_the_host_is_no_race(void **state)
+{
+    struct weir_actor *gate, *behind, *beside, *host;
+
+    (void)state;
+    begin(false);
+    t.shadow.race = count_race;
+    t.shadow.met = count_met;
+    weir_order_lane_begin(&t.order, HOST_LANE, WEIR_MODEL_MAX_DEVICES, WEIR_STREAM_NONBLOCKING);
+    gate = submitted(1);
+    behind = submitted(1);
+    beside = submitted(2);
+    host = host_acts(gate);
+    touch(host, WEIR_ACCESS_WRITE, 0, 100);
+    touch(behind, WEIR_ACCESS_READ, 50, 100);
+    expect_seen(0, 0);
+    touch(beside, WEIR_ACCESS_ATOMIC, 0, 4); /* a flag */
+    expect_seen(0, 1);
+    touch(beside, WEIR_ACCESS_READ, 4, 8);
+    expect_seen(1, 0);
+    weir_actor_drop(&t.shadow, gate);
+    weir_actor_drop(&t.shadow, behind);
+    weir_actor_drop(&t.shadow, beside);
+    weir_actor_drop(&t.shadow, host);
+    end();
+}
+
 static void without_memory_nothing_breaks(void **state)
 {
     (void)state;
@@ -313,6 +435,8 @@ int main(void)
         cmocka_unit_test(every_race_is_told_and_nothing_else),
         cmocka_unit_test(what_the_host_knows_is_not_unfinished_and_can_be_forgotten),
         cmocka_unit_test(freed_memory_is_forgotten),
+        cmocka_unit_test(the_host_is_ordered_by_what_it_knows),
+        cmocka_unit_test(what_may_order_the_host_is_no_race),
         cmocka_unit_test(without_memory_nothing_breaks),
     };
 
