@@ -53,7 +53,7 @@ verdict stale-error - stale-error
 says 'cudaGetLastError at misuse.cu:[0-9]* (stale_error) returns cudaErrorMemoryAllocation of cudaMalloc at misuse.cu'
 verdict error-taken - -
 verdict error-left - error-left
-verdict fault failed-operation -
+verdict fault failed-operation,out-of-bounds -
 says 'kernel fill'
 says 'cudaStreamSynchronize at misuse.cu:[0-9]* (fault) is not to blame'
 verdict dead-stream dead-handle -
