@@ -25,6 +25,7 @@
 
 #define LOOK_NS     5000000u /* between looks at what runs */
 #define STUCK_LOOKS 10       /* without progress */
+#define SILENCE_MAX 5u       /* with no processor, or in a system call that takes its time */
 #define PAUSE_NS    1000000u
 #define ASKED_MAX   2 /* answers "not ready" in a row without anything having run */
 
@@ -657,7 +658,9 @@ static void *look(void *arg)
             step(NULL, false);
             weir_explore_turn_give();
         } else if (now - since > WEIR_EXPLORE_SILENCE_NS &&
-                   cpu_ns() - cpu > WEIR_EXPLORE_SILENCE_NS / 2 && weir_explore_turn_take_free()) {
+                   (cpu_ns() - cpu > WEIR_EXPLORE_SILENCE_NS / 2 ||
+                    now - since > SILENCE_MAX * WEIR_EXPLORE_SILENCE_NS) &&
+                   weir_explore_turn_take_free()) {
             if (step(NULL, false))
                 weir_explore_inexact("the program looked at memory, or computed, for long");
             weir_explore_turn_give();

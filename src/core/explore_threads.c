@@ -286,8 +286,8 @@ bool weir_explore_turn_take_idle(bool asleep)
         if (i)
             nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         weir_lock_acquire(&turn.lock);
-        idle = !turn.owner && !turn.waiting_count && !turn.busy_count &&
-               weir_explore_turns() == turns && on_its_way_locked(me, asleep) == 0;
+        idle = !turn.owner && !turn.waiting_count && weir_explore_turns() == turns &&
+               on_its_way_locked(me, asleep) == 0;
         if (idle && i == IDLE_LOOKS - 1)
             own_locked(me);
         weir_lock_release(&turn.lock);
