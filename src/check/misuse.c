@@ -516,6 +516,7 @@ static void fault_seen(enum weir_err err)
 void weir_check_failed(enum weir_err err)
 {
     struct weir_check_errors *e;
+    struct weir_check_site at;
     bool launch = here.launch && here.call && strstr(here.call, "LaunchKernel");
 
     if (weir_err_is_sticky((int)err))
@@ -523,15 +524,18 @@ void weir_check_failed(enum weir_err err)
     e = errors_here();
     if (!e)
         return;
-    e->last = err;
-    e->at = weir_check_site_now(launch);
+    at = weir_check_site_now(launch);
     if (!is_told_otherwise(err))
-        note_failure(err, e->at);
+        note_failure(err, at);
+    weir_check_lock(); /* errors_left reads it, while this thread may live */
+    e->last = err;
+    e->at = at;
     e->launches = here.launches;
     if (launch && !e->launch && !weir_err_is_sticky((int)err)) {
         e->launch = err;
-        e->launch_at = e->at;
+        e->launch_at = at;
     }
+    weir_check_unlock();
 }
 
 void weir_check_call_failed(enum weir_err err)
@@ -571,9 +575,11 @@ void weir_check_error_read(enum weir_err err, bool reset)
         weir_check_found(&f, NULL, NULL);
         weir_check_unlock();
     }
+    weir_check_lock();
     e->launch = WEIR_OK;
     if (reset)
         e->last = WEIR_OK;
+    weir_check_unlock();
 }
 
 void weir_check_op_failed(const void *op, enum weir_err err)
