@@ -70,7 +70,7 @@ static bool reaches(const struct weir_reach *r, uint32_t from, uint32_t to)
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
 {
     if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
-        return reaches(a->reach, a->node, b->node);
+        return a->node == b->node || reaches(a->reach, a->node, b->node);
     for (uint32_t i = 0; a->gates && i < a->gates->count; i++) {
         const struct weir_order_stamp *g = &a->gates->stamps[i];
 

@@ -73,6 +73,8 @@ void weir_shadow_finish(struct weir_shadow *s);
 /* Takes over the stamp. NULL: no memory (s->failed). The caller's reference is to be dropped. */
 struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp);
 void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a);
+/* (Two of one node of one launch are what a conditional node's body does, time after time: they
+ * count as ordered.) */
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
 
 /* The program's own accesses and ordered ones (volatile, atomic: WEIR_ACCESS_ATOMIC) of operations
