@@ -49,6 +49,17 @@ void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *ot
 
 /* ---- what operations touch ---- */
 
+/* Memory that a call reads before it returns: by promise when it is synchronous (ORD-061), else as
+ * measured (ORD-067), which is not for a verdict to lean on either way. Whether it was staged or
+ * copied at once depends on what happened to run, and must not matter. */
+static bool is_pageable(const void *p)
+{
+    struct weir_mem_info info;
+
+    /* (What a pool gave is in the window, and may be given back by now.) */
+    return (uintptr_t)p - weir_mem_window_base >= weir_mem_window_bytes && !weir_mem_find(p, &info);
+}
+
 static void copy_accesses(struct weir_actor *a, const struct weir_copy_work *w, bool staged)
 {
     struct weir_check_range r = {.begin = (uintptr_t)w->dst,
@@ -218,7 +229,8 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
     } else if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
 
-        copy_accesses(weir_check_actor(op), &c->job->copy, c->staging_bytes != 0);
+        copy_accesses(weir_check_actor(op), &c->job->copy,
+                      c->staging_bytes != 0 || is_pageable(c->job->copy.src));
     }
     weir_check_op_done(op);
 }

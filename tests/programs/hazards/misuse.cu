@@ -289,6 +289,15 @@ static void race(void)
     copy<<<1, N, 0, s2>>>(b, a);
 }
 
+/* The source has been read when the call returns: it may be written by whatever comes. */
+static void source_read(void)
+{
+    static int pageable[N];
+
+    OK(cudaMemcpy(a, pageable, sizeof pageable, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyAsync(pageable, b, sizeof pageable, cudaMemcpyDeviceToHost, s1));
+}
+
 /* ---- what frees, and the legacy default stream ---- */
 
 static void free_orders(void)
@@ -369,6 +378,7 @@ static const struct {
     {"dead-graph", dead_graph},
     {"habits", habits},
     {"race", race},
+    {"source-read", source_read},
     {"free-orders", free_orders},
     {"legacy-orders", legacy_orders},
     {"pool-freed-early", pool_freed_early},

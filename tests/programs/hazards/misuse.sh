@@ -73,6 +73,7 @@ for policy in default-stream blocking-stream legacy-sync device-sync stream-sync
 done
 verdict capture - - --forbid default-stream,blocking-stream,legacy-sync,device-sync,sync-copy,pageable-async,managed,host-func
 
+verdict source-read - -
 verdict free-orders - -
 verdict free-orders race - --without free
 verdict legacy-orders - -
