@@ -29,7 +29,7 @@ static struct {
     struct weir_lock lock;
     WEIR_VEC(struct known) known; /* in the order of the trace */
     bool told;
-} clock_state = {.lock = WEIR_LOCK_INIT(LEAF)};
+} clock_state = {.lock = WEIR_LOCK_INIT(CLOCK)};
 
 /* The newest of that name: ids are used again. */
 static const struct known *find_locked(const struct weir_clock_record *r)
