@@ -113,6 +113,9 @@ enum weir_err weir_array_create(struct weir_context *ctx, const struct weir_arra
 
     if (err == WEIR_OK)
         err = check_extent(ctx, c);
+    if (err == WEIR_OK && c->flags & FLAG_GATHER &&
+        (c->flags & (WEIR_ARRAY_LAYERED | WEIR_ARRAY_CUBE) || !c->height || c->depth))
+        err = WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "texture gather of an array that is not 2D");
     if (err == WEIR_OK && c->flags & ~(FLAG_SURFACE | FLAG_GATHER | FLAG_COLOR |
                                        WEIR_ARRAY_LAYERED | WEIR_ARRAY_CUBE)) {
         weir_log_unsupported("sparse and deferred arrays", "cudaMallocArray");

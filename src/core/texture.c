@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/texture.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/log.h"
 #include "core/array.h"
 #include "core/mipmap.h"
@@ -9,10 +12,12 @@
 #include "device/device.h"
 #include "memory/memory.h"
 
-#define TEXTURE_SLOT 2048u
-#define TEXTURE_MAX  (1u << 17)
-#define FORMAT_FLOAT 2
-#define FORMAT_KINDS 3
+#define TEXTURE_SLOT  2048u
+#define TEXTURE_MAX   (1u << 17)
+#define FORMAT_SIGNED 0
+#define FORMAT_FLOAT  2
+#define HALF_MAX      65504.0f
+#define FORMAT_KINDS  3
 
 #define TRY(call)                                                                                  \
     do {                                                                                           \
@@ -104,6 +109,7 @@ static enum weir_err use_array(struct weir_texture *t, const struct weir_array *
 {
     TRY(set_format(t, a->config.bits, a->config.format));
     t->is_3d = !(a->config.flags & (WEIR_ARRAY_LAYERED | WEIR_ARRAY_CUBE)) && a->config.depth;
+    t->is_cube = a->config.flags & WEIR_ARRAY_CUBE;
     set_level(&t->level[t->levels++], a);
     return WEIR_OK;
 }
@@ -192,7 +198,7 @@ static enum weir_err use_resource(struct weir_texture *t, const struct weir_text
     struct weir_array *a;
 
     t->levels = 0;
-    t->is_3d = false;
+    t->is_3d = t->is_cube = false;
     if (r->type == WEIR_TEXTURE_ARRAY) {
         TRY(weir_array_get(r->memory, &a));
         return use_array(t, a);
@@ -248,10 +254,39 @@ static enum weir_err check_sampler(const struct weir_texture *t)
     if (t->resource.type == WEIR_TEXTURE_MIPMAP && !s->normalized)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
                          "a mipmapped texture without normalised coordinates");
+    if (s->seamless && !t->is_cube)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a seamless cubemap of a resource that is none");
     for (int k = 0; k < 3; k++)
         if (s->address[k] < WEIR_ADDRESS_WRAP || s->address[k] > WEIR_ADDRESS_BORDER)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "address mode %d", s->address[k]);
     return WEIR_OK;
+}
+
+/* The border's colour in the elements' format, as measured (tests/ptx/textures_h200.txt): clamped
+ * and rounded, half towards zero; integers take the low bits of the float. */
+static uint32_t border_word(const struct weir_texture *t, float colour)
+{
+    float most = (float)((UINT64_C(1) << (t->channel_bits - (t->format == FORMAT_SIGNED))) - 1), v;
+    uint32_t bits;
+
+    memcpy(&bits, &colour, sizeof bits);
+    if (t->channel_bits == 32)
+        return bits;
+    if (t->format == FORMAT_FLOAT) {
+        colour = fminf(fmaxf(colour, -HALF_MAX), HALF_MAX);
+        memcpy(&bits, &colour, sizeof bits);
+        return weir_float_of_half(weir_half_of_float(bits));
+    }
+    if (!t->sampler.as_float) {
+        bits &= (1u << t->channel_bits) - 1;
+        return t->format == FORMAT_SIGNED && bits >> (t->channel_bits - 1)
+                   ? bits | ~((1u << t->channel_bits) - 1)
+                   : bits;
+    }
+    v = fminf(fmaxf(colour, t->format == FORMAT_SIGNED ? -1 : 0), 1) * most; /* half is half here */
+    colour = copysignf(ceilf(fabsf(v) - 0.5f), v) / most + 0.0f;
+    memcpy(&bits, &colour, sizeof bits);
+    return bits;
 }
 
 static enum weir_err fill(struct weir_texture *t, const struct weir_texture_resource *resource,
@@ -269,6 +304,11 @@ static enum weir_err fill(struct weir_texture *t, const struct weir_texture_reso
     if (t->sampler.small_as_float && t->channel_bits == 32)
         t->sampler.as_float = false;
     t->gives_float = t->format == FORMAT_FLOAT || t->sampler.as_float;
+    t->steps = t->format == FORMAT_FLOAT || !t->sampler.as_float ? 0
+               : t->format == FORMAT_SIGNED                      ? 32767
+                                                                 : 65535;
+    for (unsigned k = 0; k < 4; k++)
+        t->border[k] = border_word(t, t->sampler.border[k]);
     return sampler ? check_sampler(t) : WEIR_OK;
 }
 

@@ -63,6 +63,9 @@ struct weir_texture {
     uint8_t channels, channel_bits, format; /* cudaChannelFormatKind */
     uint8_t element_bytes;
     bool is_3d; /* slices become fewer from level to level */
+    bool is_cube;
+    double steps;       /* of normalised integers' filtered results in 0 .. 1; 0: floats */
+    uint32_t border[4]; /* words, as a fetch gives them */
     uint32_t levels;
     struct weir_texture_level level[WEIR_TEXTURE_LEVELS];
 };
@@ -94,6 +97,9 @@ struct weir_texture_request {
     uint32_t *out;
 };
 #define WEIR_TEXTURE_ROW 32u /* words */
+/* Of normalised coordinates' fixed point. An H200 has at least 17 bits behind the point, and less
+ * than the 25 with which a third would not fall short. */
+#define WEIR_TEXTURE_UNIT 8388608.0
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r);
 /* A fetch of all lanes at once; false: not one of the simple kind. */

@@ -1,9 +1,12 @@
 /* What a texture fetch gives. The rules are those of the CUDA programming guide's appendix "Texture
  * Fetching": with N elements, a normalised coordinate x becomes N x; the nearest element is
  * floor(x); linear filtering takes elements floor(x - 0.5) and the next one with weights 1 - a and
- * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). How a is rounded and how
- * the weighted elements are added is not documented: to nearest, and exactly (in double), rounded
- * once. Wrap and mirror are for normalised coordinates; without, they clamp.
+ * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). What is not documented is
+ * as an H200 has it (tests/ptx/textures_h200.txt): a is rounded to nearest; floats are added
+ * exactly and rounded once; normalised integers' sums become multiples of 1/65535 or 1/32767; sRGB
+ * is rounded to 8 bits, or to 2^-14; normalised coordinates are cut to fixed point; integer
+ * coordinates beyond an array give 0. Wrap and mirror are for normalised coordinates; without, they
+ * clamp.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <pthread.h>
@@ -15,6 +18,7 @@
 #define ROW          WEIR_TEXTURE_ROW
 #define FORMAT_FLOAT 2
 #define COORD_MAX    1.0e9 /* beyond every texture; fits int32_t */
+#define COORD_UNIT   WEIR_TEXTURE_UNIT
 
 /* ---- numbers ---- */
 
@@ -74,9 +78,11 @@ static pthread_once_t srgb_once = PTHREAD_ONCE_INIT;
 static void srgb_fill(void)
 {
     for (int k = 0; k < 256; k++) {
-        double c = k / 255.0;
+        double c = k / 255.0, step;
 
-        srgb_table[k] = (float)(c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4));
+        c = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+        step = fmax(ldexp(1, -14), exp2(floor(log2(fmax(c, 1e-9))) - 7));
+        srgb_table[k] = (float)(floor(c / step + 0.5) * step);
     }
 }
 
@@ -159,6 +165,12 @@ static double in_period(double x, int mode)
     return isfinite(x) ? x - period * floor(x / period) : 0;
 }
 
+/* Normalised coordinates are cut to fixed point. */
+static double fixed(double x)
+{
+    return floor(x * COORD_UNIT) / COORD_UNIT;
+}
+
 static void set_axis(struct axis *a, double x, uint32_t size, int mode, bool linear)
 {
     int32_t n = (int32_t)size;
@@ -187,6 +199,7 @@ struct spot {
     unsigned axes;
     size_t slice;
     int face; /* of seamless cubes, else -1 */
+    bool whole;
 };
 
 static const char *element_at(const struct spot *s, size_t x, size_t y, size_t z)
@@ -298,7 +311,7 @@ static bool is_cube_corner(const struct spot *s, unsigned bits)
 
 static uint32_t border(const struct weir_texture *t, unsigned k)
 {
-    return t->resource.type == WEIR_TEXTURE_LINEAR ? 0 : bits_of(t->sampler.border[k]);
+    return t->resource.type == WEIR_TEXTURE_LINEAR ? 0 : t->border[k];
 }
 
 static void nearest(const struct spot *s, uint32_t *words)
@@ -306,7 +319,10 @@ static void nearest(const struct spot *s, uint32_t *words)
     const char *p = corner(s, 0);
 
     for (unsigned k = 0; k < 4; k++)
-        words[k] = k >= s->t->channels ? 0 : p ? channel(s->t, p, k) : border(s->t, k);
+        words[k] = k >= s->t->channels ? 0
+                   : p                 ? channel(s->t, p, k)
+                   : s->whole          ? 0
+                                       : border(s->t, k);
 }
 
 static void add(const struct spot *s, unsigned bits, double weight, double *sum)
@@ -381,6 +397,7 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
     s->level = &t->level[level];
     s->block = r->block;
     s->axes = p->axes;
+    s->whole = p->whole;
     slices = s->level->size[2];
     s->face = p->face >= 0 && t->sampler.seamless ? p->face : -1;
     if (p->face >= 0)
@@ -394,12 +411,12 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
 
         if (p->face >= 0)
             mode = WEIR_ADDRESS_CLAMP;
-        else if (t->resource.type == WEIR_TEXTURE_LINEAR)
+        else if (t->resource.type == WEIR_TEXTURE_LINEAR || p->whole)
             mode = WEIR_ADDRESS_BORDER;
         else if (!p->normalized && mode != WEIR_ADDRESS_BORDER)
             mode = WEIR_ADDRESS_CLAMP;
         if (p->normalized)
-            x = in_period(x, mode) * s->level->size[k];
+            x = (p->face >= 0 ? x : fixed(in_period(x, mode))) * s->level->size[k];
         set_axis(&s->axis[k], x, s->level->size[k], mode, linear);
     }
 }
@@ -505,10 +522,10 @@ static double detail(const struct weir_texture *t, const struct weir_texture_req
     switch (WEIR_TEX_OP(r->code)) {
     case WEIR_TEX_LEVEL:
         lod = p->whole ? (double)(int32_t)r->in[rows * ROW] : (double)as_float(r->in[rows * ROW]);
-        lod += (double)s->bias;
+        lod = trunc(lod * 256) / 256 + trunc((double)s->bias * 256) / 256;
         break;
     case WEIR_TEX_GRAD:
-        lod = detail_of_gradient(t, r, p) + (double)s->bias;
+        lod = detail_of_gradient(t, r, p) + trunc((double)s->bias * 256) / 256;
         break;
     default:
         break;
@@ -533,6 +550,12 @@ static void gather(const struct weir_texture *t, const struct weir_texture_reque
         words[n] = e ? channel(t, e, k) : border(t, k);
     }
     give(t, r, words);
+}
+
+/* Filtered normalised integers are themselves of 16 bits. */
+static double in_steps(const struct weir_texture *t, double v)
+{
+    return t->steps > 0 && !t->sampler.srgb ? floor(v * t->steps + 0.5) / t->steps : v;
 }
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r)
@@ -566,6 +589,6 @@ void weir_texture_sample(const struct weir_texture *t, const struct weir_texture
             sum[k] = sum[k] * (1 - a) + next[k] * a;
     }
     for (unsigned k = 0; k < 4; k++)
-        words[k] = k < t->channels ? bits_of((float)sum[k]) : 0;
+        words[k] = k < t->channels ? bits_of((float)in_steps(t, sum[k])) : 0;
     give(t, r, words);
 }

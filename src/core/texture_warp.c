@@ -22,7 +22,7 @@ struct axis {
 struct warp {
     const struct weir_texture *t;
     uint32_t *out;
-    bool linear, borders; /* borders: some axis has outsides */
+    bool linear, whole, borders; /* borders: some axis has outsides */
     unsigned axes;
     struct axis axis[3];
     int32_t slice[LANES];
@@ -48,7 +48,7 @@ static void read_float(const uint32_t *in, double *x)
 static void scale(double *x, double size)
 {
     for (unsigned k = 0; k < LANES; k++)
-        x[k] *= size;
+        x[k] = floor(x[k] * WEIR_TEXTURE_UNIT) / WEIR_TEXTURE_UNIT * size;
 }
 
 static void wrap(double *x)
@@ -214,11 +214,7 @@ static void use_border(const struct warp *w, unsigned bits, uint32_t border, uin
 
 static uint32_t border_of(const struct weir_texture *t, unsigned c)
 {
-    uint32_t bits = 0;
-
-    if (t->resource.type != WEIR_TEXTURE_LINEAR)
-        memcpy(&bits, &t->sampler.border[c], sizeof bits);
-    return bits;
+    return t->resource.type == WEIR_TEXTURE_LINEAR ? 0 : t->border[c];
 }
 
 /* An axis that is no border must not count as outside. */
@@ -243,7 +239,7 @@ static void nearest(const struct warp *w)
         }
         channel(w->t, offset, c, out);
         if (w->borders)
-            use_border(w, 0, border_of(w->t, c), out);
+            use_border(w, 0, w->whole ? 0 : border_of(w->t, c), out);
     }
 }
 
@@ -268,12 +264,12 @@ static void add(const double *weight, const uint32_t *words, double *sum)
     }
 }
 
-static void round_sum(const double *sum, uint32_t *out)
+static void round_sum(const double *sum, double steps, uint32_t *out)
 {
     float f[LANES];
 
     for (unsigned k = 0; k < LANES; k++)
-        f[k] = (float)sum[k];
+        f[k] = (float)(steps > 0 ? floor(sum[k] * steps + 0.5) / steps : sum[k]);
     memcpy(out, f, sizeof f);
 }
 
@@ -296,7 +292,7 @@ static void weighted(const struct warp *w)
         }
     }
     for (unsigned c = 0; c < channels; c++)
-        round_sum(sum[c], w->out + (size_t)c * LANES);
+        round_sum(sum[c], w->t->steps, w->out + (size_t)c * LANES);
     for (unsigned c = channels; c < 4; c++)
         memset(w->out + (size_t)c * LANES, 0, LANES * sizeof *w->out);
 }
@@ -334,12 +330,13 @@ bool weir_texture_sample_warp(const struct weir_texture *t, struct weir_block *b
     w.t = t;
     w.out = out;
     w.borders = false;
+    w.whole = whole;
     w.axes = weir_tex_coordinates(geometry);
     w.linear = t->sampler.linear && t->gives_float && !whole && !flat;
     for (unsigned k = 0; k < w.axes; k++) {
         int mode = t->sampler.address[k];
 
-        modes[k] = flat                                         ? WEIR_ADDRESS_BORDER
+        modes[k] = flat || whole                                ? WEIR_ADDRESS_BORDER
                    : !normalized && mode != WEIR_ADDRESS_BORDER ? WEIR_ADDRESS_CLAMP
                                                                 : mode;
         if (modes[k] == WEIR_ADDRESS_MIRROR)

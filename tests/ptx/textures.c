@@ -195,9 +195,9 @@ struct reduction {
     enum geometry g;
 };
 static const struct reduction reductions[] = {
-    {"add", "u32", G_1D},  {"min", "s32", G_2D}, {"max", "u32", G_A2D}, {"and", "b32", G_3D},
-    {"or", "b32", G_A1D},  {"min", "u32", G_2D}, {"add", "u64", G_2D},  {"max", "s64", G_1D},
-    {"min", "u64", G_A2D}, {"max", "s32", G_1D},
+    {"add", "u32", G_1D}, {"min", "s32", G_2D}, {"max", "u32", G_2D}, {"and", "b32", G_3D},
+    {"or", "b32", G_1D},  {"min", "u32", G_2D}, {"add", "u64", G_2D}, {"max", "s64", G_1D},
+    {"min", "u64", G_3D}, {"max", "s32", G_1D},
 };
 #define REDUCTIONS (sizeof reductions / sizeof reductions[0])
 
@@ -250,7 +250,7 @@ static cudaLibrary_t library;
 
 static void load(void)
 {
-    put(".version 7.0\n.target sm_60\n.address_size 64\n");
+    put(".version 8.1\n.target sm_60\n.address_size 64\n");
     put_fetches();
     for (size_t k = 0; k < SURFACES; k++)
         for (int bound = 0; bound < 3; bound++)
@@ -368,7 +368,7 @@ static void copy_level(const struct texture *t, const struct level *l, cudaArray
 static unsigned array_flags(enum geometry g)
 {
     return (is_layered(g) ? cudaArrayLayered : 0) | (g >= G_CUBE ? cudaArrayCubemap : 0) |
-           (g == G_2D || g == G_A2D || g >= G_CUBE ? cudaArrayTextureGather : 0);
+           (g == G_2D ? cudaArrayTextureGather : 0);
 }
 
 static void random_description(struct texture *t)
@@ -390,7 +390,7 @@ static void random_description(struct texture *t)
     d->sRGB = t->kind == cudaChannelFormatKindUnsigned && t->bits == 8 &&
               d->readMode == cudaReadModeNormalizedFloat && rnd() % 3 == 0;
     d->normalizedCoords = rnd_in(0, 1);
-    d->seamlessCubemap = rnd_in(0, 1);
+    d->seamlessCubemap = t->geometry >= G_CUBE ? rnd_in(0, 1) : 0;
     for (int k = 0; k < 4; k++)
         d->borderColor[k] = (float)rnd_in(-4, 4) * 0.25f;
 }
@@ -423,7 +423,8 @@ static cudaArray_t make_array(struct texture *t)
 static float random_coordinate(const struct texture *t, int axis)
 {
     int n = t->level[0].size[axis];
-    float x = rnd() % 4 ? rnd_unit() * (float)(n + 4) - 2 : (float)rnd_in(-3 * n, 6 * n) * 0.5f;
+    float x = rnd() % 4 ? rnd_unit() * (float)(n + 4) - 2
+                        : (float)rnd_in(-3 * n, 6 * n) * 0.5f + 0.015625f;
 
     if (t->geometry >= G_CUBE)
         return rnd() % 8 ? rnd_unit() * 2 - 1 : (float)rnd_in(0, 1) * 2 - 1 + 0.01f * rnd_unit();

@@ -40,9 +40,35 @@ static double word_float(uint32_t w)
     return (double)f;
 }
 
+/* To a multiple of 2^-14, or to 8 significant bits where that is coarser (as an H200 does). */
 static double linear_of_srgb(double c)
 {
-    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    double v = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    int e;
+
+    frexp(v, &e); /* v = m 2^e, 0.5 <= m < 1 */
+    e = e - 8 > -14 ? e - 8 : -14;
+    return ldexp(nearbyint(ldexp(v, -e)), e);
+}
+
+/* The border's colour in the texture's format, as an H200 has it. */
+static uint32_t border_colour(const struct texture *t, int c)
+{
+    float colour = t->desc.borderColor[c];
+    bool is_signed = t->kind == cudaChannelFormatKindSigned;
+    double most = ldexp(1, t->bits - is_signed) - 1, v;
+    uint32_t word;
+
+    if (t->bits == 32 || t->kind == cudaChannelFormatKindFloat) /* the tests' are exact in f16 */
+        return float_word((double)colour);
+    if (t->desc.readMode != cudaReadModeNormalizedFloat) {
+        memcpy(&word, &colour, sizeof word);
+        word &= (uint32_t)ldexp(1, t->bits) - 1;
+        return is_signed && word > most ? word - (uint32_t)ldexp(1, t->bits) : word;
+    }
+    v = fmin(fmax((double)colour, is_signed ? -1 : 0), 1) * most;
+    v = v - trunc(v) > 0.5 ? trunc(v) + 1 : v - trunc(v) < -0.5 ? trunc(v) - 1 : trunc(v);
+    return float_word(v / most + 0.0);
 }
 
 static uint32_t element(const struct texture *t, const struct level *l, const int *at, int c)
@@ -140,7 +166,7 @@ struct spot {
     const struct level *l;
     double u[3]; /* in elements */
     int axes, slice, face;
-    bool normalized;
+    bool normalized, whole;
 };
 
 static void set_spot(struct spot *s, const struct texture *t, const struct place *p, int level)
@@ -150,6 +176,7 @@ static void set_spot(struct spot *s, const struct texture *t, const struct place
     unsigned layer;
 
     *s = (struct spot){.t = t, .l = &t->level[level], .face = -1};
+    s->whole = p->whole;
     s->axes = t->geometry <= G_A1D ? 1 : t->geometry == G_3D ? 3 : 2;
     s->normalized = (t->desc.normalizedCoords && !p->whole) || cube;
     for (int k = 0; k < s->axes; k++)
@@ -157,7 +184,9 @@ static void set_spot(struct spot *s, const struct texture *t, const struct place
     if (cube)
         s->face = face_of(p->x, &c[0], &c[1]);
     for (int k = 0; k < s->axes; k++)
-        s->u[k] = s->normalized ? c[k] * s->l->size[k] : c[k];
+        s->u[k] = !s->normalized ? c[k]
+                  : cube         ? c[k] * s->l->size[k]
+                                 : ldexp(floor(ldexp(c[k], 23)), -23) * s->l->size[k];
     layer = p->layer < (unsigned)t->layers ? p->layer : (unsigned)t->layers - 1;
     s->slice = t->geometry == G_3D ? 0 : cube ? (int)layer * 6 : (int)layer;
 }
@@ -166,8 +195,6 @@ static uint32_t at(const struct spot *s, int i, int j, int k, int c)
 {
     const struct texture *t = s->t;
     int place[3] = {i, j, k};
-    uint32_t border;
-
     if (s->face >= 0) {
         int n = s->l->size[0], face = s->face;
 
@@ -180,11 +207,10 @@ static uint32_t at(const struct spot *s, int i, int j, int k, int c)
     }
     for (int a = 0; a < s->axes; a++) {
         place[a] = by_mode(place[a], s->l->size[a],
-                           t->flat ? cudaAddressModeBorder : t->desc.addressMode[a], s->normalized);
-        if (place[a] < 0) {
-            memcpy(&border, &t->desc.borderColor[c], sizeof border);
-            return t->flat ? 0 : border;
-        }
+                           t->flat || s->whole ? cudaAddressModeBorder : t->desc.addressMode[a],
+                           s->normalized);
+        if (place[a] < 0)
+            return t->flat || s->whole ? 0 : border_colour(t, c);
     }
     for (int a = s->axes; a < 3; a++)
         place[a] = a == 2 ? s->slice : 0;
@@ -272,6 +298,13 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
                 part * value_at_level(t, p,
                                       (int)first + 1 < t->levels ? (int)first + 1 : (int)first, c);
             e->tolerance[c] = 1e-6;
+        }
+        if (e->tolerance[c] > 0 && t->kind != cudaChannelFormatKindFloat && !t->desc.sRGB) {
+            double steps = t->kind == cudaChannelFormatKindSigned ? 32767 : 65535;
+
+            v = floor(v * steps + 0.5) / steps;
+            e->tolerance[c] =
+                1.1 / steps / 100; /* of 100: a sum that is a tie but for its last bit */
         }
         e->word[c] = float_word(v);
     }
