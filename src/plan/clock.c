@@ -8,6 +8,7 @@
  * says so. */
 #include "core/clock.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +26,16 @@ struct known {
     double at; /* ns from the trace's beginning; < 0: never reached */
 };
 
+struct records {
+    struct known *items;
+    size_t count, cap;
+};
+
 static struct {
     struct weir_lock lock;
-    WEIR_VEC(struct known) known; /* in the order of the trace */
-    bool told;
-} clock_state = {.lock = WEIR_LOCK_INIT(CLOCK)};
+    struct records known; /* guarded by lock; in the order of the trace */
+    atomic_flag told;
+} clock_state = {.lock = WEIR_LOCK_INIT(LEAF), .told = ATOMIC_FLAG_INIT};
 
 /* The newest of that name: ids are used again. */
 static const struct known *find_locked(const struct weir_clock_record *r)
@@ -43,23 +49,32 @@ static const struct known *find_locked(const struct weir_clock_record *r)
     return NULL;
 }
 
-static bool keep_locked(const struct weir_trace_file *f, const double *records)
+/* No lock is held while a trace is read: the recorder has its own, and it takes a while. Of two
+ * threads that do it at once the one that read more wins. */
+static bool keep(const struct weir_trace_file *f, const double *at)
 {
-    clock_state.known.count = 0;
-    for (size_t i = 0; i < f->records_count; i++) {
+    struct records mine = {0}, old;
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < f->records_count; i++) {
         const struct weir_trace_event_record *r = &f->records[i];
 
-        if (r->stream != WEIR_TRACE_NONE &&
-            !weir_vec_push(
-                &clock_state.known,
-                ((struct known){{r->event, f->streams[r->stream].id, r->seq}, records[i]})))
-            return false;
+        if (r->stream != WEIR_TRACE_NONE)
+            ok = weir_vec_push(
+                &mine, ((struct known){{r->event, f->streams[r->stream].id, r->seq}, at[i]}));
     }
-    return true;
+    weir_lock_acquire(&clock_state.lock);
+    old = mine;
+    if (ok && mine.count >= clock_state.known.count) {
+        old = clock_state.known;
+        clock_state.known = mine;
+    }
+    weir_lock_release(&clock_state.lock);
+    weir_free(old.items);
+    return ok;
 }
 
-static bool simulate_locked(const struct weir_trace_file *f,
-                            const struct weir_plan_machine *machine)
+static bool simulate(const struct weir_trace_file *f, const struct weir_plan_machine *machine)
 {
     const struct weir_plan_scenario as_it_is = {0};
     struct weir_plan_recorded m = {0};
@@ -75,7 +90,7 @@ static bool simulate_locked(const struct weir_trace_file *f,
     bool ok = when.ops && when.call_begin && when.call_work && when.call_end && when.records &&
               weir_plan_data_init(&data, f) && weir_plan_recorded_init(&m, f, &data) &&
               weir_plan_recorded_by_model(&m, machine, NULL, 0) &&
-              weir_plan_recorded_times(&m, &as_it_is, &out, &when) && keep_locked(f, when.records);
+              weir_plan_recorded_times(&m, &as_it_is, &out, &when) && keep(f, when.records);
 
     weir_plan_recorded_finish(&m);
     weir_plan_data_finish(&data);
@@ -87,14 +102,13 @@ static bool simulate_locked(const struct weir_trace_file *f,
     return ok;
 }
 
-static void tell_once_locked(const char *why)
+static void tell_once(const char *why)
 {
-    if (!clock_state.told)
+    if (!atomic_flag_test_and_set(&clock_state.told))
         weir_log(WEIR_LOG_WARN, "--clock model: %s: times between events are wall times", why);
-    clock_state.told = true;
 }
 
-static void read_trace_locked(const struct weir_profile *profile)
+static void read_trace(const struct weir_profile *profile)
 {
     struct weir_plan_machine machine;
     struct weir_trace_file *f;
@@ -102,36 +116,39 @@ static void read_trace_locked(const struct weir_profile *profile)
     char path[32];
 
     if (!weir_plan_machine_init(&machine, profile)) {
-        tell_once_locked("the device profile says no costs (--device h200 does)");
+        tell_once("the device profile says no costs (--device h200 does)");
         return;
     }
     f = weir_trace_own_path(path) ? weir_trace_file_read(path, &message) : NULL;
-    if (!f || !simulate_locked(f, &machine))
-        tell_once_locked("this process has no trace of itself");
+    if (!f || !simulate(f, &machine))
+        tell_once("this process has no trace of itself");
     weir_trace_file_free(f);
+}
+
+static bool find_both(const struct weir_clock_record *from, const struct weir_clock_record *to,
+                      double *ns)
+{
+    const struct known *a, *b;
+    bool found;
+
+    weir_lock_acquire(&clock_state.lock);
+    a = find_locked(from);
+    b = find_locked(to);
+    found = a && b && a->at >= 0 && b->at >= 0;
+    if (found)
+        *ns = b->at - a->at;
+    weir_lock_release(&clock_state.lock);
+    return found;
 }
 
 static bool elapsed(const struct weir_profile *profile, const struct weir_clock_record *from,
                     const struct weir_clock_record *to, double *ns)
 {
-    const struct known *a, *b;
-    bool ok;
-
-    weir_lock_acquire(&clock_state.lock);
-    ok = find_locked(from) && find_locked(to);
-    weir_lock_release(&clock_state.lock);
-    if (!ok)
-        (void)weir_core_clock_settle(SETTLE_NS); /* what kernels counted is known when they end */
-    weir_lock_acquire(&clock_state.lock);
-    if (!ok)
-        read_trace_locked(profile);
-    a = find_locked(from);
-    b = find_locked(to);
-    ok = a && b && a->at >= 0 && b->at >= 0;
-    if (ok)
-        *ns = b->at - a->at;
-    weir_lock_release(&clock_state.lock);
-    return ok;
+    if (find_both(from, to, ns))
+        return true;
+    (void)weir_core_clock_settle(SETTLE_NS); /* what kernels counted is known when they end */
+    read_trace(profile);
+    return find_both(from, to, ns);
 }
 
 WEIR_CONSTRUCTOR static void start(void)
