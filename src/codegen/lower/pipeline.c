@@ -1,5 +1,6 @@
 /* From IR to an object: the target, the passes of each tier, the emission.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
@@ -136,15 +137,24 @@ static bool has(const char *features, const char *name)
     return false;
 }
 
-static LLVMTargetRef x86_target(struct low *l)
+/* LLVM's registry of targets is a list without a lock: two threads would enter the same target
+ * twice. */
+static pthread_once_t targets_once = PTHREAD_ONCE_INIT;
+
+static void targets_register(void)
 {
-    LLVMTargetRef t;
-    char *message = NULL;
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+}
+
+static LLVMTargetRef x86_target(struct low *l)
+{
+    LLVMTargetRef t;
+    char *message = NULL;
+    pthread_once(&targets_once, targets_register);
     if (LLVMGetTargetFromTriple(triple, &t, &message))
         fail(l, "target", message);
     return t;
