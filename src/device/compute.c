@@ -130,10 +130,17 @@ static void sleeper_get_up(struct compute *c)
         weir_cpu_relax();
 }
 
+/* Some sleeper gets up by itself: the sentry, or one that pauses between two looks at blocks that
+ * poll. To call it would only take its pause away. */
+static bool is_watched(struct compute *c)
+{
+    return atomic_load(&c->sentry) != 0 || atomic_load(&c->pausing) > 0;
+}
+
 static void worker_sleep(struct compute *c, struct runner *r, uint64_t timeout_ns, bool parked_too)
 {
     uint32_t no = 0;
-    bool sentry = false;
+    bool sentry = false, pause = timeout_ns != UINT64_MAX;
 
     weir_race_at(WEIR_RACE_WORKER_TIRED);
     atomic_fetch_add(&c->sleepers, 1);
@@ -142,7 +149,9 @@ static void worker_sleep(struct compute *c, struct runner *r, uint64_t timeout_n
         sleeper_get_up(c);
         return;
     }
-    if (timeout_ns == UINT64_MAX && atomic_load(&c->attentive) > 0) {
+    if (pause) {
+        atomic_fetch_add(&c->pausing, 1);
+    } else if (atomic_load(&c->attentive) > 0) {
         sentry = atomic_compare_exchange_strong(&c->sentry, &no, 1);
         if (sentry)
             timeout_ns = SENTRY_NS;
@@ -157,6 +166,8 @@ static void worker_sleep(struct compute *c, struct runner *r, uint64_t timeout_n
             break;
         }
     }
+    if (pause)
+        atomic_fetch_sub(&c->pausing, 1);
     if (sentry)
         atomic_store(&c->sentry, 0);
     r->now = weir_clock_ns();
@@ -499,8 +510,7 @@ static void step_out(struct compute *c, struct runner *r)
     bool others = atomic_fetch_sub(&c->attentive, 1) > 1;
 
     r->away = true;
-    if (others ? atomic_load(&c->sentry) == 0 && atomic_load(&c->sleepers) > 0
-               : is_work_visible(c, false))
+    if (others ? !is_watched(c) && atomic_load(&c->sleepers) > 0 : is_work_visible(c, false))
         worker_call(c);
 }
 
@@ -526,10 +536,10 @@ static void worker_step(struct compute *c, struct runner *r)
     parked = atomic_load_explicit(&c->parked_count, memory_order_relaxed);
     more = claim != CLAIM_NOTHING && atomic_load(&c->spinners) == 0 &&
            (atomic_load(&c->sleepers) > 0 || atomic_load(&c->started) < c->worker_count) &&
-           ((claim == CLAIM_PARKED && parked > 0 && r->streak == 0) ||
+           ((claim == CLAIM_PARKED && parked > 0 && r->streak == 0 && r->pause == 0) ||
             weir_compute_is_ample_locked(c));
-    away = claim != CLAIM_NOTHING && c->worker_count > 1 &&
-           (atomic_load(&c->sentry) == 0 || is_long(c, r, claim));
+    away =
+        claim != CLAIM_NOTHING && c->worker_count > 1 && (!is_watched(c) || is_long(c, r, claim));
     weir_lock_release(&c->lock);
     if (claim == CLAIM_NOTHING) {
         worker_idle(c, r);

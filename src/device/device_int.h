@@ -133,6 +133,7 @@ struct compute {
     _Atomic int32_t sleepers;   /* asleep and not yet called */
     _Atomic uint32_t calls;     /* semaphore of the sleepers: futex word */
     _Atomic uint32_t sentry;    /* a sleeper with a time limit exists */
+    _Atomic int32_t pausing;    /* sleepers between two looks at blocks that poll */
     _Atomic uint32_t hold_back; /* spinners let a helper go first. relaxed */
     _Atomic int32_t started;    /* workers that have a thread */
     _Atomic bool stopping;
