@@ -72,21 +72,36 @@ uint32_t weir_plan_block_units(const struct weir_plan_machine *m, uint64_t threa
     return (uint32_t)WEIR_MAX(WEIR_MIN(units, (uint64_t)m->threads_per_sm), (uint64_t)1);
 }
 
+#define SMALL_MEMORY 16777216.0 /* the largest buffer that was measured to stay in the caches */
+#define DOUBLINGS    4          /* of it, to the smallest that was measured not to */
+
+/* Between the two sizes that were measured the rate goes from one to the other, by as much with
+ * each doubling of the memory. */
+static double pageable_rate(double small, double large, double memory)
+{
+    double share = 0, at = SMALL_MEMORY;
+
+    if (memory <= 0 || small <= 0 || large <= 0)
+        return large;
+    for (; share < DOUBLINGS && memory > at; at *= 2)
+        share += memory >= 2 * at ? 1 : (memory - at) / at;
+    return small + (large - small) * share / DOUBLINGS;
+}
+
 double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
                          bool pageable, double bytes, double memory)
 {
     const struct weir_plan_rates *r = &m->rates;
-    bool small = memory > 0 && memory <= 16777216, out = engine == WEIR_PLAN_D2H;
+    bool out = engine == WEIR_PLAN_D2H;
     double rate, ns;
 
     if (engine == WEIR_PLAN_D2D)
         rate = r->device / 2; /* read and written */
     else if (!pageable)
         rate = out ? r->d2h : r->h2d;
-    else if (small)
-        rate = out ? r->small_d2h : r->small_h2d;
     else
-        rate = out ? r->pageable_d2h : r->pageable_h2d;
+        rate = out ? pageable_rate(r->small_d2h, r->pageable_d2h, memory)
+                   : pageable_rate(r->small_h2d, r->pageable_h2d, memory);
     ns = rate > 0 ? bytes / rate : 0;
     return rate > 0 ? WEIR_MAX(ns, r->copy_ns) : 0;
 }

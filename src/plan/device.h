@@ -14,7 +14,7 @@ struct weir_plan_host {
 
 /* Bytes and seconds. 0: the profile does not say. */
 struct weir_plan_rates {
-    /* bytes a ns; small: memory of at most 16 MiB, used again and again */
+    /* bytes a ns; small: pageable memory of at most 16 MiB, used again and again */
     double h2d, d2h, pageable_h2d, pageable_d2h, small_h2d, small_d2h, device;
     double copy_ns, kernel_ns; /* the least that a copy takes, and a kernel */
     double clock;              /* of the SMs, cycles a ns */
@@ -35,7 +35,8 @@ struct weir_profile;
 bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profile *p);
 
 /* How long a copy of so many bytes takes by itself; memory: of the whole buffer that is used again,
- * 0 when none is. 0 ns: the profile does not say. */
+ * 0 when none is. Pageable memory is the host's to copy, so its caches count: up to 16 MiB are
+ * fast, 256 MiB (and 0) slow, what is between in proportion. 0 ns: the profile does not say. */
 double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
                          bool pageable, double bytes, double memory);
 

@@ -52,10 +52,11 @@ struct weir_plan_recorded {
     const struct weir_trace_file *file;
     const struct weir_plan_data *data;
     const struct weir_plan_machine *machine; /* another device, or NULL */
-    bool model_clock;   /* the host's own time, between calls and in those that the machine says
-                           nothing of, is none: nothing measured is left */
-    uint64_t *alone_ns; /* by operation: without what ran beside it */
-    uint32_t *demand;   /* block slots */
+    bool model_clock;     /* the host's own time, between calls and in those that the machine says
+                             nothing of, is none: nothing measured is left */
+    uint64_t pageable[2]; /* H2D, D2H: bytes of pageable memory that copies use, each once */
+    uint64_t *alone_ns;   /* by operation: without what ran beside it */
+    uint32_t *demand;     /* block slots */
     uint32_t slots;
     /* by call: what it did besides operations */
     uint32_t *record_first, *record_count, *record_at;
@@ -91,6 +92,9 @@ bool weir_plan_recorded_by_model(struct weir_plan_recorded *m,
 bool weir_plan_is_pageable(const struct weir_trace_op *op);
 /* ns of the operation by itself, if its memory were pinned. */
 uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op);
+/* On another device: ns that the host takes to capture the source of a staged copy. Together with
+ * the copy of what it captured that is what a copy of pageable memory takes. */
+double weir_plan_capture_ns(const struct weir_plan_recorded *m, const struct weir_trace_op *op);
 
 /* False: no memory. Deterministic. */
 bool weir_plan_recorded_run(const struct weir_plan_recorded *m, const struct weir_plan_scenario *s,

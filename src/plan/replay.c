@@ -151,8 +151,8 @@ static double cost_there(const struct replay *r, uint32_t call, double recorded)
             break;
         case WEIR_TRACE_OP_COPY:
             ns += h->submit_copy;
-            if (op->u.copy.staged) /* the host copies the source first */
-                ns += weir_plan_copy_ns(r->m->machine, WEIR_PLAN_H2D, true, (double)op->bytes, 0);
+            if (op->u.copy.staged && !is_set(r->s->no_wait, call))
+                ns += weir_plan_capture_ns(r->m, op);
             break;
         case WEIR_TRACE_OP_MEMSET:
             ns += h->submit_copy;

@@ -13,18 +13,69 @@ bool weir_plan_is_pageable(const struct weir_trace_op *op)
             (op->engine == WEIR_TRACE_ENGINE_D2H && op->u.copy.dst_class == WEIR_TRACE_PAGEABLE));
 }
 
-static double copy_ns(const struct weir_plan_machine *machine, const struct weir_trace_op *op,
+static double copy_ns(const struct weir_plan_recorded *m, const struct weir_trace_op *op,
                       bool pageable)
 {
-    return weir_plan_copy_ns(machine, (enum weir_plan_engine)op->engine, pageable,
-                             (double)op->bytes, 0);
+    uint64_t memory =
+        op->engine <= WEIR_TRACE_ENGINE_D2H ? m->pageable[op->engine == WEIR_TRACE_ENGINE_D2H] : 0;
+
+    return weir_plan_copy_ns(m->machine, (enum weir_plan_engine)op->engine, pageable,
+                             (double)op->bytes, (double)memory);
 }
 
 uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op)
 {
-    double ns = m->machine ? copy_ns(m->machine, &m->file->ops[op], false) : 0;
+    double ns = m->machine ? copy_ns(m, &m->file->ops[op], false) : 0;
 
     return ns > 0 ? weir_plan_ns(ns) : m->alone_ns[op];
+}
+
+double weir_plan_capture_ns(const struct weir_plan_recorded *m, const struct weir_trace_op *op)
+{
+    return WEIR_MAX(copy_ns(m, op, true) - copy_ns(m, op, false), 0);
+}
+
+/* The ranges of one direction's copies, at their sources or destinations, as edges of a sweep over
+ * addresses: what several copies use counts once. */
+static uint64_t pageable_bytes(const struct weir_trace_file *f, unsigned engine, bool source,
+                               struct weir_plan_edge *edges)
+{
+    uint64_t sum = 0, from = 0;
+    uint32_t open = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->ops_count; i++) {
+        const struct weir_trace_op *op = &f->ops[i];
+        uint64_t at = source ? op->u.copy.src : op->u.copy.dst;
+
+        if (op->engine != engine || !weir_plan_is_pageable(op) || at + op->bytes <= at ||
+            (source && op->u.copy.staged))
+            continue;
+        edges[n++] = (struct weir_plan_edge){.ns = at, .begins = true};
+        edges[n++] = (struct weir_plan_edge){.ns = at + op->bytes};
+    }
+    weir_plan_edges_sort(edges, n);
+    for (size_t i = 0; i < n; i++) {
+        if (edges[i].begins && !open++)
+            from = edges[i].ns;
+        else if (!edges[i].begins && !--open)
+            sum += edges[i].ns - from;
+    }
+    return sum;
+}
+
+static bool find_pageable(struct weir_plan_recorded *m)
+{
+    struct weir_plan_edge *edges = weir_alloc((2 * m->file->ops_count + 1) * sizeof *edges);
+
+    if (!edges)
+        return false;
+    /* Where a staged copy's source was is not known: as large as what it fills, at least. */
+    m->pageable[0] = WEIR_MAX(pageable_bytes(m->file, WEIR_TRACE_ENGINE_H2D, true, edges),
+                              pageable_bytes(m->file, WEIR_TRACE_ENGINE_H2D, false, edges));
+    m->pageable[1] = pageable_bytes(m->file, WEIR_TRACE_ENGINE_D2H, false, edges);
+    weir_free(edges);
+    return true;
 }
 
 static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count,
@@ -106,8 +157,10 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
     const struct weir_trace_file *f = m->file;
     uint64_t *graphs = weir_calloc(f->ops_count + 1, sizeof *graphs); /* sums of what changed */
 
-    if (!graphs)
+    if (!graphs || !find_pageable(m)) {
+        weir_free(graphs);
         return false;
+    }
     m->machine = machine;
     set_demands(m);
     for (size_t i = 0; i < f->ops_count; i++) {
@@ -119,7 +172,7 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
         if (op->kind == WEIR_TRACE_OP_KERNEL && ns <= 0)
             ns = counted_ns(m, i);
         else if (op->kind == WEIR_TRACE_OP_COPY || op->kind == WEIR_TRACE_OP_MEMSET)
-            ns = copy_ns(machine, op, weir_plan_is_pageable(op));
+            ns = copy_ns(m, op, weir_plan_is_pageable(op) && !op->u.copy.staged);
         if (ns > 0 && op->done)
             m->alone_ns[i] = weir_plan_ns(ns);
         if (op->graph < f->ops_count)

@@ -129,10 +129,65 @@ static void test_passes(void **state)
     weir_plan_data_finish(&data);
 }
 
+/* The host copies pageable memory: the rate is the caches' as long as all of it fits there. */
+static void test_pageable_rate(void **state)
+{
+    const struct weir_plan_machine m = {.rates = {.h2d = 50,
+                                                  .d2h = 50,
+                                                  .pageable_h2d = 6,
+                                                  .pageable_d2h = 14,
+                                                  .small_h2d = 14,
+                                                  .small_d2h = 10}};
+    const struct {
+        double memory, h2d, d2h;
+    } at[] = {{1, 14, 10},  {16, 14, 10},  {24, 13, 10.5}, {32, 12, 11},      {128, 8, 13},
+              {256, 6, 14}, {1024, 6, 14}, {0, 6, 14},     {1048576.0, 6, 14}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        double memory = at[i].memory * 1048576;
+
+        NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_H2D, true, 1e9, memory), 1e9 / at[i].h2d, 2);
+        NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_D2H, true, 1e9, memory), 1e9 / at[i].d2h, 2);
+        NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_H2D, false, 1e9, memory), 1e9 / 50, 2);
+    }
+}
+
+/* A staged copy is as slow as one that the host waits for, not twice: the host takes what is more
+ * than the copy of what it captured. Without the wait it is a pinned one. */
+static void test_staged(void **state)
+{
+    struct weir_plan_scenario s = {0};
+    struct weir_plan_data data;
+    struct weir_plan_recorded m;
+    struct weir_plan_outcome out;
+    struct weir_trace_op *o;
+
+    (void)state;
+    /* Behind another copy, so that its own host time counts. */
+    start(2);
+    copy(stream(WEIR_TRACE_STREAM_NONBLOCKING), 0, false, 0, 1 * MS)->bytes = 100;
+    o = copy(0, 0, false, 1, 1 * MS);
+    o->bytes = 10 * MS;
+    o->u.copy.src_class = WEIR_TRACE_PAGEABLE;
+    o->u.copy.staged = true;
+    assert_true(weir_plan_data_init(&data, &b.f) && weir_plan_recorded_init(&m, &b.f, &data) &&
+                weir_plan_recorded_by_model(&m, &machine, NULL, 0) &&
+                weir_plan_recorded_run(&m, &s, &out));
+    NEAR(m.pageable[0], 10 * MS, 0);
+    NEAR(out.length_ns, 10 * MS, 10);
+    s.no_wait = (const bool[2]){false, true};
+    assert_true(weir_plan_recorded_run(&m, &s, &out));
+    NEAR(out.length_ns, 1 * MS, 20);
+    weir_plan_recorded_finish(&m);
+    weir_plan_data_finish(&data);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_moved), cmocka_unit_test(test_printed),
-                                       cmocka_unit_test(test_passes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moved), cmocka_unit_test(test_printed), cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_pageable_rate), cmocka_unit_test(test_staged)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
