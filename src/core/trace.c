@@ -32,11 +32,9 @@ static struct weir_trace_id id_of(const struct weir_op *op, struct weir_trace_ed
     return id;
 }
 
-size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
-                                 uint64_t out[WEIR_KERNEL_POINTERS])
+static size_t pointers_of(const struct weir_function_image *image, const unsigned char *params,
+                          uint64_t out[WEIR_KERNEL_POINTERS])
 {
-    const struct weir_function_image *image = op->image;
-    const unsigned char *params = weir_kernel_op_params(op);
     size_t n = 0;
 
     for (uint32_t i = 0; i < image->info.param_count && n < WEIR_KERNEL_POINTERS; i++) {
@@ -53,6 +51,12 @@ size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
         }
     }
     return n;
+}
+
+size_t weir_core_kernel_pointers(const struct weir_kernel_op *op,
+                                 uint64_t out[WEIR_KERNEL_POINTERS])
+{
+    return pointers_of(op->image, weir_kernel_op_params(op), out);
 }
 
 static bool has_managed(void)
@@ -196,10 +200,25 @@ static uint64_t product(const uint32_t v[3])
     return (uint64_t)v[0] * v[1] * v[2];
 }
 
-void weir_core_trace_node(const struct weir_item *item, uint64_t start_ns, uint64_t end_ns)
+/* What the node's kernel counted in this launch; the next one begins at nothing. */
+static void node_work(struct weir_item *item, struct weir_trace_node *n,
+                      uint64_t pointers[WEIR_KERNEL_POINTERS])
+{
+    struct weir_kernel_work *w = &item->kernel.work;
+
+    if (WEIR_LIKELY(!atomic_load_explicit(&w->instructions, memory_order_relaxed)))
+        return;
+    n->instructions = atomic_exchange_explicit(&w->instructions, 0, memory_order_relaxed);
+    n->requested = atomic_exchange_explicit(&w->bytes, 0, memory_order_relaxed);
+    n->pointers = pointers;
+    n->pointer_count = pointers_of(item->kernel.image, w->launch.params, pointers);
+}
+
+void weir_core_trace_node(struct weir_item *item, uint64_t start_ns, uint64_t end_ns)
 {
     const struct weir_op *op = &item->run->plan->op->op;
     struct weir_trace_node n = {.start_ns = start_ns, .end_ns = end_ns};
+    uint64_t pointers[WEIR_KERNEL_POINTERS];
 
     switch (item->kind) {
     case WEIR_ITEM_KERNEL:
@@ -208,6 +227,7 @@ void weir_core_trace_node(const struct weir_item *item, uint64_t start_ns, uint6
         n.name_id = &item->kernel.function->trace_name;
         n.blocks = product(item->kernel.work.launch.grid);
         n.threads = product(item->kernel.work.launch.block);
+        node_work(item, &n, pointers);
         break;
     case WEIR_ITEM_COPY:
         n.engine = item->copy.work.engine;

@@ -131,6 +131,13 @@ static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
     }
 }
 
+/* Of what takes part in the program's order: a node is a part of its launch. */
+static size_t ordered_ranges(const struct weir_trace_file *f, const struct tables *t,
+                             const struct weir_trace_op *op, struct range out[RANGES_MAX])
+{
+    return op->graph == WEIR_TRACE_NONE ? ranges_of(f, t, op, out) : 0;
+}
+
 /* ---- pieces between all boundaries ---- */
 
 struct piece {
@@ -202,7 +209,7 @@ static bool collect_bounds(const struct weir_trace_file *f, const struct tables 
     *count = 0;
     for (size_t i = 0; i < f->ops_count; i++) {
         struct range r[RANGES_MAX];
-        size_t ranges = ranges_of(f, t, &f->ops[i], r);
+        size_t ranges = ordered_ranges(f, t, &f->ops[i], r);
 
         for (size_t k = 0; k < ranges; k++) {
             if (!weir_vec_reserve_bytes((void **)bounds, &cap, *count + 2, sizeof **bounds))
@@ -234,7 +241,7 @@ static bool find_deps(struct weir_plan_data *d, const struct weir_trace_file *f,
     }
     for (uint32_t i = 0; i < f->ops_count && ok && work < WORK_MAX; i++) {
         struct range r[RANGES_MAX];
-        size_t ranges = ranges_of(f, t, &f->ops[i], r);
+        size_t ranges = ordered_ranges(f, t, &f->ops[i], r);
 
         d->first[i] = (uint32_t)d->deps_count;
         for (size_t k = 0; k < ranges && ok; k++) {
@@ -270,7 +277,8 @@ bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file 
         for (size_t k = 0; k < ranges; k++)
             d->touched[i] += r[k].to - r[k].from;
     }
-    /* What a graph's nodes touch is not in a trace. */
+    /* What a graph's nodes touch is in a trace only where they count, and then for kernels alone.
+     */
     for (size_t i = 0; i < f->ops_count; i++)
         d->known = d->known && f->ops[i].kind != WEIR_TRACE_OP_GRAPH;
     weir_free(t.pointers);

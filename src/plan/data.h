@@ -14,7 +14,7 @@ struct weir_plan_data {
     bool known;              /* false: too much to compute; no finding may rest on data */
     uint32_t *first, *count; /* by operation: in deps */
     uint32_t *deps;          /* earlier operations */
-    uint64_t *touched;       /* by operation: bytes of memory, at most */
+    uint64_t *touched;       /* by operation, graphs' nodes too: bytes of memory, at most */
     size_t deps_count, deps_cap;
 };
 

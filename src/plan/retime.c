@@ -113,10 +113,19 @@ static double counted_ns(const struct weir_plan_recorded *m, size_t i)
     return weir_plan_kernel_ns(m->machine, &work);
 }
 
+/* What a kernel takes beside its work: as a node of a graph less than when it is launched. */
+static double kernel_fixed_ns(const struct weir_plan_machine *machine,
+                              const struct weir_trace_op *op)
+{
+    return op->graph != WEIR_TRACE_NONE && machine->rates.graph_node_ns > 0
+               ? machine->rates.graph_node_ns
+               : machine->rates.kernel_ns;
+}
+
 /* What the model gives where nothing was counted. */
 static double modelled_ns(const struct weir_plan_machine *machine, const struct weir_trace_op *op)
 {
-    return op->kind == WEIR_TRACE_OP_KERNEL ? machine->rates.kernel_ns
+    return op->kind == WEIR_TRACE_OP_KERNEL ? kernel_fixed_ns(machine, op)
            : op->kind == WEIR_TRACE_OP_HOST ? machine->rates.host_func_ns
                                             : 0;
 }
@@ -169,8 +178,8 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
 
         if (op->kind == WEIR_TRACE_OP_KERNEL)
             ns = kernel_ns(times, count, op);
-        if (op->kind == WEIR_TRACE_OP_KERNEL && ns <= 0)
-            ns = counted_ns(m, i);
+        if (op->kind == WEIR_TRACE_OP_KERNEL && ns <= 0 && (ns = counted_ns(m, i)) > 0)
+            ns += kernel_fixed_ns(machine, op) - machine->rates.kernel_ns;
         else if (op->kind == WEIR_TRACE_OP_COPY || op->kind == WEIR_TRACE_OP_MEMSET)
             ns = copy_ns(m, op, weir_plan_is_pageable(op) && !op->u.copy.staged);
         if (ns > 0 && op->done)
@@ -178,7 +187,7 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
         if (op->graph < f->ops_count)
             graphs[op->graph] += m->alone_ns[i];
     }
-    /* A launch as one operation: its nodes one behind the other, and what each costs besides. */
+    /* A launch as one operation: its nodes one behind the other. */
     for (size_t i = 0; i < f->ops_count; i++) {
         if (f->ops[i].kind == WEIR_TRACE_OP_GRAPH && graphs[i])
             m->alone_ns[i] = graphs[i];

@@ -474,6 +474,10 @@ static struct weir_trace_op node_op(const struct weir_trace_file *f, uint32_t la
     };
 
     if (op.kind == WEIR_TRACE_OP_KERNEL) {
+        op.instructions = n->instructions;
+        op.requested = n->requested;
+        op.pointer_first = n->pointer_first;
+        op.pointer_count = n->pointer_count;
         op.u.kernel.grid[0] = (uint32_t)WEIR_MIN(n->blocks, (uint64_t)UINT32_MAX);
         op.u.kernel.block[0] = (uint32_t)WEIR_MIN(n->threads, (uint64_t)UINT32_MAX);
         op.u.kernel.grid[1] = op.u.kernel.grid[2] = 1;

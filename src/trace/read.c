@@ -249,11 +249,24 @@ static void add_op(struct reader *r, struct cursor *c, struct weir_trace_op *op,
         r->no_memory = true;
 }
 
+static void get_pointers(struct reader *r, struct cursor *c, uint32_t *first, uint32_t *count)
+{
+    unsigned pointers = get_byte(c);
+
+    *first = (uint32_t)r->file->pointers_count;
+    for (unsigned i = 0; i < pointers && !c->bad; i++) {
+        uint64_t address = get_address(c);
+
+        if (!c->bad)
+            (void)PUSH(r, pointers, address);
+    }
+    *count = (uint32_t)r->file->pointers_count - *first;
+}
+
 static void read_kernel(struct reader *r, struct cursor *c)
 {
     struct weir_trace_op op;
     struct raw_op raw = {0};
-    unsigned pointers;
 
     if (!read_op(r, c, &op, &raw))
         return;
@@ -265,15 +278,7 @@ static void read_kernel(struct reader *r, struct cursor *c)
     for (int i = 0; i < 3; i++)
         op.u.kernel.block[i] = get_u32(c);
     op.u.kernel.shared_bytes = get_u(c);
-    pointers = get_byte(c);
-    op.pointer_first = (uint32_t)r->file->pointers_count;
-    for (unsigned i = 0; i < pointers && !c->bad; i++) {
-        uint64_t address = get_address(c);
-
-        if (!c->bad)
-            (void)PUSH(r, pointers, address);
-    }
-    op.pointer_count = (uint32_t)r->file->pointers_count - op.pointer_first;
+    get_pointers(r, c, &op.pointer_first, &op.pointer_count);
     add_op(r, c, &op, &raw);
 }
 
@@ -383,6 +388,11 @@ static void read_node(struct reader *r, struct cursor *c)
     n.threads = get_u(c);
     n.start_ns = get_time(c);
     n.end_ns = n.start_ns + get_u(c);
+    if (!c->bad && c->p < c->end) {
+        n.instructions = get_u(c);
+        n.requested = get_u(c);
+        get_pointers(r, c, &n.pointer_first, &n.pointer_count);
+    }
     if (!c->bad && n.end_ns >= n.start_ns && !weir_vec_push(&r->nodes, n))
         r->no_memory = true;
 }

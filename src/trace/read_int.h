@@ -41,6 +41,8 @@ struct raw_node {
     uint32_t name;
     uint8_t engine, src_class, dst_class;
     bool memset, allocates, frees;
+    uint64_t instructions, requested; /* kernels that counted */
+    uint32_t pointer_first, pointer_count;
 };
 
 struct raw_wait {

@@ -296,10 +296,19 @@ static unsigned char *put_op(struct weir_trace_buffer *b, unsigned char *p,
     return p;
 }
 
+static unsigned char *put_pointers(struct weir_trace_buffer *b, unsigned char *p,
+                                   const uint64_t *pointers, size_t count)
+{
+    count = WEIR_MIN(count, POINTERS_MAX);
+    *p++ = (unsigned char)count;
+    for (size_t i = 0; i < count; i++)
+        p = weir_trace_put_address(b, p, pointers[i]);
+    return p;
+}
+
 void weir_trace_op_kernel(const struct weir_trace_id *id, const struct weir_trace_kernel *k)
 {
     struct weir_trace_buffer *b = weir_trace_open();
-    size_t pointers = WEIR_MIN(k->pointer_count, POINTERS_MAX);
     unsigned char *p;
     uint32_t name;
 
@@ -321,10 +330,7 @@ void weir_trace_op_kernel(const struct weir_trace_id *id, const struct weir_trac
     for (int i = 0; i < 3; i++)
         p = weir_trace_put_u(p, k->block[i]);
     p = weir_trace_put_u(p, k->shared_bytes);
-    *p++ = (unsigned char)pointers;
-    for (size_t i = 0; i < pointers; i++)
-        p = weir_trace_put_address(b, p, k->pointers[i]);
-    weir_trace_close(b, p);
+    weir_trace_close(b, put_pointers(b, p, k->pointers, k->pointer_count));
 }
 
 void weir_trace_op_copy(const struct weir_trace_id *id, const struct weir_trace_copy *c)
@@ -430,6 +436,11 @@ void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trac
     p = weir_trace_put_u(p, n->threads);
     p = weir_trace_put_time(b, p, n->start_ns);
     p = weir_trace_put_u(p, n->end_ns > n->start_ns ? n->end_ns - n->start_ns : 0);
+    if (n->instructions) {
+        p = weir_trace_put_u(p, n->instructions);
+        p = weir_trace_put_u(p, n->requested);
+        p = put_pointers(b, p, n->pointers, n->pointer_count);
+    }
     weir_trace_close(b, p);
 }
 

@@ -129,6 +129,9 @@ struct weir_trace_node {
     bool memset, allocates, frees;    /* memory nodes: the latter two, and bytes */
     uint64_t bytes, blocks, threads;
     uint64_t start_ns, end_ns;
+    uint64_t instructions, requested; /* kernels that count; then, as in weir_trace_kernel: */
+    const uint64_t *pointers;
+    size_t pointer_count;
 };
 void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n);
 

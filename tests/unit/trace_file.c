@@ -113,7 +113,11 @@ static void newer_program(void)
                                    .name = "_Z4nodePi",
                                    .name_id = &node_name,
                                    .blocks = 3,
-                                   .threads = 32};
+                                   .threads = 32,
+                                   .instructions = 1234567,
+                                   .requested = 890,
+                                   .pointers = (const uint64_t[]){0x60000, 0x50000},
+                                   .pointer_count = 2};
     uint64_t t;
 
     weir_trace_process("/bin/test", 1ull << 33, 6);
@@ -154,6 +158,7 @@ static const struct weir_trace_op *op_of_kind(const struct weir_trace_file *f, u
 
 static void test_newer(void **state)
 {
+    const struct weir_trace_op *node;
     struct weir_trace_file *f = traced(newer_program, end_killed);
 
     (void)state;
@@ -179,7 +184,12 @@ static void test_newer(void **state)
     assert_false(f->queries[0].ready);
     assert_int_equal(f->queries[0].id, 9);
     assert_string_equal(f->calls[f->queries[0].call].name, "cudaEventQuery");
-    assert_int_equal(op_of_kind(f, WEIR_TRACE_OP_KERNEL)->u.kernel.grid[0], 3);
+    node = op_of_kind(f, WEIR_TRACE_OP_KERNEL);
+    assert_int_equal(node->u.kernel.grid[0], 3);
+    assert_int_equal(node->instructions, 1234567);
+    assert_int_equal(node->requested, 890);
+    assert_int_equal(node->pointer_count, 2);
+    assert_int_equal(f->pointers[node->pointer_first + 1], 0x50000);
     assert_int_equal(op_of_kind(f, WEIR_TRACE_OP_ALLOC)->bytes, 777);
     assert_int_equal(op_of_kind(f, WEIR_TRACE_OP_ALLOC)->engine, WEIR_TRACE_ENGINE_NONE);
     weir_trace_file_free(f);
