@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "advise/advise.h"
+#include "base/text.h"
 
 static double percent_of(const struct weir_advise_report *r, uint64_t ns)
 {
@@ -88,35 +89,21 @@ void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise
     fprintf(to, "\n%s\n", basis(r));
 }
 
-static void put_json(FILE *to, const char *s)
-{
-    fputc('"', to);
-    for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
-        if (*p == '"' || *p == '\\')
-            fprintf(to, "\\%c", *p);
-        else if (*p < 0x20)
-            fprintf(to, "\\u%04x", *p);
-        else
-            fputc(*p, to);
-    }
-    fputc('"', to);
-}
-
 static void put_finding(const struct weir_trace_file *f, const struct weir_advise_report *r,
                         const struct weir_advise_finding *d, FILE *to)
 {
     char stream[64];
 
     fprintf(to, "{\"kind\": \"%s\", \"message\": ", d->kind);
-    put_json(to, d->message);
+    weir_text_put_json(to, d->message);
     fprintf(to, ", \"gain_ns\": %" PRIu64 ", \"percent\": %.2f, \"change\": ", d->gain_ns,
             percent_of(r, d->gain_ns));
-    put_json(to, d->change);
+    weir_text_put_json(to, d->change);
     fputs(", \"where\": [", to);
     for (uint32_t i = 0; i < d->site_count; i++) {
         if (i)
             fputs(", ", to);
-        put_json(to, f->sites[d->sites[i]].text);
+        weir_text_put_json(to, f->sites[d->sites[i]].text);
     }
     fputc(']', to);
     if (d->stream != WEIR_TRACE_NONE)
@@ -128,11 +115,11 @@ void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_a
                             FILE *to)
 {
     fputs("{\"verdict\": ", to);
-    put_json(to, r->verdict);
+    weir_text_put_json(to, r->verdict);
     fprintf(to, ", \"length_ns\": %" PRIu64 ", \"device\": ", r->length_ns);
-    put_json(to, r->device);
+    weir_text_put_json(to, r->device);
     fputs(", \"basis\": ", to);
-    put_json(to, basis(r));
+    weir_text_put_json(to, basis(r));
     for (int notes = 0; notes < 2; notes++) {
         bool any = false;
 

@@ -1,39 +1,20 @@
 /* The report for programs: docs/check.md has the form of the JSON file.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "check/report_int.h"
-
-void weir_json_text(FILE *to, const char *s)
-{
-    fputc('"', to);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-
-        if (c == '"' || c == '\\')
-            fprintf(to, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(to, "\\u%04x", c);
-        else
-            fputc(c, to);
-    }
-    fputc('"', to);
-}
-
-void weir_json_member(FILE *to, const char *name, const char *value)
-{
-    fprintf(to, "\"%s\": ", name);
-    weir_json_text(to, value);
-}
+#include "base/text.h"
+#include "check/check_int.h"
+#include "trace/symbols.h"
 
 static void put_place(FILE *to, const struct weir_trace_place *place)
 {
-    weir_json_member(to, "file", weir_check_path(place->file));
+    weir_text_put_json_member(to, "file", weir_check_path(place->file));
     fprintf(to, ", \"line\": %d, ", place->line);
-    weir_json_member(to, "function", place->function);
+    weir_text_put_json_member(to, "function", place->function);
     fputs(", ", to);
-    weir_json_member(to, "object", place->object);
+    weir_text_put_json_member(to, "object", place->object);
 }
 
 /* "file": ..., "stack": [...]; of the innermost place, and all. */
@@ -43,7 +24,7 @@ static void put_site(FILE *to, struct weir_check_places *p, const struct weir_ch
     char call[80];
     bool first = true;
 
-    weir_json_member(to, "call", s->call ? weir_check_call_name(s->call, call) : "");
+    weir_text_put_json_member(to, "call", s->call ? weir_check_call_name(s->call, call) : "");
     fprintf(to, ", \"thread\": %u, ", s->thread);
     if (place) {
         put_place(to, place);
@@ -76,20 +57,21 @@ static void put_side(FILE *to, struct weir_check_places *p, const char *name,
     bare.op.name = NULL;
     weir_check_text_side(&t, &bare);
     fprintf(to, ",\n     \"%s\": {", name);
-    weir_json_member(to, "what", t.data);
+    weir_text_put_json_member(to, "what", t.data);
     fputs(", ", to);
     if (s->op.name) {
-        weir_json_member(to, "name", weir_trace_demangle(s->op.name, kernel, sizeof kernel));
+        weir_text_put_json_member(to, "name",
+                                  weir_trace_demangle(s->op.name, kernel, sizeof kernel));
         fputs(", ", to);
     }
     if (!s->no_access) {
-        weir_json_member(to, "access", accesses[s->access]);
+        weir_text_put_json_member(to, "access", accesses[s->access]);
         fputs(", ", to);
     }
     if (s->op.lane && weir_check_text_stream(&stream, s)) {
         fprintf(to, "\"device\": %d, \"stream_id\": %llu, ", s->stream.device,
                 (unsigned long long)s->stream.id);
-        weir_json_member(to, "stream", stream.data);
+        weir_text_put_json_member(to, "stream", stream.data);
         fputs(", ", to);
     }
     put_site(to, p, &s->op.site);
@@ -105,7 +87,7 @@ static void put_memory(FILE *to, struct weir_check_places *p, const struct weir_
     if (f->block.bytes) {
         fprintf(to, ", \"offset\": %llu, \"size\": %zu, ",
                 (unsigned long long)(f->begin - f->block.begin), f->block.bytes);
-        weir_json_member(to, "kind", f->block.kind ? f->block.kind : "");
+        weir_text_put_json_member(to, "kind", f->block.kind ? f->block.kind : "");
         fputs(", \"allocated\": {", to);
         put_site(to, p, &f->block.site);
         fputc('}', to);
@@ -122,7 +104,7 @@ static void put_say(FILE *to, struct weir_check_places *p, const char *name,
         return;
     weir_check_text_say(&t, p, say);
     fputs(",\n     ", to);
-    weir_json_member(to, name, t.data);
+    weir_text_put_json_member(to, name, t.data);
 }
 
 static void put_finding(FILE *to, struct weir_check_places *p, const struct weir_check_finding *f)
@@ -131,10 +113,10 @@ static void put_finding(FILE *to, struct weir_check_places *p, const struct weir
     char word[80];
 
     fputs("{", to);
-    weir_json_member(to, "kind", weir_check_word(f, word, sizeof word));
+    weir_text_put_json_member(to, "kind", weir_check_word(f, word, sizeof word));
     fprintf(to, ", \"count\": %llu,\n     ", (unsigned long long)f->times);
     weir_check_text_message(&t, p, f);
-    weir_json_member(to, "message", t.data);
+    weir_text_put_json_member(to, "message", t.data);
     put_side(to, p, "first", &f->a);
     put_side(to, p, "second", &f->b);
     put_memory(to, p, f);
@@ -143,10 +125,10 @@ static void put_finding(FILE *to, struct weir_check_places *p, const struct weir
     t.length = 0;
     weir_check_text_suppression(&t, p, f);
     fputs(",\n     ", to);
-    weir_json_member(to, "suppression", t.data);
+    weir_text_put_json_member(to, "suppression", t.data);
     if (f->by) {
         fputs(", ", to);
-        weir_json_member(to, "suppressed_by", f->by->line);
+        weir_text_put_json_member(to, "suppressed_by", f->by->line);
     }
     fputs("}", to);
 }
@@ -180,7 +162,7 @@ void weir_check_write_json(FILE *to, struct weir_check_places *p,
 
     fprintf(to, "{\n  \"version\": 1,\n  \"verdict\": \"%s\",\n  ",
             totals->hazards ? "hazard" : "clean");
-    weir_json_member(to, "program", program_invocation_name);
+    weir_text_put_json_member(to, "program", program_invocation_name);
     fprintf(to,
             ",\n  \"pid\": %ld,\n  \"operations\": %llu,\n  \"streams\": %u,\n  \"complete\": %s",
             (long)getpid(), (unsigned long long)c->submitted, c->lane_count,
@@ -193,7 +175,7 @@ void weir_check_write_json(FILE *to, struct weir_check_places *p,
         if (s->lines.items[i].count)
             continue;
         fputs(lead, to);
-        weir_json_text(to, s->lines.items[i].line);
+        weir_text_put_json(to, s->lines.items[i].line);
         lead = ", ";
     }
     fputs("]\n}\n", to);

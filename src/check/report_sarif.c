@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "check/report_int.h"
+#include "base/text.h"
+#include "check/check_int.h"
+#include "trace/symbols.h"
 
 /* ---- SARIF ---- */
 
@@ -38,12 +40,12 @@ static bool put_location(FILE *to, const char *lead, const struct weir_trace_pla
     fprintf(to, "}, \"region\": {\"startLine\": %d}}", place->line);
     if (*place->function) {
         fputs(", \"logicalLocations\": [{", to);
-        weir_json_member(to, "fullyQualifiedName", place->function);
+        weir_text_put_json_member(to, "fullyQualifiedName", place->function);
         fputs("}]", to);
     }
     if (message) {
         fputs(", \"message\": {", to);
-        weir_json_member(to, "text", message);
+        weir_text_put_json_member(to, "text", message);
         fputs("}", to);
     }
     fputs("}", to);
@@ -60,7 +62,7 @@ static bool put_stack(FILE *to, const char *lead, struct weir_check_places *p,
         return false;
     weir_check_text_side(&t, s);
     fprintf(to, "%s{\"message\": {", lead);
-    weir_json_member(to, "text", t.data);
+    weir_text_put_json_member(to, "text", t.data);
     fputs("}, \"frames\": [", to);
     for (uint32_t i = 0; i < s->op.site.stack->count; i++) {
         const void *address = s->op.site.stack->frames[i].address;
@@ -124,7 +126,7 @@ static void put_result(FILE *to, struct weir_check_places *p, const struct weir_
     fprintf(to, "{\"ruleId\": \"%s\", \"ruleIndex\": %d, \"level\": \"%s\", \"message\": {",
             weir_check_kinds[f->kind].word, (int)f->kind,
             weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE ? "note" : "error");
-    weir_json_member(to, "text", t.data);
+    weir_text_put_json_member(to, "text", t.data);
     fputs("}, \"locations\": [", to);
     put_location(to, "", place_of(p, f), 0, NULL);
     fprintf(to, "], \"occurrenceCount\": %llu", (unsigned long long)f->times);
@@ -132,11 +134,11 @@ static void put_result(FILE *to, struct weir_check_places *p, const struct weir_
     t.length = 0;
     weir_check_text_suppression(&t, p, f);
     fputs(", \"partialFingerprints\": {", to);
-    weir_json_member(to, "weir/v1", t.data);
+    weir_text_put_json_member(to, "weir/v1", t.data);
     fputs("}", to);
     if (f->by) {
         fputs(", \"suppressions\": [{\"kind\": \"external\", ", to);
-        weir_json_member(to, "justification", f->by->line);
+        weir_text_put_json_member(to, "justification", f->by->line);
         fputs("}]", to);
     }
     fputs("}", to);
@@ -153,7 +155,7 @@ void weir_check_write_sarif(FILE *to, struct weir_check_places *p)
     for (int i = 0; i < WEIR_FOUND_KINDS; i++) {
         fprintf(to, "%s\n      {\"id\": \"%s\", \"shortDescription\": {", i ? "," : "",
                 weir_check_kinds[i].word);
-        weir_json_member(to, "text", weir_check_kinds[i].text);
+        weir_text_put_json_member(to, "text", weir_check_kinds[i].text);
         fprintf(to, "}, \"defaultConfiguration\": {\"level\": \"%s\"}}",
                 weir_check_kinds[i].level == WEIR_CHECK_NOTE ? "note" : "error");
     }

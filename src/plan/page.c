@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "core/profile.h"
 #include "plan/table.h"
 
@@ -32,7 +33,7 @@ static void put_base64(const unsigned char *p, size_t n, FILE *to)
 }
 
 /* The numbers from IN_COPY_ENGINES to IN_SYNC_RETURN (wasm.c), and how much longer a copy of
- * pageable memory takes. Names of profiles hold nothing that JSON would mind. */
+ * pageable memory takes. */
 static void put_machine(const struct weir_plan_machine *m, FILE *to)
 {
     const struct weir_plan_device *d = &m->device;
@@ -42,7 +43,9 @@ static void put_machine(const struct weir_plan_machine *m, FILE *to)
         d->launch_ns,     d->same_ns,     d->handover_ns,      d->copy_gap_ns, h->submit_kernel,
         h->submit_switch, h->submit_copy, h->submit_host_func, h->sync,        h->sync_return};
 
-    fprintf(to, "{\"name\": \"%s\", \"pageable\": [%.17g, %.17g], \"values\": [", m->name,
+    fputs("{\"name\": ", to);
+    weir_text_put_json_in_page(to, m->name);
+    fprintf(to, ", \"pageable\": [%.17g, %.17g], \"values\": [",
             weir_plan_copy_ns(m, WEIR_PLAN_H2D, true, 1e9, 0) /
                 weir_plan_copy_ns(m, WEIR_PLAN_H2D, false, 1e9, 0),
             weir_plan_copy_ns(m, WEIR_PLAN_D2H, true, 1e9, 0) /

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/compiler.h"
+#include "base/text.h"
 #include "plan/units.h"
 
 /* ---- stages ---- */
@@ -212,11 +213,13 @@ void weir_plan_table_print_json(const struct weir_plan_table *t, const struct we
 {
     const char *comma = "";
 
+    fputc('{', to);
+    weir_text_put_json_member(to, "device", m->name);
     fprintf(to,
-            "{\"device\": \"%s\", \"memory\": \"%s\", \"copy_engines\": %u, \"order\": \"%s\",\n"
+            ", \"memory\": \"%s\", \"copy_engines\": %u, \"order\": \"%s\",\n"
             " \"serial_ms\": %.6f, \"bound_ms\": %.6f, \"limit\": \"%s\",\n"
             " \"best\": {\"chunks\": %u, \"streams\": %u, \"ms\": %.6f},\n \"table\": [",
-            m->name, t->shape.pageable ? "pageable" : "pinned", m->device.copy_engines,
+            t->shape.pageable ? "pageable" : "pinned", m->device.copy_engines,
             t->shape.breadth ? "breadth" : "depth", t->serial_ns * 1e-6, t->bound_ns * 1e-6,
             weir_plan_limit_text(t->limit), t->shape.chunks, t->shape.streams, t->best_ns * 1e-6);
     for (uint32_t c = t->chunks_from; c <= t->chunks_to; c++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "view/changes.h"
 #include "view/group.h"
@@ -159,14 +160,14 @@ static void put_json(const struct weir_trace_file *a, const struct weir_trace_fi
             b->end_ns - b->begin_ns);
     for (size_t i = 0; i < changes->count; i++) {
         fputs(i ? ", " : "", to);
-        weir_view_put_json(to, changes->items[i]);
+        weir_text_put_json(to, changes->items[i]);
     }
     fputs("], \"rows\": [", to);
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *r = &rows->items[i];
 
         fprintf(to, "%s\n  {\"name\": ", i ? "," : "");
-        weir_view_put_json(to, r->name);
+        weir_text_put_json(to, r->name);
         fprintf(to,
                 ", \"table\": \"%s\", \"cause\": \"%s\", \"count\": [%" PRIu64 ", %" PRIu64
                 "], \"total_ns\": [%" PRId64 ", %" PRId64 "], \"change_ns\": %" PRId64 "}",

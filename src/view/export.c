@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "view/arrows.h"
 #include "view/view.h"
 
@@ -77,7 +78,7 @@ static void json_op(const struct weir_trace_file *f, const struct weir_trace_op 
     char stream[64];
 
     fprintf(to, "{\"kind\": \"%s\", \"name\": ", weir_trace_kind_name(op->kind));
-    weir_view_put_json(to, op->name);
+    weir_text_put_json(to, op->name);
     fprintf(to,
             ", \"stream\": \"%s\", \"device\": %u, \"number\": %" PRIu64 ", \"submit_ns\": %" PRIu64
             ", \"ready_ns\": %" PRIu64 ", \"done\": %s",
@@ -106,7 +107,7 @@ static void json_op(const struct weir_trace_file *f, const struct weir_trace_op 
         fputc('}', to);
     }
     fputs("], \"site\": ", to);
-    weir_view_put_json(to, site_text(f, op->call));
+    weir_text_put_json(to, site_text(f, op->call));
     fputc('}', to);
 }
 
@@ -127,7 +128,7 @@ bool weir_view_json(const struct weir_trace_file *f, FILE *to)
                 ", \"end_ns\": %" PRIu64 ", \"waited_ns\": %" PRIu64 ", \"error\": %d, \"site\": ",
                 i ? "," : "", c->name, c->thread, rel(f, c->begin_ns), rel(f, c->end_ns),
                 c->waited_ns, c->err);
-        weir_view_put_json(to, site_text(f, (uint32_t)i));
+        weir_text_put_json(to, site_text(f, (uint32_t)i));
         fputc('}', to);
     }
     fputs("],\n\"ranges\": [", to);
@@ -135,7 +136,7 @@ bool weir_view_json(const struct weir_trace_file *f, FILE *to)
         const struct weir_trace_range *g = &f->ranges[i];
 
         fprintf(to, "%s\n{\"text\": ", i ? "," : "");
-        weir_view_put_json(to, g->text);
+        weir_text_put_json(to, g->text);
         fprintf(to, ", \"thread\": %u, \"begin_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64 "}",
                 g->thread, rel(f, g->begin_ns), rel(f, g->end_ns));
     }
@@ -158,13 +159,13 @@ static void chrome_names(const struct weir_trace_file *f, FILE *to)
             to,
             ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
             f->pid, f->threads[i].tid);
-        weir_view_put_json(to, f->threads[i].name);
+        weir_text_put_json(to, f->threads[i].name);
         fputs("}}", to);
     }
     for (size_t i = 0; i < f->devices_count; i++) {
         fprintf(to, ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":",
                 DEVICE_PID + f->devices[i].device);
-        weir_view_put_json(to, f->devices[i].name);
+        weir_text_put_json(to, f->devices[i].name);
         fputs("}}", to);
     }
     for (uint32_t i = 0; i < f->streams_count; i++)
@@ -179,7 +180,7 @@ static void chrome_slice(const char *name, const char *cat, unsigned pid, unsign
                          double length, FILE *to)
 {
     fputs(",\n{\"ph\":\"X\",\"name\":", to);
-    weir_view_put_json(to, name);
+    weir_text_put_json(to, name);
     fprintf(to, ",\"cat\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f", cat, pid, tid, us,
             length);
 }
@@ -199,7 +200,7 @@ bool weir_view_chrome(const struct weir_trace_file *f, FILE *to)
             c->name, "api", f->pid, c->thread < f->threads_count ? f->threads[c->thread].tid : 0,
             (double)rel(f, c->begin_ns) / 1e3, (double)(c->end_ns - c->begin_ns) / 1e3, to);
         fputs(",\"args\":{\"site\":", to);
-        weir_view_put_json(to, site_text(f, (uint32_t)i));
+        weir_text_put_json(to, site_text(f, (uint32_t)i));
         fputs("}}", to);
     }
     for (size_t i = 0; i < f->ops_count; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "view/arrows.h"
 #include "view/view.h"
@@ -307,7 +308,7 @@ static void put_texts(const char *key, const char *const *items, size_t count, F
     for (size_t i = 0; i < count; i++) {
         if (i)
             fputc(',', to);
-        weir_view_put_json(to, items[i]);
+        weir_text_put_json_in_page(to, items[i]);
     }
     fputc(']', to);
 }
@@ -327,7 +328,7 @@ static void put_meta(const struct page *p, const char *title, FILE *to)
     char name[64];
 
     fputs("<script>const META={\"title\":", to);
-    weir_view_put_json(to, title);
+    weir_text_put_json_in_page(to, title);
     fprintf(to, ",\"span\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"devices\":%u",
             f->end_ns - f->begin_ns, f->lost, device_count(f));
     put_texts("names", p->names.items, p->names.count, to);
@@ -335,13 +336,13 @@ static void put_meta(const struct page *p, const char *title, FILE *to)
     for (size_t i = 0; i < f->sites_count; i++) {
         if (i)
             fputc(',', to);
-        weir_view_put_json(to, f->sites[i].text);
+        weir_text_put_json_in_page(to, f->sites[i].text);
     }
     fputs("],\"threads\":[", to);
     for (size_t i = 0; i < f->threads_count; i++) {
         fprintf(to, "%s{\"label\":", i ? "," : "");
         snprintf(name, sizeof name, "%s %u", f->threads[i].name, f->threads[i].tid);
-        weir_view_put_json(to, name);
+        weir_text_put_json_in_page(to, name);
         fputc('}', to);
     }
     fputs("],\"streams\":[", to);

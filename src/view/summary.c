@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "view/group.h"
 #include "view/view.h"
 
@@ -63,7 +64,7 @@ static void put_json(const struct weir_view_groups *g, enum weir_view_table tabl
         const struct weir_view_group *r = &g->items[i];
 
         fprintf(to, "%s\n    {\"name\": ", i ? "," : "");
-        weir_view_put_json(to, r->name);
+        weir_text_put_json(to, r->name);
         fprintf(to,
                 ", \"share\": %.3f, \"total_ns\": %" PRIu64 ", \"count\": %" PRIu64
                 ", \"average_ns\": %.1f, \"median_ns\": %" PRIu64 ", \"min_ns\": %" PRIu64

@@ -3,40 +3,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "view/view.h"
-
-/* Length of the UTF-8 sequence at s, 0 when it is none. */
-static int utf8_length(const unsigned char *s)
-{
-    int n = *s < 0x80                 ? 1
-            : *s >= 0xc2 && *s < 0xe0 ? 2
-            : *s >= 0xe0 && *s < 0xf0 ? 3
-            : *s >= 0xf0 && *s < 0xf5 ? 4
-                                      : 0;
-
-    for (int i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return n;
-}
-
-void weir_view_put_json(FILE *to, const char *s)
-{
-    fputc('"', to);
-    for (const unsigned char *p = (const unsigned char *)s; *p;) {
-        int n = utf8_length(p);
-
-        if (*p == '"' || *p == '\\')
-            fprintf(to, "\\%c", *p);
-        else if (*p < 0x20 || *p == '<' || n == 0) /* '<': these texts stand in pages, too */
-            fprintf(to, "\\u%04x", *p);
-        else
-            fwrite(p, 1, (size_t)n, to);
-        p += n ? n : 1;
-    }
-    fputc('"', to);
-}
 
 void weir_view_put_csv(FILE *to, const char *s)
 {
@@ -55,22 +23,22 @@ void weir_view_put_csv(FILE *to, const char *s)
 
 void weir_view_put_xml(FILE *to, const char *s)
 {
-    for (const unsigned char *p = (const unsigned char *)s; *p;) {
-        int n = utf8_length(p);
+    while (*s) {
+        int n = weir_text_utf8_length(s);
 
-        if (*p == '&')
+        if (*s == '&')
             fputs("&amp;", to);
-        else if (*p == '<')
+        else if (*s == '<')
             fputs("&lt;", to);
-        else if (*p == '>')
+        else if (*s == '>')
             fputs("&gt;", to);
-        else if (*p == '"')
+        else if (*s == '"')
             fputs("&quot;", to);
-        else if (n == 0 || *p < 0x20)
+        else if (n == 0 || (unsigned char)*s < 0x20)
             fputc('?', to);
         else
-            fwrite(p, 1, (size_t)n, to);
-        p += n ? n : 1;
+            fwrite(s, 1, (size_t)n, to);
+        s += n ? n : 1;
     }
 }
 

@@ -39,10 +39,8 @@ bool weir_view_svg(const struct weir_trace_file *f, const struct weir_view_pictu
 /* One self-contained page. */
 bool weir_view_page(const struct weir_trace_file *f, const char *title, FILE *to);
 
-/* ---- text (text.c) ---- */
+/* ---- text (text.c; JSON: base/text.h) ---- */
 
-/* With quotes; everything that is not printable ASCII or valid UTF-8 is escaped. */
-void weir_view_put_json(FILE *to, const char *s);
 void weir_view_put_csv(FILE *to, const char *s);
 /* &, < and > as entities. */
 void weir_view_put_xml(FILE *to, const char *s);
