@@ -1,21 +1,12 @@
 /* What users reported, as they had it: wrong, and what weir check must say of it is in checked.sh.
  * The right forms are the programs beside this one, and here where it takes one more line.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OK(call) GIVES(call, cudaSuccess)
-#define GIVES(call, error)                                                                         \
-    do {                                                                                           \
-        cudaError_t got_ = (call);                                                                 \
-        if (got_ != (error)) {                                                                     \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorName(got_));                             \
-            exit(2);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../programs/ok.h"
 
 enum { N = 1024 };
 

@@ -2,7 +2,6 @@
  * itself, registers it as a compiler's constructor does, and launches. `program CASE`; the exit
  * status is the case's own.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "fatbin/fatbin.h"
+#include "../ok.h"
 
 #define N 1000
 
@@ -59,19 +59,6 @@ static struct {
 
 static void **handle;
 
-static void fail(const char *what, int err)
-{
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString((cudaError_t)err));
-    exit(40);
-}
-
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t err_ = (call);                                                                 \
-        if (err_ != cudaSuccess)                                                                   \
-            fail(#call, err_);                                                                     \
-    } while (0)
-
 static void register_kernels(enum weir_fatbin_packing packing)
 {
     struct weir_fatbin_input input = {ptx, sizeof ptx - 1, 70, "program.c"};
@@ -99,16 +86,16 @@ static int work(unsigned add)
 
     for (unsigned i = 0; i < N; i++)
         values[i] = i;
-    CHECK(cudaStreamCreate(&s));
-    CHECK(cudaMalloc(&p, sizeof values));
-    CHECK(cudaMemcpyAsync(p, values, sizeof values, cudaMemcpyHostToDevice, s));
-    CHECK(cudaLaunchKernel(&triple, grid, block, args, 0, s));
-    CHECK(cudaMemcpyAsync(values, p, sizeof values, cudaMemcpyDeviceToHost, s));
-    CHECK(cudaStreamSynchronize(s));
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc(&p, sizeof values));
+    OK(cudaMemcpyAsync(p, values, sizeof values, cudaMemcpyHostToDevice, s));
+    OK(cudaLaunchKernel(&triple, grid, block, args, 0, s));
+    OK(cudaMemcpyAsync(values, p, sizeof values, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
     for (unsigned i = 0; i < N; i++)
         bad += values[i] != i * 3 + add;
-    CHECK(cudaFree(p));
-    CHECK(cudaStreamDestroy(s));
+    OK(cudaFree(p));
+    OK(cudaStreamDestroy(s));
     return bad;
 }
 
@@ -177,7 +164,7 @@ static int blocked(void)
 
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
-    CHECK(cudaLaunchKernel(&triple, one, one, args, 0, NULL));
+    OK(cudaLaunchKernel(&triple, one, one, args, 0, NULL));
     return cudaDeviceSynchronize() != cudaErrorIllegalAddress || on_host != 7;
 }
 

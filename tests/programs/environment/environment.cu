@@ -19,17 +19,9 @@
 #include <omp.h>
 #endif
 
-extern char **environ;
+#include "../ok.h"
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t check_err = (call);                                                            \
-        if (check_err != cudaSuccess) {                                                            \
-            printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorName(check_err));             \
-            fflush(stdout);                                                                        \
-            _exit(40);                                                                             \
-        }                                                                                          \
-    } while (0)
+extern char **environ;
 
 __global__ void fill(int *p, int n, int value)
 {
@@ -58,14 +50,14 @@ static int work(int n, int value, cudaStream_t s)
     int *d, bad = 0;
     std::vector<int> h(n);
 
-    CHECK(cudaMalloc(&d, n * sizeof(int)));
+    OK(cudaMalloc(&d, n * sizeof(int)));
     fill<<<(n + 255) / 256, 256, 0, s>>>(d, n, value);
-    CHECK(cudaGetLastError());
-    CHECK(cudaMemcpyAsync(h.data(), d, n * sizeof(int), cudaMemcpyDeviceToHost, s));
-    CHECK(cudaStreamSynchronize(s));
+    OK(cudaGetLastError());
+    OK(cudaMemcpyAsync(h.data(), d, n * sizeof(int), cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
     for (int i = 0; i < n; i++)
         bad += h[i] != value + i;
-    CHECK(cudaFree(d));
+    OK(cudaFree(d));
     return bad;
 }
 
@@ -79,10 +71,10 @@ static int threads(int count)
     for (int t = 0; t < count; t++)
         all.emplace_back([t, &bad] {
             cudaStream_t s;
-            CHECK(cudaStreamCreateWithFlags(&s, t % 2 ? cudaStreamNonBlocking : 0));
+            OK(cudaStreamCreateWithFlags(&s, t % 2 ? cudaStreamNonBlocking : 0));
             for (int i = 0; i < 10; i++)
                 bad[t] += work(1000 + t, 100 * t + i, t % 3 ? s : cudaStreamPerThread);
-            CHECK(cudaStreamDestroy(s));
+            OK(cudaStreamDestroy(s));
         });
     int sum = 0;
     for (int t = 0; t < count; t++) {
@@ -100,11 +92,11 @@ static int openmp()
 #pragma omp parallel for num_threads(8) reduction(+ : bad) schedule(dynamic)
     for (int i = 0; i < 64; i++) {
         cudaStream_t s;
-        CHECK(cudaStreamCreate(&s));
+        OK(cudaStreamCreate(&s));
         bad += work(500 + i, i, s);
 #pragma omp critical
         used++;
-        CHECK(cudaStreamDestroy(s));
+        OK(cudaStreamDestroy(s));
     }
 #pragma omp parallel num_threads(4)
     {
@@ -131,7 +123,7 @@ static int forked_after()
     int status, *d;
     pid_t child;
 
-    CHECK(cudaMalloc(&d, 100));
+    OK(cudaMalloc(&d, 100));
     fflush(stdout);
     child = fork();
     if (child == 0) {
@@ -146,7 +138,7 @@ static int forked_after()
     waitpid(child, &status, 0);
     printf("forked after: status %d, parent %d bad\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
            work(1000, 3, 0));
-    CHECK(cudaFree(d));
+    OK(cudaFree(d));
     return 0;
 }
 
@@ -175,7 +167,7 @@ static int spawned(char *self)
     volatile int *flag;
     int sum = 0;
 
-    CHECK(cudaMallocHost((void **)&flag, sizeof *flag));
+    OK(cudaMallocHost((void **)&flag, sizeof *flag));
     spin<<<1, 1>>>(2000000, flag);
     fflush(stdout);
     for (int i = 0; i < 4; i++) {
@@ -192,7 +184,7 @@ static int spawned(char *self)
     char line[100] = "";
     if (!p || !fgets(line, sizeof line, p) || pclose(p) != 0)
         sum += 1000;
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     printf("spawned: %d, popen %s", sum, line);
     return *flag != 77;
 }
@@ -201,11 +193,11 @@ static int spawned(char *self)
 
 struct stream_owner {
     cudaStream_t s;
-    stream_owner() { CHECK(cudaStreamCreate(&s)); }
+    stream_owner() { OK(cudaStreamCreate(&s)); }
     ~stream_owner()
     {
-        CHECK(cudaStreamSynchronize(s));
-        CHECK(cudaStreamDestroy(s));
+        OK(cudaStreamSynchronize(s));
+        OK(cudaStreamDestroy(s));
     }
 };
 
@@ -233,7 +225,7 @@ static int exceptions()
     volatile int *flag;
     int caught = 0, inside = 0;
 
-    CHECK(cudaMallocHost((void **)&flag, sizeof *flag));
+    OK(cudaMallocHost((void **)&flag, sizeof *flag));
     for (int i = 0; i < 20; i++) {
         try {
             thrower(i % 5, flag);
@@ -241,8 +233,8 @@ static int exceptions()
             caught += strcmp(e.what(), "thrown with work pending") == 0;
         }
     }
-    CHECK(cudaLaunchHostFunc(0, host_function, &inside));
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaLaunchHostFunc(0, host_function, &inside));
+    OK(cudaDeviceSynchronize());
     std::thread([&caught] { /* and out of a thread that has used CUDA */
                             try {
                                 work(10, 1, 0);
@@ -271,7 +263,7 @@ static int ends(const char *how)
 {
     volatile int *flag;
 
-    CHECK(cudaMallocHost((void **)&flag, sizeof *flag));
+    OK(cudaMallocHost((void **)&flag, sizeof *flag));
     for (int i = 0; i < 10; i++)
         spin<<<1, 1>>>(200000, flag);
     printf("ends: %s\n", how);

@@ -10,7 +10,7 @@ failed=0
 build() {
     target=$1
     shift
-    [ -n "$(find "$target" -newer "$src" 2>/dev/null)" ] ||
+    [ -n "$(find "$target" -newer "$src" -newer "$SOURCE/tests/programs/ok.h" 2>/dev/null)" ] ||
         nvcc -O1 -arch=sm_80 -std=c++17 -o "$target" "$src" "$@" || { echo "FAILED: nvcc $target"; exit 1; }
 }
 # check NAME STATUS WANTED COMMAND...: under `weir run` unless $alone says how else
@@ -59,7 +59,7 @@ for form in plain shared; do
     check "$form end quick_exit" 7 'ends: quick_exit' ./$form end quick_exit
 done
 if [ -f "$BUILD/lib/weir/devlib.bc" ]; then
-    [ -n "$(find weir-cc -newer "$src" 2>/dev/null)" ] ||
+    [ -n "$(find weir-cc -newer "$src" -newer "$SOURCE/tests/programs/ok.h" 2>/dev/null)" ] ||
         "$WEIR" cc -O1 -std=c++17 -Xcompiler -pthread -o weir-cc "$src" || { echo "FAILED: weir cc"; exit 1; }
     all weir-cc
 else

@@ -1,21 +1,14 @@
 // Programs for weir explore: orders.cu FORM ends with 1 when its result is wrong. Those that are wrong are right in the order
 // of their submission; the others are right in every order that CUDA promises.
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_runtime.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../ok.h"
+
 #define N 1024
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        cudaError_t e = (call);                                                                                        \
-        if (e != cudaSuccess) {                                                                                        \
-            fprintf(stderr, "line %d: %s\n", __LINE__, cudaGetErrorString(e));                                         \
-            _exit(2);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
 
 __global__ void fill(int *p, int value) { p[blockIdx.x * blockDim.x + threadIdx.x] = value; }
 __global__ void copy(int *to, const int *from)
@@ -46,8 +39,8 @@ static bool is_all(const int *p, int value)
 
 static bool fetch_is_all(const int *p, int value)
 {
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemcpy(result, p, N * sizeof(int), cudaMemcpyDeviceToHost));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(result, p, N * sizeof(int), cudaMemcpyDeviceToHost));
     return is_all(result, value);
 }
 
@@ -57,8 +50,8 @@ static bool two_streams(bool ordered)
         fill<<<N / 256, 256, 0, s3>>>(c, i);
     fill<<<N / 256, 256, 0, s1>>>(a, 1);
     if (ordered) {
-        CHECK(cudaEventRecord(event, s1));
-        CHECK(cudaStreamWaitEvent(s2, event, 0));
+        OK(cudaEventRecord(event, s1));
+        OK(cudaStreamWaitEvent(s2, event, 0));
     }
     copy<<<N / 256, 256, 0, s2>>>(b, a);
     return fetch_is_all(b, 1);
@@ -68,9 +61,9 @@ static bool early_kernel(bool ordered)
 {
     for (int i = 0; i < N; i++)
         pinned[i] = 3;
-    CHECK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
+    OK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
     if (ordered)
-        CHECK(cudaStreamSynchronize(s1));
+        OK(cudaStreamSynchronize(s1));
     copy<<<N / 256, 256, 0, s2>>>(b, a);
     return fetch_is_all(b, 3);
 }
@@ -79,9 +72,9 @@ static bool source_again(bool ordered)
 {
     for (int i = 0; i < N; i++)
         pinned[i] = 5;
-    CHECK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
+    OK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
     if (ordered)
-        CHECK(cudaStreamSynchronize(s1));
+        OK(cudaStreamSynchronize(s1));
     for (int i = 0; i < N; i++)
         pinned[i] = 6;
     return fetch_is_all(a, 5);
@@ -92,9 +85,9 @@ static bool unseen(bool ordered)
 {
     fill<<<N / 256, 256, 0, s1>>>(a, 1);
     if (ordered)
-        CHECK(cudaStreamSynchronize(s1));
+        OK(cudaStreamSynchronize(s1));
     fill<<<N / 256, 256, 0, s2>>>(a, 2);
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     return true;
 }
 
@@ -103,18 +96,18 @@ static bool carried(bool ordered)
 {
     for (int i = 0; i < 2; i++) {
         pinned[0] = i;
-        CHECK(cudaMemcpyAsync(a, pinned, sizeof(int), cudaMemcpyHostToDevice, s1));
+        OK(cudaMemcpyAsync(a, pinned, sizeof(int), cudaMemcpyHostToDevice, s1));
         if (ordered)
-            CHECK(cudaStreamSynchronize(s1));
+            OK(cudaStreamSynchronize(s1));
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     return true;
 }
 
 static bool polls(void)
 {
     fill<<<N / 256, 256, 0, s1>>>(a, 7);
-    CHECK(cudaEventRecord(event, s1));
+    OK(cudaEventRecord(event, s1));
     while (cudaEventQuery(event) == cudaErrorNotReady) {
     }
     while (cudaStreamQuery(s1) == cudaErrorNotReady) {
@@ -128,16 +121,16 @@ static bool flags(void)
 {
     int *flag;
 
-    CHECK(cudaHostAlloc(&flag, 2 * sizeof *flag, cudaHostAllocMapped));
+    OK(cudaHostAlloc(&flag, 2 * sizeof *flag, cudaHostAllocMapped));
     flag[0] = flag[1] = 0;
-    CHECK(cudaMemset(b, 0, 2 * sizeof(int)));
-    CHECK(cudaDeviceSynchronize()); // no other stream waits for the memset
+    OK(cudaMemset(b, 0, 2 * sizeof(int)));
+    OK(cudaDeviceSynchronize()); // no other stream waits for the memset
     wait_for<<<1, 1, 0, s1>>>(flag, b);
     wait_for<<<1, 1, 0, s2>>>(flag + 1, b + 1);
     raise<<<1, 1, 0, s3>>>(flag + 1);
     *(volatile int *)flag = 1;
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaMemcpy(result, b, 2 * sizeof(int), cudaMemcpyDeviceToHost));
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(result, b, 2 * sizeof(int), cudaMemcpyDeviceToHost));
     return result[0] == 1 && result[1] == 1;
 }
 
@@ -158,8 +151,8 @@ static bool host_functions(void)
 {
     pthread_mutex_lock(&mutex);
     fill<<<N / 256, 256, 0, s1>>>(a, 9);
-    CHECK(cudaLaunchHostFunc(s1, arrive, nullptr));
-    CHECK(cudaLaunchHostFunc(s2, arrive, nullptr));
+    OK(cudaLaunchHostFunc(s1, arrive, nullptr));
+    OK(cudaLaunchHostFunc(s2, arrive, nullptr));
     while (arrived < 2)
         pthread_cond_wait(&cond, &mutex);
     pthread_mutex_unlock(&mutex);
@@ -171,7 +164,7 @@ static void *worker(void *ordered)
 {
     fill<<<N / 256, 256, 0, s1>>>(a, 4);
     if (ordered)
-        CHECK(cudaStreamSynchronize(s1));
+        OK(cudaStreamSynchronize(s1));
     return nullptr;
 }
 
@@ -192,26 +185,26 @@ static bool graph(bool ordered)
     cudaGraphExec_t x;
     cudaEvent_t end;
 
-    CHECK(cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
-    CHECK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaEventRecord(event, s1));
-    CHECK(cudaStreamWaitEvent(s2, event, 0));
+    OK(cudaEventCreateWithFlags(&end, cudaEventDisableTiming));
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeThreadLocal));
+    OK(cudaEventRecord(event, s1));
+    OK(cudaStreamWaitEvent(s2, event, 0));
     fill<<<N / 256, 256, 0, s1>>>(a, 8);
     if (ordered) {
-        CHECK(cudaEventRecord(event, s1));
-        CHECK(cudaStreamWaitEvent(s2, event, 0));
+        OK(cudaEventRecord(event, s1));
+        OK(cudaStreamWaitEvent(s2, event, 0));
     }
     copy<<<N / 256, 256, 0, s2>>>(b, a);
-    CHECK(cudaEventRecord(end, s2));
-    CHECK(cudaStreamWaitEvent(s1, end, 0));
-    CHECK(cudaStreamEndCapture(s1, &g));
-    CHECK(cudaGraphInstantiate(&x, g, 0));
-    CHECK(cudaGraphLaunch(x, s1));
+    OK(cudaEventRecord(end, s2));
+    OK(cudaStreamWaitEvent(s1, end, 0));
+    OK(cudaStreamEndCapture(s1, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s1));
     ordered = fetch_is_all(b, 8);
-    CHECK(cudaGraphExecDestroy(x));
-    CHECK(cudaGraphDestroy(g));
-    CHECK(cudaEventDestroy(end));
-    CHECK(cudaEventDestroy(event)); // (a captured record stays with its event)
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+    OK(cudaEventDestroy(end));
+    OK(cudaEventDestroy(event)); // (a captured record stays with its event)
     return ordered;
 }
 
@@ -227,11 +220,11 @@ static bool order(void)
     cudaStream_t streams[] = {s1, s2, s3};
 
     for (int i = 0; i < 12; i++) {
-        CHECK(cudaLaunchHostFunc(streams[i % 3], note, (void *)(letters + i)));
+        OK(cudaLaunchHostFunc(streams[i % 3], note, (void *)(letters + i)));
         if (i == 5)
             names[named++] = '-'; // (only one of both threads runs at a time)
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
     puts(names);
     return true;
 }
@@ -265,17 +258,17 @@ int main(int argc, char **argv)
     } single[] = {{"polls", polls}, {"flags", flags}, {"host-functions", host_functions},
                   {"order", order}, {"crash", crash}, {"hang", hang}};
 
-    CHECK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&s3, cudaStreamNonBlocking));
-    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CHECK(cudaMalloc(&a, N * sizeof(int)));
-    CHECK(cudaMalloc(&b, N * sizeof(int)));
-    CHECK(cudaMalloc(&c, N * sizeof(int)));
-    CHECK(cudaMallocHost(&pinned, N * sizeof(int)));
-    CHECK(cudaMallocHost(&result, N * sizeof(int)));
-    CHECK(cudaMemset(a, 0, N * sizeof(int)));
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&s3, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaMalloc(&a, N * sizeof(int)));
+    OK(cudaMalloc(&b, N * sizeof(int)));
+    OK(cudaMalloc(&c, N * sizeof(int)));
+    OK(cudaMallocHost(&pinned, N * sizeof(int)));
+    OK(cudaMallocHost(&result, N * sizeof(int)));
+    OK(cudaMemset(a, 0, N * sizeof(int)));
+    OK(cudaDeviceSynchronize());
     for (auto &p : pairs) {
         size_t n = strlen(p.name);
 

@@ -1,37 +1,14 @@
 /* Small programs, right and wrong, by name: what weir check must say of each is in hazards.sh. None
  * depends on luck: the verdict follows from the documented order alone.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t ok_ = (call);                                                                  \
-        if (ok_ != cudaSuccess) {                                                                  \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorName(ok_));                              \
-            exit(2);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../ok.h"
+#include "kernels.h"
 
 enum { N = 5000 };
-
-__global__ void fill(int *to, int value, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        to[i] = value;
-}
-
-__global__ void copy(int *to, const int *from, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        to[i] = from[i];
-}
 
 __global__ void every_second(int *to, int first, int n)
 {

@@ -1,7 +1,6 @@
 /* What the program itself reads and writes, right and wrong, by name: what weir check must say of
  * each is in host.sh. None depends on luck: the verdict follows from the documented order alone.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -11,32 +10,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t ok_ = (call);                                                                  \
-        if (ok_ != cudaSuccess) {                                                                  \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorName(ok_));                              \
-            exit(2);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../ok.h"
+#include "kernels.h"
 
 enum { N = 5000, BYTES = N * sizeof(int) };
-
-__global__ void fill(int *to, int value, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        to[i] = value;
-}
-
-__global__ void copy(int *to, const int *from, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-
-    if (i < n)
-        to[i] = from[i];
-}
 
 /* Data, then the flag that says so. */
 __global__ void tell(int *data, volatile int *flag)

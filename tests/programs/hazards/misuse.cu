@@ -1,27 +1,11 @@
 /* Small programs that misuse the API, and their right twins, by name: what weir check must say of
  * each is in misuse.sh.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t ok_ = (call);                                                                  \
-        if (ok_ != cudaSuccess) {                                                                  \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorName(ok_));                              \
-            exit(2);                                                                               \
-        }                                                                                          \
-    } while (0)
-#define FAILS(call, error)                                                                         \
-    do {                                                                                           \
-        cudaError_t fails_ = (call);                                                               \
-        if (fails_ != (error)) {                                                                   \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorName(fails_));                           \
-            exit(2);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../ok.h"
 
 enum { N = 1024 };
 
@@ -125,8 +109,8 @@ static void capture_sync(void)
 
     OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal));
     fill<<<1, N, 0, s1>>>(a);
-    FAILS(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
-    FAILS(cudaStreamEndCapture(s1, &graph), cudaErrorStreamCaptureInvalidated);
+    GIVES(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    GIVES(cudaStreamEndCapture(s1, &graph), cudaErrorStreamCaptureInvalidated);
     cudaGetLastError();
 }
 
@@ -138,7 +122,7 @@ static void capture_unjoined(void)
     OK(cudaEventRecord(e, s1));
     OK(cudaStreamWaitEvent(s2, e, 0));
     fill<<<1, N, 0, s2>>>(a);
-    FAILS(cudaStreamEndCapture(s1, &graph), cudaErrorStreamCaptureUnjoined);
+    GIVES(cudaStreamEndCapture(s1, &graph), cudaErrorStreamCaptureUnjoined);
     cudaGetLastError();
 }
 
@@ -186,21 +170,21 @@ static void launch_unchecked(void)
 static void launch_checked(void)
 {
     fill<<<1, 4096, 0, s1>>>(a);
-    FAILS(cudaGetLastError(), cudaErrorInvalidValue);
+    GIVES(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
 static void fail_somewhere(void)
 {
     void *p;
 
-    FAILS(cudaMalloc(&p, (size_t)1 << 60), cudaErrorMemoryAllocation);
+    GIVES(cudaMalloc(&p, (size_t)1 << 60), cudaErrorMemoryAllocation);
 }
 
 static void stale_error(void)
 {
     fail_somewhere();
     fill<<<1, N, 0, s1>>>(a);
-    FAILS(cudaGetLastError(), cudaErrorMemoryAllocation);
+    GIVES(cudaGetLastError(), cudaErrorMemoryAllocation);
 }
 
 static void error_taken(void)
@@ -218,7 +202,7 @@ static void error_left(void)
 static void fault(void)
 {
     fill<<<1, N, 0, s1>>>(NULL);
-    FAILS(cudaStreamSynchronize(s1), cudaErrorIllegalAddress);
+    GIVES(cudaStreamSynchronize(s1), cudaErrorIllegalAddress);
     puts("done");
     exit(0);
 }
@@ -231,7 +215,7 @@ static void dead_stream(void)
 
     OK(cudaStreamCreate(&s));
     OK(cudaStreamDestroy(s));
-    FAILS(cudaStreamSynchronize(s), cudaErrorInvalidResourceHandle);
+    GIVES(cudaStreamSynchronize(s), cudaErrorInvalidResourceHandle);
     cudaGetLastError();
 }
 
@@ -241,7 +225,7 @@ static void dead_event(void)
 
     OK(cudaEventCreate(&own));
     OK(cudaEventDestroy(own));
-    FAILS(cudaEventRecord(own, s1), cudaErrorInvalidResourceHandle);
+    GIVES(cudaEventRecord(own, s1), cudaErrorInvalidResourceHandle);
     cudaGetLastError();
 }
 
@@ -253,7 +237,7 @@ static void dead_graph(void)
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphInstantiate(&exec, graph, 0));
     OK(cudaGraphExecDestroy(exec));
-    FAILS(cudaGraphLaunch(exec, s1), cudaErrorInvalidValue);
+    GIVES(cudaGraphLaunch(exec, s1), cudaErrorInvalidValue);
     cudaGetLastError();
     OK(cudaGraphDestroy(graph));
 }

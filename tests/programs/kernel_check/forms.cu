@@ -2,20 +2,12 @@
  * another one writes all the other bytes around them: nothing is to be found. `forms race` also writes one byte of the first
  * one's, which is to be found for each. So what is noted is neither too little nor too much. A name instead runs one form.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <mma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OK(call)                                                                                   \
-    do {                                                                                           \
-        cudaError_t ok_ = (call);                                                                  \
-        if (ok_ != cudaSuccess) {                                                                  \
-            printf("line %d: %s\n", __LINE__, cudaGetErrorName(ok_));                              \
-            exit(2);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../ok.h"
 
 enum { BYTES = 3 * 4096 + 640, THREADS = 64 };
 

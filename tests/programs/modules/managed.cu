@@ -4,14 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t check_err = (call);                                                            \
-        if (check_err != cudaSuccess) {                                                            \
-            printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorName(check_err));             \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../ok.h"
 
 __managed__ int counter = 5, zero, array[3] = {1, 2, 3};
 __device__ int per_device = 10;
@@ -39,29 +32,29 @@ int main()
     size_t bytes;
     cudaPointerAttributes a;
 
-    CHECK(cudaGetDeviceCount(&devices));
+    OK(cudaGetDeviceCount(&devices));
     counter += 100; /* before any device was asked for */
-    CHECK(cudaMallocManaged(&second, sizeof *second));
+    OK(cudaMallocManaged(&second, sizeof *second));
     second->value = 1;
     second->next = NULL;
     head.next = second;
     for (int d = 0; d < devices; d++) {
-        CHECK(cudaSetDevice(d));
+        OK(cudaSetDevice(d));
         add<<<1, 1>>>(d + 1);
-        CHECK(cudaGetLastError());
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaMemcpyFromSymbol(&value, per_device, sizeof value));
+        OK(cudaGetLastError());
+        OK(cudaDeviceSynchronize());
+        OK(cudaMemcpyFromSymbol(&value, per_device, sizeof value));
         bad += value != 10 + d + 1;
-        CHECK(cudaGetSymbolAddress(&address, counter));
+        OK(cudaGetSymbolAddress(&address, counter));
         bad += address != &counter;
-        CHECK(cudaGetSymbolSize(&bytes, array));
+        OK(cudaGetSymbolSize(&bytes, array));
         bad += bytes != sizeof array;
-        CHECK(cudaPointerGetAttributes(&a, &counter));
+        OK(cudaPointerGetAttributes(&a, &counter));
         bad += a.type != cudaMemoryTypeManaged;
         counter *= 10;
     }
     value = 1;
-    CHECK(cudaMemcpyToSymbol(zero, &value, sizeof value)); /* by symbol, too */
+    OK(cudaMemcpyToSymbol(zero, &value, sizeof value)); /* by symbol, too */
     printf("%d devices, %d bad: %d, %d %d %d, %d, %d %d\n", devices, bad, counter, array[0],
            array[1], array[2], zero, head.value, second->value);
     return 0;

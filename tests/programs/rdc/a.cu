@@ -46,23 +46,23 @@ static void symbols(void)
     void *address = NULL;
     cudaStream_t s;
 
-    CHECK(cudaStreamCreate(&s));
-    CHECK(cudaMemcpyFromSymbol(&value, in_b, sizeof value)); /* another unit's */
+    OK(cudaStreamCreate(&s));
+    OK(cudaMemcpyFromSymbol(&value, in_b, sizeof value)); /* another unit's */
     EXPECT("in_b", value, 100);
-    CHECK(cudaMemcpyFromSymbol(&value, local_state, sizeof value));
+    OK(cudaMemcpyFromSymbol(&value, local_state, sizeof value));
     EXPECT("local_state of a", value, 5);
-    CHECK(cudaGetSymbolSize(&bytes, weights));
+    OK(cudaGetSymbolSize(&bytes, weights));
     EXPECT("size of weights", bytes, sizeof weights);
-    CHECK(cudaMemcpyToSymbolAsync(weights, more, sizeof more, 0, cudaMemcpyHostToDevice, s));
-    CHECK(cudaMemcpyFromSymbolAsync(&value, weights, 4, 8, cudaMemcpyDeviceToHost, s));
-    CHECK(cudaStreamSynchronize(s));
+    OK(cudaMemcpyToSymbolAsync(weights, more, sizeof more, 0, cudaMemcpyHostToDevice, s));
+    OK(cudaMemcpyFromSymbolAsync(&value, weights, 4, 8, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
     EXPECT("weights[2]", value, 30);
-    CHECK(cudaGetSymbolAddress(&address, in_b));
+    OK(cudaGetSymbolAddress(&address, in_b));
     value = 200;
-    CHECK(cudaMemcpy(address, &value, sizeof value, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(address, &value, sizeof value, cudaMemcpyHostToDevice));
     value = 55;
-    CHECK(cudaMemcpyToSymbol(local_state, &value, sizeof value));
-    CHECK(cudaStreamDestroy(s));
+    OK(cudaMemcpyToSymbol(local_state, &value, sizeof value));
+    OK(cudaStreamDestroy(s));
 }
 
 int main()
@@ -70,34 +70,34 @@ int main()
     int *out, host[4];
     shape **where;
 
-    CHECK(cudaMalloc(&out, sizeof host));
-    CHECK(cudaMalloc(&where, sizeof *where));
+    OK(cudaMalloc(&out, sizeof host));
+    OK(cudaMalloc(&where, sizeof *where));
     managed_b[2] = 7; /* the host's, before anything ran */
     use<<<1, 32>>>(out);
-    CHECK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     EXPECT("use 0", host[0], (2 * 4 + 50 + 3) + 100 + 2 + 8);
     EXPECT("use 1", host[1], 2 * 5 + 50 + 3);
     EXPECT("use 2", host[2], (2 * 7 + 50 + 3) + 21 + 28);
     EXPECT("use 3", host[3], 100);
     EXPECT("managed", managed_b[2], 107);
     same_name<<<1, 1>>>(out);
-    CHECK(cudaMemcpy(host, out, sizeof *host, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(host, out, sizeof *host, cudaMemcpyDeviceToHost));
     EXPECT("same_name of a", host[0], 1005);
     both<<<1, 1>>>(out);
     run_b(out);
-    CHECK(cudaMemcpy(host, out, sizeof *host, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(host, out, sizeof *host, cudaMemcpyDeviceToHost));
     EXPECT("both, twice", host[0], 2000 + 50 + (1 + 20 + 2));
     symbols();
     use<<<1, 32>>>(out);
-    CHECK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     EXPECT("use after symbols", host[0], (2 * 4 + 50 + 3) + 200 + 20 + 58);
     shapes<<<1, 1>>>(out, where);
-    CHECK(cudaMemcpy(host, out, sizeof *host, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(host, out, sizeof *host, cudaMemcpyDeviceToHost));
     EXPECT("shapes", host[0], 36);
-    CHECK(cudaDeviceReset()); /* everything as at the start */
-    CHECK(cudaMalloc(&out, sizeof host));
+    OK(cudaDeviceReset()); /* everything as at the start */
+    OK(cudaMalloc(&out, sizeof host));
     use<<<1, 32>>>(out);
-    CHECK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     EXPECT("use after reset", host[0], (2 * 4 + 50 + 3) + 100 + 2 + 8);
     printf("%d failures\n", failures);
     return failures != 0;

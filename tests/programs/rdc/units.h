@@ -2,14 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <cstdio>
 
-#define CHECK(call)                                                                                \
-    do {                                                                                           \
-        cudaError_t check_err = (call);                                                            \
-        if (check_err != cudaSuccess) {                                                            \
-            printf("%s: line %d: %s\n", #call, __LINE__, cudaGetErrorName(check_err));             \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "../ok.h"
+
 #define EXPECT(what, got, wanted)                                                                  \
     do {                                                                                           \
         long long expect_got = (got), expect_wanted = (wanted);                                    \

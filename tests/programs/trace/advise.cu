@@ -1,7 +1,6 @@
 /* What weir advise must find, and what it must not: for each kind a bad form and a good one.
  *   advise KIND bad|good
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +8,7 @@
 
 #include <atomic>
 
-static void check(cudaError_t err, int line)
-{
-    if (err != cudaSuccess) {
-        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(err));
-        exit(1);
-    }
-}
-#define CHECK(x) check((x), __LINE__)
+#include "../ok.h"
 
 enum { N = 1 << 18, CHUNKS = 16 };
 
@@ -38,21 +30,21 @@ static cudaEvent_t plain[CHUNKS], timed[CHUNKS];
 static void launch(int c, cudaStream_t at, int steps, int n = N / CHUNKS)
 {
     work<<<(n + 255) / 256, 256, 0, at>>>(in + c * (N / CHUNKS), out + c * (N / CHUNKS), n, steps);
-    CHECK(cudaGetLastError());
+    OK(cudaGetLastError());
 }
 /* One block: two of them run at the same time on any machine with two processors. */
 static void launch_small(int c, cudaStream_t at, int steps)
 {
     work<<<1, 32, 0, at>>>(in + c * (N / CHUNKS), out + c * (N / CHUNKS), 32, steps);
-    CHECK(cudaGetLastError());
+    OK(cudaGetLastError());
 }
 static void copy_in(int c, cudaStream_t at, const unsigned *from)
 {
-    CHECK(cudaMemcpyAsync(in + c * (N / CHUNKS), from + c * (N / CHUNKS), 4 * (N / CHUNKS), cudaMemcpyHostToDevice, at));
+    OK(cudaMemcpyAsync(in + c * (N / CHUNKS), from + c * (N / CHUNKS), 4 * (N / CHUNKS), cudaMemcpyHostToDevice, at));
 }
 static void copy_out(int c, cudaStream_t at, unsigned *to)
 {
-    CHECK(cudaMemcpyAsync(to + c * (N / CHUNKS), out + c * (N / CHUNKS), 4 * (N / CHUNKS), cudaMemcpyDeviceToHost, at));
+    OK(cudaMemcpyAsync(to + c * (N / CHUNKS), out + c * (N / CHUNKS), 4 * (N / CHUNKS), cudaMemcpyDeviceToHost, at));
 }
 
 /* What comes behind in that stream begins when the host lets it: all of it has been submitted by then, on any machine. */
@@ -69,7 +61,7 @@ static void streams(cudaStream_t bad, bool good)
 {
     for (int c = 0; c < 12; c++)
         launch_small(c, good ? s[c % 4] : bad, SMALL_STEPS);
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void single(bool good) { streams(s[0], good); }
 static void default_stream(bool good) { streams(0, good); }
@@ -80,7 +72,7 @@ static void legacy(bool good)
         launch_small(c + 1, good ? s[0] : 0, SMALL_STEPS);
         launch_small(c + 2, blocking[1], SMALL_STEPS);
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void pageable_memory(bool good)
 {
@@ -88,28 +80,28 @@ static void pageable_memory(bool good)
         launch_small(c, s[c % 2], SMALL_STEPS);
         copy_out(c, s[c % 2], good ? host_out : pageable);
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void sync_in_loop(bool good)
 {
     for (int c = 0; c < 12; c++) {
         launch_small(c, s[c % 2], SMALL_STEPS);
         if (!good)
-            CHECK(cudaDeviceSynchronize());
+            OK(cudaDeviceSynchronize());
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void alloc_in_loop(bool good)
 {
     for (int c = 0; c < 12; c++) {
         void *p = NULL;
         if (!good)
-            CHECK(cudaMalloc(&p, 1 << 20));
+            OK(cudaMalloc(&p, 1 << 20));
         launch_small(c, s[c % 2], SMALL_STEPS);
         if (!good)
-            CHECK(cudaFree(p));
+            OK(cudaFree(p));
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void copy_bound(bool good)
 {
@@ -119,40 +111,40 @@ static void copy_bound(bool good)
             if (good)
                 launch(c, s[c % 4], STEPS / 100);
         }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void launch_bound(bool good)
 {
     for (int k = 0; k < (good ? 10 : 3000); k++)
         launch_small(0, s[0], good ? SMALL_STEPS : 1);
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void unneeded(bool good)
 {
-    CHECK(cudaLaunchHostFunc(s[0], await_release, NULL));
+    OK(cudaLaunchHostFunc(s[0], await_release, NULL));
     for (int c = 0; c < 8; c += 2) {
         launch_small(c, s[0], SMALL_STEPS);
-        CHECK(cudaEventRecord(plain[c], s[0]));
+        OK(cudaEventRecord(plain[c], s[0]));
         if (!good)
-            CHECK(cudaStreamWaitEvent(s[1], plain[c], 0));
+            OK(cudaStreamWaitEvent(s[1], plain[c], 0));
         launch_small(c + 1, s[1], SMALL_STEPS);
-        CHECK(cudaEventRecord(plain[c + 1], s[1]));
+        OK(cudaEventRecord(plain[c + 1], s[1]));
         if (!good)
-            CHECK(cudaStreamWaitEvent(s[0], plain[c + 1], 0));
+            OK(cudaStreamWaitEvent(s[0], plain[c + 1], 0));
     }
     released = true;
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 /* The wait is needed here: what one stream writes the other reads. */
 static void needed(bool)
 {
     for (int c = 0; c < 4; c++) {
         launch_small(c, s[0], SMALL_STEPS / 2);
-        CHECK(cudaEventRecord(plain[c], s[0]));
-        CHECK(cudaStreamWaitEvent(s[1], plain[c], 0));
+        OK(cudaEventRecord(plain[c], s[0]));
+        OK(cudaStreamWaitEvent(s[1], plain[c], 0));
         copy_out(c, s[1], host_out);
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void depth(bool good)
 {
@@ -162,35 +154,35 @@ static void depth(bool good)
             const int first = c * n;
             cudaStream_t at = s[c % 2];
             for (int r = 0; r < 6; r++)
-                CHECK(cudaMemcpyAsync(in + first, host_in + first, 4 * n, cudaMemcpyHostToDevice, at));
+                OK(cudaMemcpyAsync(in + first, host_in + first, 4 * n, cudaMemcpyHostToDevice, at));
             work<<<(n + 255) / 256, 256, 0, at>>>(in + first, out + first, n, 100);
             for (int r = 0; r < 6; r++)
-                CHECK(cudaMemcpyAsync(host_out + first, out + first, 4 * n, cudaMemcpyDeviceToHost, at));
+                OK(cudaMemcpyAsync(host_out + first, out + first, 4 * n, cudaMemcpyDeviceToHost, at));
         }
-        CHECK(cudaDeviceSynchronize());
+        OK(cudaDeviceSynchronize());
     }
 }
 static void small(bool good)
 {
     for (int k = 0; k < 20; k++) {
         if (good)
-            CHECK(cudaMemcpyAsync(in, host_in, 4 * 1024, cudaMemcpyHostToDevice, s[0]));
+            OK(cudaMemcpyAsync(in, host_in, 4 * 1024, cudaMemcpyHostToDevice, s[0]));
         else
             for (int i = 0; i < 64; i++)
-                CHECK(cudaMemcpyAsync(in + 16 * i, host_in + 16 * i, 64, cudaMemcpyHostToDevice, s[0]));
+                OK(cudaMemcpyAsync(in + 16 * i, host_in + 16 * i, 64, cudaMemcpyHostToDevice, s[0]));
         launch_small(0, s[0], 1000);
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 static void timing(bool good)
 {
     for (int c = 0; c < 12; c++) {
         launch_small(c, s[0], SMALL_STEPS / 10);
-        CHECK(cudaEventRecord(good ? plain[c] : timed[c], s[0]));
-        CHECK(cudaStreamWaitEvent(s[1], good ? plain[c] : timed[c], 0));
+        OK(cudaEventRecord(good ? plain[c] : timed[c], s[0]));
+        OK(cudaStreamWaitEvent(s[1], good ? plain[c] : timed[c], 0));
         copy_out(c, s[1], host_out);
     }
-    CHECK(cudaDeviceSynchronize());
+    OK(cudaDeviceSynchronize());
 }
 
 int main(int argc, char **argv)
@@ -204,18 +196,18 @@ int main(int argc, char **argv)
                  {"needed-wait", needed}, {"pipeline-depth", depth}, {"small-copies", small}, {"timing-events", timing}};
     const bool good = argc > 2 && strcmp(argv[2], "good") == 0;
 
-    CHECK(cudaMalloc(&in, 4 * N));
-    CHECK(cudaMalloc(&out, 4 * N));
-    CHECK(cudaMallocHost(&host_in, 4 * N));
-    CHECK(cudaMallocHost(&host_out, 4 * N));
+    OK(cudaMalloc(&in, 4 * N));
+    OK(cudaMalloc(&out, 4 * N));
+    OK(cudaMallocHost(&host_in, 4 * N));
+    OK(cudaMallocHost(&host_out, 4 * N));
     pageable = (unsigned *)malloc(4 * N);
     for (cudaStream_t &one : s)
-        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+        OK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     for (cudaStream_t &one : blocking)
-        CHECK(cudaStreamCreate(&one));
+        OK(cudaStreamCreate(&one));
     for (int i = 0; i < CHUNKS; i++) {
-        CHECK(cudaEventCreateWithFlags(&plain[i], cudaEventDisableTiming));
-        CHECK(cudaEventCreate(&timed[i]));
+        OK(cudaEventCreateWithFlags(&plain[i], cudaEventDisableTiming));
+        OK(cudaEventCreate(&timed[i]));
     }
     for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kinds[i].name, argv[1]) == 0) {

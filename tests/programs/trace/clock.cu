@@ -1,17 +1,9 @@
 /* Modelled time: what the program is told between events, whatever machine it runs on.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static void check(cudaError_t err, int line)
-{
-    if (err != cudaSuccess) {
-        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(err));
-        exit(1);
-    }
-}
-#define CHECK(x) check((x), __LINE__)
+#include "../ok.h"
 
 enum { BYTES = 16 << 20, STEPS = 200000 };
 
@@ -28,8 +20,8 @@ static cudaEvent_t from, to;
 static float between(void)
 {
     float ms;
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaEventElapsedTime(&ms, from, to));
+    OK(cudaDeviceSynchronize());
+    OK(cudaEventElapsedTime(&ms, from, to));
     return ms;
 }
 
@@ -39,23 +31,23 @@ int main(void)
     unsigned *p;
     char *host;
 
-    CHECK(cudaMalloc(&p, BYTES));
-    CHECK(cudaMallocHost(&host, BYTES));
-    CHECK(cudaEventCreate(&from));
-    CHECK(cudaEventCreate(&to));
+    OK(cudaMalloc(&p, BYTES));
+    OK(cudaMallocHost(&host, BYTES));
+    OK(cudaEventCreate(&from));
+    OK(cudaEventCreate(&to));
     for (cudaStream_t &one : s)
-        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+        OK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
 
-    CHECK(cudaEventRecord(from, s[0]));
-    CHECK(cudaMemcpyAsync(p, host, BYTES, cudaMemcpyHostToDevice, s[0]));
-    CHECK(cudaEventRecord(to, s[0]));
+    OK(cudaEventRecord(from, s[0]));
+    OK(cudaMemcpyAsync(p, host, BYTES, cudaMemcpyHostToDevice, s[0]));
+    OK(cudaEventRecord(to, s[0]));
     printf("copy %.4f\n", between());
 
     float one = 0;
     for (int blocks = 1; blocks <= 64; blocks *= 64) { /* 8 SMs take 64 blocks of 256 at a time */
-        CHECK(cudaEventRecord(from, s[0]));
+        OK(cudaEventRecord(from, s[0]));
         work<<<blocks, 256, 0, s[0]>>>(p, STEPS);
-        CHECK(cudaEventRecord(to, s[0]));
+        OK(cudaEventRecord(to, s[0]));
         const float ms = between();
         printf("kernel of %d: %.4f\n", blocks, ms);
         if (blocks == 1)
@@ -65,15 +57,15 @@ int main(void)
     }
 
     /* Two streams: side by side. */
-    CHECK(cudaEventRecord(from, s[0]));
-    CHECK(cudaStreamWaitEvent(s[1], from, 0));
+    OK(cudaEventRecord(from, s[0]));
+    OK(cudaStreamWaitEvent(s[1], from, 0));
     work<<<1, 256, 0, s[0]>>>(p, STEPS);
     work<<<1, 256, 0, s[1]>>>(p + 256, STEPS);
-    CHECK(cudaEventRecord(to, s[1]));
+    OK(cudaEventRecord(to, s[1]));
     printf("two beside each other: %s\n", between() < 1.5f * one ? "yes" : "no");
     for (int i = 0; i < 200; i++) { /* asked again and again: nothing is simulated twice */
         float ms;
-        CHECK(cudaEventElapsedTime(&ms, from, to));
+        OK(cudaEventElapsedTime(&ms, from, to));
     }
     return 0;
 }

@@ -2,7 +2,6 @@
  * bad form and a good one.
  *   questions KIND bad|good
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +10,7 @@
 
 #include <atomic>
 
-static void check(cudaError_t err, int line)
-{
-    if (err != cudaSuccess) {
-        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(err));
-        exit(1);
-    }
-}
-#define CHECK(x) check((x), __LINE__)
+#include "../ok.h"
 
 enum { ROWS = 64, THREADS = 32, SLOW = 400000, SHORT = 4000 };
 
@@ -45,19 +37,19 @@ static cudaEvent_t order, timed[2];
 static void launch(int row, cudaStream_t at, int steps)
 {
     work<<<1, THREADS, 0, at>>>(in + row * THREADS, out + row * THREADS, steps);
-    CHECK(cudaGetLastError());
+    OK(cudaGetLastError());
 }
 /* Reads what the launch of that row wrote. */
 static void use(int row, cudaStream_t at, int steps)
 {
     other<<<1, THREADS, 0, at>>>(out + row * THREADS, in + (row + ROWS) * THREADS, steps);
-    CHECK(cudaGetLastError());
+    OK(cudaGetLastError());
 }
 static void copy_out(int row, cudaStream_t at)
 {
-    CHECK(cudaMemcpyAsync(host + row * THREADS, out + row * THREADS, 4 * THREADS, cudaMemcpyDeviceToHost, at));
+    OK(cudaMemcpyAsync(host + row * THREADS, out + row * THREADS, 4 * THREADS, cudaMemcpyDeviceToHost, at));
 }
-static void finish(void) { CHECK(cudaDeviceSynchronize()); }
+static void finish(void) { OK(cudaDeviceSynchronize()); }
 
 /* What comes behind in that stream begins when the host lets it: so what is asserted does not depend on who is faster. */
 static std::atomic<bool> released;
@@ -66,18 +58,18 @@ static void await_release(void *)
     while (!released) {
     }
 }
-static void hold(cudaStream_t at) { CHECK(cudaLaunchHostFunc(at, await_release, NULL)); }
+static void hold(cudaStream_t at) { OK(cudaLaunchHostFunc(at, await_release, NULL)); }
 
 static void late_record(bool good)
 {
     for (int i = 0; i < 4; i++) {
         launch(2 * i, s[0], SHORT);
         if (good)
-            CHECK(cudaEventRecord(order, s[0]));
+            OK(cudaEventRecord(order, s[0]));
         launch(2 * i + 1, s[0], SLOW);
         if (!good)
-            CHECK(cudaEventRecord(order, s[0]));
-        CHECK(cudaStreamWaitEvent(s[1], order, 0));
+            OK(cudaEventRecord(order, s[0]));
+        OK(cudaStreamWaitEvent(s[1], order, 0));
         use(2 * i, s[1], SLOW);
     }
     finish();
@@ -86,13 +78,13 @@ static void wrong_record(bool good)
 {
     for (int i = 0; i < 4; i++) {
         launch(2 * i, s[0], SHORT);
-        CHECK(cudaEventRecord(order, s[0]));
+        OK(cudaEventRecord(order, s[0]));
         if (good)
-            CHECK(cudaStreamWaitEvent(s[1], order, 0));
+            OK(cudaStreamWaitEvent(s[1], order, 0));
         launch(2 * i + 1, s[0], SLOW);
-        CHECK(cudaEventRecord(order, s[0]));
+        OK(cudaEventRecord(order, s[0]));
         if (!good)
-            CHECK(cudaStreamWaitEvent(s[1], order, 0));
+            OK(cudaStreamWaitEvent(s[1], order, 0));
         use(2 * i, s[1], SLOW);
     }
     finish();
@@ -102,10 +94,10 @@ static void host_wait(bool good)
     for (int i = 0; i < 6; i++) {
         launch(2 * i, s[0], SLOW);
         if (good) {
-            CHECK(cudaEventRecord(order, s[0]));
-            CHECK(cudaStreamWaitEvent(s[1], order, 0));
+            OK(cudaEventRecord(order, s[0]));
+            OK(cudaStreamWaitEvent(s[1], order, 0));
         } else {
-            CHECK(cudaStreamSynchronize(s[0]));
+            OK(cudaStreamSynchronize(s[0]));
         }
         use(2 * i, s[1], SHORT);
         launch(2 * i + 1, s[2], SLOW);
@@ -116,7 +108,7 @@ static void too_many(bool good)
 {
     cudaStream_t many[16];
     for (cudaStream_t &one : many)
-        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+        OK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     for (int i = 0; i < 32; i++)
         launch(good ? 2 * (i % 2) : 0, many[good ? i % 2 : i % 16], SHORT);
     finish();
@@ -125,14 +117,14 @@ static void graph_in_turn(bool good)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec[2];
-    CHECK(cudaStreamBeginCapture(s[0], cudaStreamCaptureModeGlobal));
+    OK(cudaStreamBeginCapture(s[0], cudaStreamCaptureModeGlobal));
     launch(0, s[0], SLOW);
-    CHECK(cudaStreamEndCapture(s[0], &graph));
+    OK(cudaStreamEndCapture(s[0], &graph));
     for (cudaGraphExec_t &one : exec)
-        CHECK(cudaGraphInstantiate(&one, graph, 0));
+        OK(cudaGraphInstantiate(&one, graph, 0));
     hold(s[0]);
     for (int i = 0; i < 6; i++)
-        CHECK(cudaGraphLaunch(exec[good ? i % 2 : 0], s[i % 2]));
+        OK(cudaGraphLaunch(exec[good ? i % 2 : 0], s[i % 2]));
     released = true;
     finish();
 }
@@ -147,21 +139,21 @@ static void unused_event(bool good)
 {
     for (int i = 0; i < 4; i++) {
         launch(i, s[0], SHORT);
-        CHECK(cudaEventRecord(order, s[0]));
+        OK(cudaEventRecord(order, s[0]));
     }
     if (good)
-        CHECK(cudaEventSynchronize(order));
+        OK(cudaEventSynchronize(order));
     finish();
 }
 static void busy_polling(bool good)
 {
     hold(s[0]);
-    CHECK(cudaEventRecord(order, s[0]));
+    OK(cudaEventRecord(order, s[0]));
     for (int i = 0; !good && i < 1000; i++)
         if (cudaEventQuery(order) != cudaErrorNotReady)
             exit(1);
     released = true;
-    CHECK(cudaEventSynchronize(order));
+    OK(cudaEventSynchronize(order));
     finish();
 }
 static void timing_mistake(bool good)
@@ -170,38 +162,38 @@ static void timing_mistake(bool good)
     launch(0, s[0], SHORT);
     launch(1, s[1], SHORT);
     finish();
-    CHECK(cudaEventRecord(timed[0], s[0]));
+    OK(cudaEventRecord(timed[0], s[0]));
     launch(0, s[0], SLOW);
-    CHECK(cudaEventRecord(timed[1], s[good ? 0 : 1]));
+    OK(cudaEventRecord(timed[1], s[good ? 0 : 1]));
     finish();
-    CHECK(cudaEventElapsedTime(&ms, timed[0], timed[1]));
+    OK(cudaEventElapsedTime(&ms, timed[0], timed[1]));
 }
 static void managed_thrashing(bool good)
 {
     enum { BYTES = 64 << 20 };
     unsigned *m;
-    CHECK(cudaMallocManaged(&m, BYTES));
+    OK(cudaMallocManaged(&m, BYTES));
     memset(m, 0, BYTES);
     for (int i = 0; i < 6; i++) {
         if (!good || !i)
             memset(m, i, BYTES);
         work<<<1, THREADS, 0, s[0]>>>(m, m, SHORT);
-        CHECK(cudaGetLastError());
-        CHECK(cudaStreamSynchronize(s[0]));
+        OK(cudaGetLastError());
+        OK(cudaStreamSynchronize(s[0]));
     }
-    CHECK(cudaFree(m));
+    OK(cudaFree(m));
 }
 static void peer_access(bool good)
 {
     char *a, *b;
-    CHECK(cudaMalloc(&a, 32 << 20));
+    OK(cudaMalloc(&a, 32 << 20));
     if (good)
-        CHECK(cudaDeviceEnablePeerAccess(1, 0));
-    CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc(&b, 32 << 20));
-    CHECK(cudaSetDevice(0));
+        OK(cudaDeviceEnablePeerAccess(1, 0));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&b, 32 << 20));
+    OK(cudaSetDevice(0));
     for (int i = 0; i < 4; i++)
-        CHECK(cudaMemcpyPeerAsync(b, 1, a, 0, 32 << 20, s[0]));
+        OK(cudaMemcpyPeerAsync(b, 1, a, 0, 32 << 20, s[0]));
     finish();
 }
 static void setting(bool)
@@ -220,7 +212,7 @@ static void library(bool good)
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
     }
-    CHECK(cudaStreamCreate(&blocking));
+    OK(cudaStreamCreate(&blocking));
     for (int i = 0; i < 6; i++) {
         launch(i, blocking, SLOW);
         run(good ? s[0] : 0);
@@ -245,16 +237,16 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    CHECK(cudaMalloc(&in, 8 * ROWS * THREADS));
-    CHECK(cudaMalloc(&out, 4 * ROWS * THREADS));
-    CHECK(cudaMallocHost(&host, 4 * ROWS * THREADS));
-    CHECK(cudaMemset(in, 1, 8 * ROWS * THREADS));
-    CHECK(cudaMemset(out, 1, 4 * ROWS * THREADS));
+    OK(cudaMalloc(&in, 8 * ROWS * THREADS));
+    OK(cudaMalloc(&out, 4 * ROWS * THREADS));
+    OK(cudaMallocHost(&host, 4 * ROWS * THREADS));
+    OK(cudaMemset(in, 1, 8 * ROWS * THREADS));
+    OK(cudaMemset(out, 1, 4 * ROWS * THREADS));
     for (cudaStream_t &one : s)
-        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
-    CHECK(cudaEventCreateWithFlags(&order, cudaEventDisableTiming));
+        OK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&order, cudaEventDisableTiming));
     for (cudaEvent_t &one : timed)
-        CHECK(cudaEventCreate(&one));
+        OK(cudaEventCreate(&one));
     /* Loads the code, and shows where each row begins. */
     for (int i = 0; i <= ROWS / 4; i++) {
         launch(i, s[0], 1);

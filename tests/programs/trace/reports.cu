@@ -2,19 +2,11 @@
  * weir diff have to say what it was.
  *   reports CASE bad|good
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void check(cudaError_t err, int line)
-{
-    if (err != cudaSuccess) {
-        fprintf(stderr, "line %d: %s\n", line, cudaGetErrorString(err));
-        exit(1);
-    }
-}
-#define CHECK(x) check((x), __LINE__)
+#include "../ok.h"
 
 enum { PART = 1 << 14, PARTS = 32, BIG = 48 << 20, SLOW = 1000000 };
 
@@ -34,22 +26,22 @@ static cudaStream_t s[PARTS];
 static void launch(int part, cudaStream_t at, int blocks, int steps)
 {
     work<<<blocks, 32, 0, at>>>(in + part * PART, out + part * PART, steps);
-    CHECK(cudaGetLastError());
+    OK(cudaGetLastError());
 }
 static void copy_in(int part, cudaStream_t at)
 {
-    CHECK(cudaMemcpyAsync(in + part * PART, host + part * PART, 4 * PART, cudaMemcpyHostToDevice, at));
+    OK(cudaMemcpyAsync(in + part * PART, host + part * PART, 4 * PART, cudaMemcpyHostToDevice, at));
 }
 static void copy_out(int part, cudaStream_t at)
 {
-    CHECK(cudaMemcpyAsync(host + part * PART, out + part * PART, 4 * PART, cudaMemcpyDeviceToHost, at));
+    OK(cudaMemcpyAsync(host + part * PART, out + part * PART, 4 * PART, cudaMemcpyDeviceToHost, at));
 }
-static void finish(void) { CHECK(cudaDeviceSynchronize()); }
+static void finish(void) { OK(cudaDeviceSynchronize()); }
 
 /* The copy back needs a conversion on the host: a wait that hides in a helper. */
 static void convert(int part, cudaStream_t at)
 {
-    CHECK(cudaStreamSynchronize(at));
+    OK(cudaStreamSynchronize(at));
     for (int i = 0; i < PART; i++)
         host[part * PART + i] ^= 1;
 }
@@ -84,8 +76,8 @@ static void tiny_kernels(bool good)
 static void no_stream(bool good)
 {
     cudaStream_t a, b;
-    CHECK(good ? cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking) : cudaStreamCreate(&a));
-    CHECK(good ? cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking) : cudaStreamCreate(&b));
+    OK(good ? cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking) : cudaStreamCreate(&a));
+    OK(good ? cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking) : cudaStreamCreate(&b));
     launch(0, a, 1, SLOW);
     launch(1, 0, 1, SLOW); /* THE DEFAULT STREAM */
     launch(2, b, 1, SLOW);
@@ -96,8 +88,8 @@ static void allocation(bool good)
     for (int i = 0; i < 20; i++) {
         void *p;
         launch(i % 2, s[i % 2], 1, SLOW / 4);
-        CHECK(good ? cudaMallocAsync(&p, 1 << 20, s[2]) : cudaMalloc(&p, 1 << 20));
-        CHECK(good ? cudaFreeAsync(p, s[2]) : cudaFree(p));
+        OK(good ? cudaMallocAsync(&p, 1 << 20, s[2]) : cudaMalloc(&p, 1 << 20));
+        OK(good ? cudaFreeAsync(p, s[2]) : cudaFree(p));
     }
     finish();
 }
@@ -105,7 +97,7 @@ static void behind_a_large_copy(bool good)
 {
     if (good)
         copy_in(1, s[1]);
-    CHECK(cudaMemcpyAsync(big, big_host, BIG, cudaMemcpyHostToDevice, s[0]));
+    OK(cudaMemcpyAsync(big, big_host, BIG, cudaMemcpyHostToDevice, s[0]));
     if (!good)
         copy_in(1, s[1]);
     launch(1, s[1], 1, SLOW);
@@ -125,7 +117,7 @@ static void stray_wait(bool good)
         launch(i, s[i % 3], 1, SLOW);
         copy_out(i, s[i % 3]);
         if (!good)
-            CHECK(cudaStreamSynchronize(s[i % 3])); /* THE STRAY WAIT */
+            OK(cudaStreamSynchronize(s[i % 3])); /* THE STRAY WAIT */
     }
     finish();
 }
@@ -133,12 +125,12 @@ static void by_legacy(bool good)
 {
     cudaStream_t a;
     cudaEvent_t e;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    OK(cudaStreamCreate(&a));
+    OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     launch(0, 0, 1, SLOW);
     if (good) {
-        CHECK(cudaEventRecord(e, 0));
-        CHECK(cudaStreamWaitEvent(a, e, 0));
+        OK(cudaEventRecord(e, 0));
+        OK(cudaStreamWaitEvent(a, e, 0));
     }
     copy_out(0, a); /* reads what the default stream wrote */
     finish();
@@ -146,11 +138,11 @@ static void by_legacy(bool good)
 static void by_free(bool good)
 {
     void *p;
-    CHECK(cudaMalloc(&p, 1 << 20));
+    OK(cudaMalloc(&p, 1 << 20));
     launch(0, s[0], 1, SLOW);
     if (good)
-        CHECK(cudaStreamSynchronize(s[0]));
-    CHECK(cudaFree(p));
+        OK(cudaStreamSynchronize(s[0]));
+    OK(cudaFree(p));
     copy_out(0, s[1]);
     finish();
 }
@@ -169,14 +161,14 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    CHECK(cudaMalloc(&in, 4 * PART * PARTS));
-    CHECK(cudaMalloc(&out, 4 * PART * PARTS));
-    CHECK(cudaMalloc(&big, BIG));
-    CHECK(cudaMallocHost(&host, 4 * PART * PARTS));
-    CHECK(cudaMallocHost(&big_host, BIG));
+    OK(cudaMalloc(&in, 4 * PART * PARTS));
+    OK(cudaMalloc(&out, 4 * PART * PARTS));
+    OK(cudaMalloc(&big, BIG));
+    OK(cudaMallocHost(&host, 4 * PART * PARTS));
+    OK(cudaMallocHost(&big_host, BIG));
     memset(big_host, 1, BIG);
     for (cudaStream_t &one : s)
-        CHECK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+        OK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     for (int i = 0; i < PARTS; i++) /* loads the code, shows where each part begins */
         launch(i, s[0], 1, 1);
     finish();
