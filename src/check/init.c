@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "check/check_int.h"
 
 #define PAGE_SHIFT WEIR_SHADOW_PAGE_SHIFT
@@ -11,17 +12,6 @@
 
 /* Of a page that nobody has written. A page that is not in the map is initialised. */
 static uint64_t nothing[WORDS];
-
-static uint64_t mask_of(unsigned word, unsigned lo, unsigned hi_1)
-{
-    uint64_t m = UINT64_MAX;
-
-    if (word == lo / 64)
-        m &= UINT64_MAX << (lo % 64);
-    if (word == hi_1 / 64)
-        m &= UINT64_MAX >> (63 - hi_1 % 64);
-    return m;
-}
 
 static uint64_t *page_own(uint64_t number, const uint64_t *from)
 {
@@ -70,9 +60,9 @@ static void page_change(uint64_t number, unsigned lo, unsigned hi_1, bool writte
     }
     for (unsigned k = lo / 64; k <= hi_1 / 64; k++) {
         if (written)
-            w[k] |= mask_of(k, lo, hi_1);
+            w[k] |= weir_bits_span(k, lo, hi_1);
         else
-            w[k] &= ~mask_of(k, lo, hi_1);
+            w[k] &= ~weir_bits_span(k, lo, hi_1);
     }
     for (unsigned k = 0; k < WORDS; k++)
         all &= w[k];

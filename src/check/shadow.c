@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 
 #define PAGE_SHIFT WEIR_SHADOW_PAGE_SHIFT
 #define PAGE_BYTES 4096u
@@ -93,21 +94,10 @@ static bool covers(enum weir_access now, enum weir_access old)
 
 /* ---- marks ---- */
 
-static uint64_t mask_of(unsigned word, unsigned lo, unsigned hi_1)
-{
-    uint64_t m = UINT64_MAX;
-
-    if (word == lo / 64)
-        m &= UINT64_MAX << (lo % 64);
-    if (word == hi_1 / 64)
-        m &= UINT64_MAX >> (63 - hi_1 % 64);
-    return m;
-}
-
 static void bits_set(struct bits *b, unsigned lo, unsigned hi_1)
 {
     for (unsigned w = lo / 64; w <= hi_1 / 64; w++)
-        b->w[w] |= mask_of(w, lo, hi_1);
+        b->w[w] |= weir_bits_span(w, lo, hi_1);
 }
 
 static bool make_bits(struct weir_shadow *s, struct mark *m)
@@ -148,7 +138,7 @@ static bool overlap(const struct mark *m, unsigned lo, unsigned hi_1, unsigned *
         return true;
     }
     for (unsigned w = lo / 64; w <= hi_1 / 64; w++) {
-        uint64_t have = m->bits->w[w] & mask_of(w, lo, hi_1);
+        uint64_t have = m->bits->w[w] & weir_bits_span(w, lo, hi_1);
 
         if (!have)
             continue;
@@ -199,7 +189,7 @@ static bool subtract(struct weir_shadow *s, struct mark *m, unsigned lo, unsigne
     lo = WEIR_MAX(lo, m->lo);
     hi_1 = WEIR_MIN(hi_1, m->hi_1);
     for (unsigned w = lo / 64; w <= hi_1 / 64; w++)
-        m->bits->w[w] &= ~mask_of(w, lo, hi_1);
+        m->bits->w[w] &= ~weir_bits_span(w, lo, hi_1);
     return bits_shrink(m);
 }
 
@@ -362,7 +352,7 @@ static bool is_one_run(const uint64_t *w, unsigned *begin, unsigned *end)
     *end = hi * 64 + 64 - (unsigned)__builtin_clzll(w[hi]);
     one = true;
     for (unsigned k = lo; k <= hi; k++)
-        one &= w[k] == mask_of(k, *begin, *end - 1);
+        one &= w[k] == weir_bits_span(k, *begin, *end - 1);
     return one;
 }
 
@@ -370,7 +360,7 @@ static bool is_one_run(const uint64_t *w, unsigned *begin, unsigned *end)
 static bool overlap_bits(const struct mark *m, const uint64_t *w, unsigned *begin, unsigned *end)
 {
     for (unsigned k = m->lo / 64; k <= m->hi_1 / 64u; k++) {
-        uint64_t both = w[k] & (m->bits ? m->bits->w[k] : mask_of(k, m->lo, m->hi_1)), from;
+        uint64_t both = w[k] & (m->bits ? m->bits->w[k] : weir_bits_span(k, m->lo, m->hi_1)), from;
 
         if (!both)
             continue;

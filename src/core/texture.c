@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/log.h"
 #include "core/array.h"
 #include "core/mipmap.h"
@@ -266,8 +267,8 @@ static enum weir_err check_sampler(const struct weir_texture *t)
  * and rounded, half towards zero; integers take the low bits of the float. */
 static uint32_t border_word(const struct weir_texture *t, float colour)
 {
-    float most = (float)((UINT64_C(1) << (t->channel_bits - (t->format == FORMAT_SIGNED))) - 1), v;
-    uint32_t bits;
+    float most = (float)weir_bits_low(t->channel_bits - (t->format == FORMAT_SIGNED)), v;
+    uint32_t bits, low = (uint32_t)weir_bits_low(t->channel_bits);
 
     memcpy(&bits, &colour, sizeof bits);
     if (t->channel_bits == 32)
@@ -278,10 +279,8 @@ static uint32_t border_word(const struct weir_texture *t, float colour)
         return weir_float_of_half(weir_half_of_float(bits));
     }
     if (!t->sampler.as_float) {
-        bits &= (1u << t->channel_bits) - 1;
-        return t->format == FORMAT_SIGNED && bits >> (t->channel_bits - 1)
-                   ? bits | ~((1u << t->channel_bits) - 1)
-                   : bits;
+        bits &= low;
+        return t->format == FORMAT_SIGNED && bits >> (t->channel_bits - 1) ? bits | ~low : bits;
     }
     v = fminf(fmaxf(colour, t->format == FORMAT_SIGNED ? -1 : 0), 1) * most; /* half is half here */
     colour = copysignf(ceilf(fabsf(v) - 0.5f), v) / most + 0.0f;

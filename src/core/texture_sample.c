@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "core/texture.h"
 #include "device/device.h"
 
@@ -50,7 +51,7 @@ uint16_t weir_half_of_float(uint32_t bits)
         return sign;
     shift = a >= 0x38800000 ? 13 : 126 - (int)(a >> 23);
     m = a >= 0x38800000 ? a - 0x38000000 : (a & 0x7fffff) | 0x800000;
-    rest = m & ((1u << shift) - 1);
+    rest = m & (uint32_t)weir_bits_low((unsigned)shift);
     half = 1u << (shift - 1);
     m >>= shift;
     return (uint16_t)(sign | (m + (rest > half || (rest == half && m & 1))));

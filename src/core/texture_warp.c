@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "core/texture.h"
 
 #define LANES        32
@@ -197,7 +198,7 @@ static void channel(const struct weir_texture *t, const int32_t *offset, unsigne
         small_at(t, base + c * t->channel_bits / 8, offset, out);
     }
     if (t->sampler.as_float && t->format != FORMAT_FLOAT)
-        to_unit(out, (float)((1 << (t->channel_bits - (t->format == 0))) - 1), t->format == 0);
+        to_unit(out, (float)weir_bits_low(t->channel_bits - (t->format == 0)), t->format == 0);
 }
 
 static void use_border(const struct warp *w, unsigned bits, uint32_t border, uint32_t *out)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -306,12 +307,8 @@ static struct touch_page *page_of(struct touches *t, uint64_t number, uint32_t k
 static void set_bits(struct touch_page *p, unsigned lo, unsigned hi_1)
 {
     for (unsigned w = lo / 64; w <= hi_1 / 64; w++) {
-        uint64_t m = UINT64_MAX;
+        uint64_t m = weir_bits_span(w, lo, hi_1);
 
-        if (w == lo / 64)
-            m &= UINT64_MAX << (lo % 64);
-        if (w == hi_1 / 64)
-            m &= UINT64_MAX >> (63 - hi_1 % 64);
         if ((__atomic_load_n(&p->bits[w], __ATOMIC_RELAXED) & m) != m)
             __atomic_fetch_or(&p->bits[w], m, __ATOMIC_RELAXED);
     }

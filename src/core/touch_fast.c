@@ -2,6 +2,7 @@
  * these run: this file is compiled for general registers alone, and what needs more is called
  * behind a door that keeps the others.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/bits.h"
 #include "core/touch.h"
 #include "core/touch_int.h"
 
@@ -81,12 +82,12 @@ static inline bool note(const struct weir_launch *l, uint64_t begin, uint64_t by
         begin += n;
         bytes -= n;
         left = 64 - lo < n ? 64 - lo : n;
-        if (!set(word++, (left == 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1) << lo, careful))
+        if (!set(word++, weir_bits_low(left) << lo, careful))
             return false;
         for (n -= left; n >= 64; n -= 64)
             if (!set(word++, UINT64_MAX, careful))
                 return false;
-        if (n && !set(word, ((uint64_t)1 << n) - 1, careful))
+        if (n && !set(word, weir_bits_low(n), careful))
             return false;
     }
     return true;
@@ -110,7 +111,7 @@ void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_
 
         if (stride == (int64_t)bytes) /* lanes beside each other are one range */
             n = (unsigned)__builtin_ctzll(~(rest >> first));
-        all = (((uint64_t)1 << n) - 1) << first;
+        all = weir_bits_low(n) << first;
         if (!note(l, base + (uint64_t)(stride * first), bytes * n, kind))
             weir_touch_keep(block, all, code, base, stride);
         rest &= ~all;
@@ -131,7 +132,7 @@ void weir_touch_lanes(struct weir_block *block, uint64_t lanes, uint64_t code,
         /* neighbours are one range */
         while (lanes >> (first + n) & 1 && addresses[first + n] == begin + bytes * n)
             n++;
-        run = (((uint64_t)1 << n) - 1) << first;
+        run = weir_bits_low(n) << first;
         if (!note(l, begin, bytes * n, kind))
             left |= run;
         lanes &= ~run;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "memory/memory_int.h"
 
 #define LEVELS_MAX     6
@@ -292,7 +293,7 @@ static bool beginning_at_or_before(struct weir_mem_region *r, size_t bit, size_t
 
     for (int i = 0; i < r->levels; i++, bit /= 64, inclusive = false) {
         uint64_t word = atomic_load_explicit(&r->bits[i][bit / 64], memory_order_acquire);
-        uint64_t below = ((uint64_t)1 << bit % 64) - 1;
+        uint64_t below = weir_bits_low(bit % 64);
 
         word &= inclusive ? below | (uint64_t)1 << bit % 64 : below;
         if (!word)

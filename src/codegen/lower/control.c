@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 #define STATE_HEADER 256u
@@ -919,7 +920,7 @@ static void start_mask(struct low *l)
     if (l->tail_lanes) {
         LLVMValueRef last =
             LLVMBuildICmp(l->b, LLVMIntEQ, l->warp, LLVMConstInt(l->t.i32, l->warps - 1, 0), "");
-        bits = LLVMBuildSelect(l->b, last, LLVMConstInt(l->t.i32, (1u << l->tail_lanes) - 1, 0),
+        bits = LLVMBuildSelect(l->b, last, LLVMConstInt(l->t.i32, weir_bits_low(l->tail_lanes), 0),
                                bits, "");
     }
     low_mask_from_bits(l, bits, m);

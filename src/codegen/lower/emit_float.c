@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 static LLVMValueRef sel(struct low *l, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b)
@@ -493,15 +494,14 @@ static LLVMValueRef clamp_int(struct low *l, const struct weir_ptx_inst *p, LLVM
         if (!to)
             v = low_binary(l, "llvm.smax", v, low_const(l, LLVMTypeOf(v), 0));
         if (bits < have || (to && bits == have)) {
-            int64_t hi = to ? (int64_t)(((uint64_t)1 << (bits - 1)) - 1)
-                            : (int64_t)(((uint64_t)1 << (bits & 63)) - 1);
+            int64_t hi = (int64_t)weir_bits_low(bits - to);
             v = low_binary(l, "llvm.smin", v, low_const(l, LLVMTypeOf(v), hi));
             if (to)
                 v = low_binary(l, "llvm.smax", v, low_const(l, LLVMTypeOf(v), -hi - 1));
         }
     } else if (bits < have || (to && bits == have)) {
-        uint64_t hi = to ? ((uint64_t)1 << (bits - 1)) - 1 : ((uint64_t)1 << (bits & 63)) - 1;
-        v = low_binary(l, "llvm.umin", v, low_const(l, LLVMTypeOf(v), (int64_t)hi));
+        int64_t hi = (int64_t)weir_bits_low(bits - to);
+        v = low_binary(l, "llvm.umin", v, low_const(l, LLVMTypeOf(v), hi));
     }
     return low_resize(l, v, bits, from);
 }

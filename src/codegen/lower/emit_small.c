@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 /* e4m3 has no infinity and one NaN for each sign, e5m2 is the upper half of f16. */
@@ -34,13 +35,13 @@ static bool is_small(enum weir_ptx_type t)
 
 static LLVMValueRef packed(struct low *l, struct low_args *x, unsigned bits, bool sign)
 {
-    int64_t most = ((int64_t)1 << (sign ? bits - 1 : bits)) - 1, least = sign ? -most - 1 : 0;
+    int64_t most = (int64_t)weir_bits_low(bits - sign), least = sign ? -most - 1 : 0;
     LLVMValueRef d = bits < 16 ? LLVMBuildShl(l->b, x->a[2], imm(l, x->a[2], 2 * bits), "") : NULL;
     for (unsigned k = 0; k < 2; k++) {
         LLVMValueRef v = x->a[k];
         v = low_binary(l, "llvm.smax", low_binary(l, "llvm.smin", v, imm(l, v, most)),
                        imm(l, v, least));
-        v = LLVMBuildAnd(l->b, v, imm(l, v, ((int64_t)1 << bits) - 1), "");
+        v = LLVMBuildAnd(l->b, v, imm(l, v, (int64_t)weir_bits_low(bits)), "");
         if (k == 0)
             v = LLVMBuildShl(l->b, v, imm(l, v, bits), "");
         d = d ? LLVMBuildOr(l->b, d, v, "") : v;

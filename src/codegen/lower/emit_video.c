@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 /* ---- values ---- */
@@ -65,7 +66,7 @@ static LLVMValueRef one_part(struct low *l, const struct weir_ptx_inst *p, enum 
 
 static LLVMValueRef clamp(struct low *l, LLVMValueRef r, unsigned bits, bool sign)
 {
-    int64_t high = ((int64_t)1 << (sign ? bits - 1 : bits)) - 1, low = sign ? -high - 1 : 0;
+    int64_t high = (int64_t)weir_bits_low(bits - sign), low = sign ? -high - 1 : 0;
     return low_binary(l, "llvm.smax", low_binary(l, "llvm.smin", r, imm(l, r, high)),
                       imm(l, r, low));
 }
@@ -117,7 +118,7 @@ static LLVMValueRef multiply_add(struct low *l, const struct weir_ptx_inst *p, L
 static LLVMValueRef merged(struct low *l, LLVMValueRef r, LLVMValueRef c, int64_t s)
 {
     unsigned bits = (s & 0xff) == 'b' ? 8 : 16, at = weir_cg_video_digit(s, 0) * bits;
-    int64_t mask = (((int64_t)1 << bits) - 1) << at;
+    int64_t mask = (int64_t)weir_bits_low(bits) << at;
     r = LLVMBuildAnd(l->b, LLVMBuildShl(l->b, r, imm(l, r, at), ""), imm(l, r, mask), "");
     return LLVMBuildOr(l->b, r, LLVMBuildAnd(l->b, c, imm(l, c, ~mask), ""), "");
 }
@@ -205,7 +206,7 @@ LLVMValueRef low_video(struct low *l, struct low_args *x)
             sum = LLVMBuildAdd(l->b, sum, r, "");
         else
             r = part_of(l, x->a[2], k * bits, bits, false);
-        r = LLVMBuildAnd(l->b, r, imm(l, r, ((int64_t)1 << bits) - 1), "");
+        r = LLVMBuildAnd(l->b, r, imm(l, r, (int64_t)weir_bits_low(bits)), "");
         if (k)
             r = LLVMBuildShl(l->b, r, imm(l, r, k * bits), "");
         d = d ? LLVMBuildOr(l->b, d, r, "") : r;

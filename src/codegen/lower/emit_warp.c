@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 /* ---- the thread's place ---- */
@@ -659,7 +660,7 @@ static int64_t neutral(const struct weir_ptx_inst *p)
 {
     bool sign = weir_ptx_type_is_signed(p->type[0]);
     unsigned bits = weir_ptx_type_bits(p->type[0]);
-    int64_t smax = (int64_t)(((uint64_t)1 << (bits - 1)) - 1);
+    int64_t smax = (int64_t)weir_bits_low(bits - 1);
     switch (p->sub) {
     case WEIR_PTX_SUB_AND:
         return -1;

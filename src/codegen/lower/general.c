@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 /* Header of the block's state: one word for each of the 16 barriers in each row. */
@@ -230,7 +231,7 @@ void low_general_continue(struct low *l, uint32_t from, uint32_t known, uint32_t
     LLVMBasicBlockRef take = low_bb(l, "take");
     LLVMValueRef p = word_pointer(l, known), w = LLVMBuildLoad2(l->b, l->t.i64, p, "");
     LLVMValueRef before =
-        LLVMBuildAnd(l->b, w, LLVMConstInt(l->t.i64, ((uint64_t)1 << known) - 1, 0), "");
+        LLVMBuildAnd(l->b, w, LLVMConstInt(l->t.i64, weir_bits_low(known), 0), "");
     LLVMBuildCondBr(l->b, is_zero(l, before), take, g->pick);
     LLVMPositionBuilderAtEnd(l->b, take);
     LLVMBuildStore(

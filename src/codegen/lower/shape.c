@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 #define MAX_STRIDE (1 << 20)
@@ -156,7 +157,7 @@ static struct low_fact extend(const struct low *l, const struct low_fact *a, boo
                               unsigned bits)
 {
     if (a->is_const) {
-        uint64_t mask = bits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1;
+        uint64_t mask = weir_bits_low(bits);
         return constant(sign ? a->value : (int64_t)((uint64_t)a->value & mask), 64);
     }
     struct low_fact f = *a;
@@ -171,7 +172,7 @@ static struct low_fact extend(const struct low *l, const struct low_fact *a, boo
     }
     f.root = false;
     if (bits < 32 && !a->has_range)
-        set_range(&f, !sign, 0, ((int64_t)1 << bits) - 1);
+        set_range(&f, !sign, 0, (int64_t)weir_bits_low(bits));
     return f;
 }
 
@@ -459,7 +460,7 @@ static struct low_fact load_fact(struct facts *x)
     f.invariant = p->space == WEIR_PTX_PARAM && a.invariant && a.shape == LOW_UNIFORM;
     unsigned bits = weir_ptx_type_bits(p->type[0]);
     if (bits < 32 && !weir_ptx_type_is_signed(p->type[0]) && !weir_ptx_type_is_float(p->type[0]))
-        set_range(&f, true, 0, ((int64_t)1 << bits) - 1);
+        set_range(&f, true, 0, (int64_t)weir_bits_low(bits));
     return f;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 /* ---- loops over lanes ---- */
@@ -52,7 +53,7 @@ struct slow {
 static LLVMValueRef field(struct low *l, LLVMValueRef code, unsigned at, unsigned bits)
 {
     LLVMValueRef v = LLVMBuildLShr(l->b, code, LLVMConstInt(l->t.i32, at, 0), "");
-    return LLVMBuildAnd(l->b, v, LLVMConstInt(l->t.i32, (1u << bits) - 1, 0), "");
+    return LLVMBuildAnd(l->b, v, LLVMConstInt(l->t.i32, weir_bits_low(bits), 0), "");
 }
 
 static LLVMValueRef read_at(struct low *l, LLVMValueRef p, size_t offset, LLVMTypeRef t)

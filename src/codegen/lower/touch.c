@@ -2,6 +2,7 @@
  * or lanes lie beside each other, the notes are read in place, and only for bytes that are not
  * noted yet a service is called; else always. The calls keep all vector registers.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 #define KIND_SHIFT 16
@@ -96,7 +97,7 @@ static LLVMValueRef all_set(struct low *l, LLVMValueRef p, LLVMValueRef shift, u
     for (unsigned at = 0; at < count; at += 64) {
         unsigned n = count - at < 64 ? count - at : 64;
         LLVMValueRef q = offset(l, p, number(l, at / 8)), w = load(l, l->t.i64, q, 1);
-        LLVMValueRef want = number(l, n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1);
+        LLVMValueRef want = number(l, weir_bits_low(n));
 
         if (shift && n > 56) {
             LLVMValueRef args[3] = {load(l, l->t.i64, offset(l, q, number(l, 8)), 1), w, shift};
@@ -133,7 +134,7 @@ static LLVMValueRef noted(struct low *l, LLVMValueRef address, uint32_t bytes, u
 /* Groups are affine one by one: a warp's rows need not lie behind each other. */
 static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRef code)
 {
-    uint32_t all = l->width == 32 ? UINT32_MAX : (1u << l->width) - 1;
+    uint64_t all = weir_bits_low(l->width);
     LLVMValueRef bits = active(l);
 
     for (unsigned g = 0; g < l->groups; g++) {
