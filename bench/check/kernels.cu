@@ -3,12 +3,12 @@
  * process's peak memory in KiB beside the bytes of its buffers.
  *   kernels [NAME]
  * SPDX-License-Identifier: Apache-2.0 */
-#include <cuda_runtime.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
+
+#include "cost.h"
+
 #define RSQRT(x) rsqrtf(x)
 #define WARP32
 #define SHFL_DOWN(v, o) __shfl_down_sync(0xffffffffu, v, o)
@@ -24,14 +24,6 @@
 
 static size_t buffer_bytes;
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 template <class T> static T *buffer(size_t count)
 {
     void *p;
@@ -46,8 +38,6 @@ template <class T> static T *buffer(size_t count)
 
 template <class F> static void measure(const char *only, const char *name, F launch)
 {
-    double wall = 1e9, cpu = 1e9;
-
     if (only && strcmp(only, name) != 0)
         return;
     /* the first ones wait for the better tier of the code */
@@ -57,18 +47,7 @@ template <class F> static void measure(const char *only, const char *name, F lau
         launch();
         cudaDeviceSynchronize();
     }
-    for (int i = 0; i < LAUNCHES; i++) {
-        double w = seconds(CLOCK_MONOTONIC), c = seconds(CLOCK_PROCESS_CPUTIME_ID);
-
-        launch();
-        cudaDeviceSynchronize();
-        w = seconds(CLOCK_MONOTONIC) - w;
-        c = seconds(CLOCK_PROCESS_CPUTIME_ID) - c;
-        wall = w < wall ? w : wall;
-        cpu = c < cpu ? c : cpu;
-    }
-    printf("%-12s %10.3f %10.3f\n", name, wall * 1e3, cpu * 1e3);
-    fflush(stdout);
+    print_cost(name, LAUNCHES, launch);
 }
 
 int main(int argc, char **argv)

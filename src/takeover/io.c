@@ -77,16 +77,20 @@ static void *next_of(_Atomic(void *) *known, const char *name)
     return f;
 }
 
+/* next.call: the function `name` of whoever comes behind this library. */
+#define NEXT(result, name, params)                                                                 \
+    static _Atomic(void *) known;                                                                  \
+    union {                                                                                        \
+        void *object;                                                                              \
+        result(*call) params;                                                                      \
+    } next = {.object = next_of(&known, #name)}
+
 /* A function `name` whose bytes are [p, p + bytes); writes: what it does to them. */
 #define CALL(result, name, params, args, p, bytes, writes)                                         \
     EXPORT result name params;                                                                     \
     EXPORT result name params                                                                      \
     {                                                                                              \
-        static _Atomic(void *) known;                                                              \
-        union {                                                                                    \
-            void *object;                                                                          \
-            result(*call) params;                                                                  \
-        } next = {.object = next_of(&known, #name)};                                               \
+        NEXT(result, name, params);                                                                \
         size_t io_bytes = (bytes);                                                                 \
         bool held = io_begin(p, io_bytes, writes, #name, HERE);                                    \
         result r = next.call args;                                                                 \
@@ -101,11 +105,7 @@ static void *next_of(_Atomic(void *) *known, const char *name)
     EXPORT result name params;                                                                     \
     EXPORT result name params                                                                      \
     {                                                                                              \
-        static _Atomic(void *) known;                                                              \
-        union {                                                                                    \
-            void *object;                                                                          \
-            result(*call) params;                                                                  \
-        } next = {.object = next_of(&known, #name)};                                               \
+        NEXT(result, name, params);                                                                \
         uint64_t held = parts_begin(v, (size_t)(count), writes, #name, HERE);                      \
         result r = next.call args;                                                                 \
                                                                                                    \
