@@ -164,21 +164,10 @@ void weir_check_text_say(struct weir_text *t, struct weir_check_places *p,
 
 void weir_check_text_side(struct weir_text *t, const struct weir_check_side *s)
 {
-    static const char *const kinds[] = {
-        [WEIR_OP_KERNEL] = "kernel",
-        [WEIR_OP_COPY] = "copy",
-        [WEIR_OP_MEMSET] = "memset",
-        [WEIR_OP_HOST_FUNC] = "host function",
-        [WEIR_OP_CALLBACK] = "stream callback",
-        [WEIR_OP_GRAPH] = "graph launch",
-        [WEIR_OP_ALLOC] = "allocation",
-        [WEIR_OP_FREE] = "free",
-    };
     static const char *const accesses[] = {"reads", "updates atomically", "writes"};
-    const char *kind = s->op.kind < WEIR_ARRAY_SIZE(kinds) ? kinds[s->op.kind] : NULL;
     char name[256];
 
-    weir_text_add(t, "%s", s->what ? s->what : kind ? kind : "operation");
+    weir_text_add(t, "%s", s->what ? s->what : weir_op_kind_text(s->op.kind));
     if (s->op.name)
         weir_text_add(t, " %s", weir_trace_demangle(s->op.name, name, sizeof name));
     if (!s->no_access)

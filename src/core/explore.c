@@ -148,17 +148,6 @@ static bool is_known_kind(const struct weir_op *op)
     }
 }
 
-static const char *kind_text(uint8_t kind)
-{
-    static const char *const text[] = {
-        [WEIR_OP_KERNEL] = "kernel",        [WEIR_OP_COPY] = "copy",
-        [WEIR_OP_MEMSET] = "memset",        [WEIR_OP_HOST_FUNC] = "host function",
-        [WEIR_OP_CALLBACK] = "callback",    [WEIR_OP_GRAPH] = "graph launch",
-        [WEIR_OP_POLL] = "wait for a value"};
-
-    return kind < sizeof text / sizeof text[0] && text[kind] ? text[kind] : "operation";
-}
-
 static uint32_t count_of(struct weir_map *m, uint64_t key)
 {
     uintptr_t n = (uintptr_t)weir_map_get(m, key) + 1;
@@ -189,8 +178,8 @@ void weir_explore_submitted(const struct weir_op *op)
     if (k && x.log >= 0) {
         const char *site = weir_map_get(&x.sites, (uint64_t)(uintptr_t)here.site);
 
-        note("op\t%s\t%s\t%s\t%s\t%s", weir_schedule_id_text(k->id, text), kind_text(op->m.kind),
-             here.call ? here.call : "?", site ? site : "?", name);
+        note("op\t%s\t%s\t%s\t%s\t%s", weir_schedule_id_text(k->id, text),
+             weir_op_kind_text(op->m.kind), here.call ? here.call : "?", site ? site : "?", name);
     }
     weir_lock_release(&x.lock);
     weir_free(old);
@@ -286,8 +275,8 @@ bool weir_explore_hold_node(struct weir_item *item, struct weir_work *work)
     if (x.log >= 0) {
         char text[WEIR_SCHEDULE_ID_TEXT];
 
-        note("op\t%s\t%s\t%s\t%s\t%s", weir_schedule_id_text(h->op.id, text), kind_text(h->op.kind),
-             "cudaGraphLaunch", "?",
+        note("op\t%s\t%s\t%s\t%s\t%s", weir_schedule_id_text(h->op.id, text),
+             weir_op_kind_text(h->op.kind), "cudaGraphLaunch", "?",
              item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : "");
     }
     return hold(h);

@@ -64,6 +64,10 @@ enum weir_op_kind {
     WEIR_OP_POLL, /* waits for something outside the streams */
 };
 
+/* What people are told of a kind: "kernel", "host function"; "operation" of those that do no work
+ * of their own, and of what is no kind. */
+const char *weir_op_kind_text(unsigned kind);
+
 enum weir_op_state { WEIR_OP_QUEUED, WEIR_OP_BLOCKED, WEIR_OP_READY, WEIR_OP_COMPLETE };
 
 struct weir_model_stream;
