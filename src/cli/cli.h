@@ -52,6 +52,9 @@ int weir_cli_close_output(const char *command, FILE *f, bool ok);
  * PREFIX/lib. False after a message when there is none. */
 bool weir_cli_libdir(char out[PATH_MAX]);
 
+/* Does the program in this file name a library (among its DT_NEEDED) that begins so? */
+bool weir_cli_needs(const char *path, const char *library);
+
 /* Why `name` is no device profile, neither one of ours nor a file of one; NULL when it is. Valid
  * until the thread's next failure. */
 const char *weir_cli_profile_problem(const char *name);

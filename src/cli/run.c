@@ -15,6 +15,8 @@
 #include "plan/device.h"
 #include "takeover/object.h"
 
+#define TSAN_STATIC_TLS "1048576"
+
 static const char help[] =
     "usage: weir run [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
     "\n"
@@ -286,19 +288,39 @@ static bool add_option(const char *variable, const char *name, const char *value
     return ok;
 }
 
+/* The file that execvp will take; false when there is none (execvp tells why). */
+static bool find_program(const char *name, char out[PATH_MAX])
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
+    for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)strcspn(path, ":"), path, name) < PATH_MAX &&
+            access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* With an auditor glibc lays out static thread-local memory before it has seen the program's
  * libraries, and what they (and libweir.so) need must fit into its reserve of some hundred bytes:
- * allocators alone need kilobytes. The reserve is address space of each thread.
- * AddressSanitizer's run time, when it is a library (gcc's way), refuses to be loaded behind any
- * other; ours interpose nothing that it does. */
-static bool set_options(void)
+ * allocators alone need kilobytes, ThreadSanitizer's run time, when it is a library (gcc's way),
+ * most of a megabyte. The reserve is address space of each thread. AddressSanitizer's run time,
+ * when it is a library (gcc's way), refuses to be loaded behind any other; ours interpose nothing
+ * that it does. */
+static bool set_options(const char *program)
 {
-    return add_option("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls", "32768") &&
+    char path[PATH_MAX];
+    bool tsan = find_program(program, path) && weir_cli_needs(path, "libtsan.so");
+    const char *room = tsan ? TSAN_STATIC_TLS : "32768";
+
+    return add_option("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls", room) &&
            add_option("ASAN_OPTIONS", "verify_asan_link_order", "0");
 }
 
 /* The loader's lists are separated by colons and, LD_PRELOAD, by spaces; there is no quoting. */
-static bool set_loader(const char *dir)
+static bool set_loader(const char *dir, const char *program)
 {
     if (strpbrk(dir, ": ;") != NULL) {
         fprintf(stderr,
@@ -310,7 +332,7 @@ static bool set_loader(const char *dir)
     if (set_list("LD_AUDIT", dir, "libweir-audit.so", "", "") &&
         set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so",
                  getenv("WEIR_CHECK") ? "libweir-io.so" : "") &&
-        set_options())
+        set_options(program))
         return true;
     perror("weir");
     return false;
@@ -359,21 +381,6 @@ static int set_clock(void)
     return WEIR_EXIT_REFUSED;
 }
 
-/* The file that execvp will take; false when there is none (execvp tells why). */
-static bool find_program(const char *name, char out[PATH_MAX])
-{
-    const char *path = getenv("PATH");
-
-    if (strchr(name, '/'))
-        return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
-    for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
-        if (snprintf(out, PATH_MAX, "%.*s/%s", (int)strcspn(path, ":"), path, name) < PATH_MAX &&
-            access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A program without a dynamic loader cannot be taken over: one with CUDA inside is refused, others
  * run. */
 static bool is_refused(const char *name)
@@ -416,7 +423,7 @@ int weir_cli_run(int argc, char **argv)
         return weir_cli_usage_error("run", "no program given");
     if ((status = set_clock()) != 0)
         return status;
-    if (!weir_cli_libdir(dir) || is_refused(argv[i]) || !set_loader(dir))
+    if (!weir_cli_libdir(dir) || is_refused(argv[i]) || !set_loader(dir, argv[i]))
         return WEIR_EXIT_REFUSED;
     if (!set_trace(dir)) {
         perror("weir");
