@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tsan.h"
 
 #define NICE 10
 /* A fork waits no longer than this for threads that begin: they need microseconds, or, when they
@@ -106,7 +107,9 @@ static void *begin(void *arg)
     is_own = true;
     arg = b->arg;
     atomic_store(&b->taken, false);
+    weir_tsan_ignore_begin();
     result = run(arg);
+    weir_tsan_ignore_end();
     weir_thread_ready();
     return result;
 }

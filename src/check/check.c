@@ -5,8 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "check/tsan.h"
 
-_Atomic bool weir_check_on;
+_Atomic unsigned weir_check_on;
 struct checker weir_checker;
 
 #define SETTLE_BYTES                                                                               \
@@ -43,7 +44,15 @@ void weir_check_start(bool exact)
     if (!c->waits)
         return;
     weir_check_settings_read(&c->settings);
-    atomic_store(&weir_check_on, true);
+    atomic_fetch_or(&weir_check_on, WEIR_CHECK_JUDGES);
+}
+
+bool weir_check_tell_start(void)
+{
+    if (!weir_tsan_start())
+        return false;
+    atomic_fetch_or(&weir_check_on, WEIR_CHECK_TELLS);
+    return true;
 }
 
 bool weir_check_is_exact(void)
@@ -104,7 +113,7 @@ void weir_check_lost(void)
     weir_check_unlock();
 }
 
-void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls)
+static void stream_begin(const void *stream, uint64_t id, int device, enum weir_stream_class cls)
 {
     struct checker *c = &weir_checker;
     struct weir_check_site at = weir_check_site_now(false);
@@ -134,9 +143,23 @@ void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_st
     weir_check_unlock();
 }
 
+void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls)
+{
+    if (weir_check_tells())
+        weir_tsan_stream(stream, device, cls);
+    if (weir_check_enabled())
+        stream_begin(stream, id, device, cls);
+}
+
 void weir_check_stream_end(const void *stream)
 {
-    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_site at;
+
+    if (weir_check_tells())
+        weir_tsan_stream_end(stream);
+    if (!weir_check_enabled())
+        return;
+    at = weir_check_site_now(false);
 
     weir_check_lock();
     weir_check_object_end_locked(stream, at);
@@ -164,10 +187,15 @@ static struct weir_check_event *event_of(const void *object, bool make)
 void weir_check_record(const void *event, const void *stream)
 {
     struct weir_order *o = &weir_checker.order;
-    struct weir_check_site at = weir_check_site_now(false);
     struct weir_order_stamp old;
+    struct weir_check_site at;
     struct weir_check_event *e;
 
+    if (weir_check_tells())
+        weir_tsan_record(event, stream);
+    if (!weir_check_enabled())
+        return;
+    at = weir_check_site_now(false);
     weir_check_lock();
     e = event_of(event, true);
     if (e) {
@@ -182,9 +210,14 @@ void weir_check_record(const void *event, const void *stream)
 void weir_check_wait(const void *event, const void *stream)
 {
     static const struct weir_order_stamp never;
-    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_site at;
     struct weir_check_event *e;
 
+    if (weir_check_tells())
+        weir_tsan_wait(event, stream);
+    if (!weir_check_enabled())
+        return;
+    at = weir_check_site_now(false);
     weir_check_lock();
     e = event_of(event, true);
     weir_check_waited(event, e, lane_of(stream), at);
@@ -196,6 +229,10 @@ void weir_check_event_end(const void *event)
 {
     struct weir_check_event *e;
 
+    if (weir_check_tells())
+        weir_tsan_event_end(event);
+    if (!weir_check_enabled())
+        return;
     weir_check_lock();
     e = weir_map_remove(&weir_checker.events, (uintptr_t)event);
     if (e) {
@@ -264,10 +301,15 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
                    const void *behind)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_site site = weir_check_site_now(kind == WEIR_OP_KERNEL);
     struct weir_order_stamp stamp, *last = NULL;
+    struct weir_check_site site;
     struct weir_check_event *e;
 
+    if (weir_check_tells())
+        weir_tsan_op(op, stream, kind, behind);
+    if (!weir_check_enabled())
+        return;
+    site = weir_check_site_now(kind == WEIR_OP_KERNEL);
     weir_check_lock();
     e = behind ? event_of(behind, true) : NULL;
     if (e)
@@ -284,9 +326,14 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
 void weir_check_op_peer(const void *op, const void *stream, const void *other)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_site site = weir_check_site_now(false);
+    struct weir_check_site site;
     struct weir_order_stamp stamp;
 
+    if (weir_check_tells())
+        weir_tsan_op_peer(stream, other);
+    if (!weir_check_enabled())
+        return;
+    site = weir_check_site_now(false);
     weir_check_lock();
     weir_order_submit_peer(&c->order, lane_of(stream), lane_of(other), &stamp);
     op_add(op, &stamp, WEIR_OP_COPY, NULL, site);
@@ -359,6 +406,10 @@ void weir_check_plan_end(const void *plan)
 {
     struct weir_reach *r;
 
+    if (weir_check_tells())
+        weir_tsan_plan_end(plan);
+    if (!weir_check_enabled())
+        return;
     weir_check_lock();
     r = weir_map_remove(&weir_checker.plans, (uintptr_t)plan);
     if (r && --r->refs == 0)
@@ -416,6 +467,10 @@ void weir_check_op_done(const void *op)
 {
     struct checker *c = &weir_checker;
 
+    if (weir_check_tells())
+        weir_tsan_op_done(op);
+    if (!weir_check_enabled())
+        return;
     weir_check_lock();
     if (c->gates.count)
         weir_check_gate_remove(op);
@@ -431,7 +486,7 @@ void weir_check_unpromised(bool on)
     here.unpromised = on;
 }
 
-void weir_check_host_func(const void *op, bool node)
+static void host_func_begins(const void *op, bool node)
 {
     struct checker *c = &weir_checker;
     const struct weir_actor *a;
@@ -443,6 +498,21 @@ void weir_check_host_func(const void *op, bool node)
     if (a && node)
         weir_check_heard(&a->stamp);
     weir_check_unlock();
+}
+
+void weir_check_host_func(struct weir_check_func *f, const void *op,
+                          const struct weir_check_node *node)
+{
+    if (weir_check_enabled())
+        host_func_begins(op, node != NULL);
+    if (weir_check_tells())
+        weir_tsan_func_begin(f, op, node);
+}
+
+void weir_check_host_func_end(struct weir_check_func *f)
+{
+    if (f->shown)
+        weir_tsan_func_end(f);
 }
 
 bool weir_check_without_free(void)
@@ -461,6 +531,10 @@ void weir_check_host_saw_event(const void *event)
 
     if (here.unpromised)
         return;
+    if (weir_check_tells())
+        weir_tsan_saw_event(event);
+    if (!weir_check_enabled())
+        return;
     weir_check_lock();
     e = event_of(event, false);
     if (e) {
@@ -474,12 +548,16 @@ void weir_check_host_saw_stream(const void *stream)
 {
     if (here.unpromised)
         return;
+    if (weir_check_tells())
+        weir_tsan_saw_stream(stream);
+    if (!weir_check_enabled())
+        return;
     weir_check_lock();
     weir_order_host_saw_lane(&weir_checker.order, lane_of(stream));
     weir_check_unlock();
 }
 
-struct weir_clock *weir_check_sync_begin(const void *stream, int device)
+static struct weir_clock *wait_begins(const void *stream, int device)
 {
     bool forbidden = weir_check_is_forbidden(WEIR_POLICY_LEGACY_SYNC) && stream && here.call &&
                      strstr(here.call, "Synchronize");
@@ -496,13 +574,33 @@ struct weir_clock *weir_check_sync_begin(const void *stream, int device)
     return c;
 }
 
-void weir_check_sync_end(struct weir_clock *c, bool over)
+static void wait_ends(struct weir_clock *c, bool over)
 {
     weir_check_lock();
-    if (over && !here.unpromised)
+    if (over)
         weir_order_host_saw_clock(&weir_checker.order, c);
     weir_order_clock_drop(&weir_checker.order, c);
     weir_check_unlock();
+}
+
+struct weir_check_sync weir_check_sync_begin(const void *stream, int device)
+{
+    struct weir_check_sync w = {0};
+
+    if (weir_check_tells())
+        w.told = weir_tsan_sync_begin(stream, device);
+    if (weir_check_enabled())
+        w.judged = wait_begins(stream, device);
+    return w;
+}
+
+void weir_check_sync_end(struct weir_check_sync *w, bool over)
+{
+    over = over && !here.unpromised;
+    if (w->told)
+        weir_tsan_sync_end(w->told, over);
+    if (w->judged)
+        wait_ends(w->judged, over);
 }
 
 void weir_check_host_saw_last(void)
@@ -510,6 +608,10 @@ void weir_check_host_saw_last(void)
     struct checker *c = &weir_checker;
     struct weir_order_stamp s = {here.last_lane, here.last_seq, NULL};
 
+    if (weir_check_tells())
+        weir_tsan_saw_last();
+    if (!weir_check_enabled())
+        return;
     weir_check_lock();
     if (s.lane && s.lane < c->order.lane_count) {
         /* The lane's clock is that operation's, or of a later one of another thread, which the host
@@ -652,7 +754,7 @@ size_t weir_check_finish(void)
     weir_check_lock();
     weir_check_watch_end();
     weir_check_unlock();
-    if (!atomic_exchange(&weir_check_on, false))
+    if (!(atomic_fetch_and(&weir_check_on, ~(unsigned)WEIR_CHECK_JUDGES) & WEIR_CHECK_JUDGES))
         return 0;
     weir_check_lock();
     weir_check_left_locked();

@@ -14,12 +14,31 @@
 #include "base/err.h"
 #include "check/shadow.h"
 
-extern _Atomic bool weir_check_on;
+/* What is to be done with what is told: judge it, or (for programs built with ThreadSanitizer) tell
+ * the sanitizer the order of host functions and host waits (tsan.h), or both. */
+enum { WEIR_CHECK_JUDGES = 1, WEIR_CHECK_TELLS = 2 };
+extern _Atomic unsigned weir_check_on;
 
 static inline bool weir_check_enabled(void)
 {
+    return WEIR_UNLIKELY(atomic_load_explicit(&weir_check_on, memory_order_relaxed) &
+                         WEIR_CHECK_JUDGES);
+}
+
+static inline bool weir_check_tells(void)
+{
+    return WEIR_UNLIKELY(atomic_load_explicit(&weir_check_on, memory_order_relaxed) &
+                         WEIR_CHECK_TELLS);
+}
+
+/* Is anything done with it? Calls marked + are made then; all others when it is judged. */
+static inline bool weir_check_follows(void)
+{
     return WEIR_UNLIKELY(atomic_load_explicit(&weir_check_on, memory_order_relaxed));
 }
+
+/* Tells ThreadSanitizer from now on, if the program has it. Before the first call. */
+bool weir_check_tell_start(void);
 
 /* exact: kernels say byte by byte what they touch; else their arguments stand for all that they
  * point to. Once per process. */
@@ -37,7 +56,7 @@ void weir_check_enter(const char *call, const void *site);
 /* The <<< >>> before a kernel's stub: stands for the launch call that follows. */
 void weir_check_launch_site(const void *site);
 
-/* ---- streams and events ---- */
+/* ---- streams and events: + ---- */
 
 void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls);
 void weir_check_stream_end(const void *stream);
@@ -47,12 +66,12 @@ void weir_check_event_end(const void *event);
 
 /* ---- operations ---- */
 
-/* Submitted to the stream. name: a kernel's, static, or NULL. `behind` (may be NULL): an object
+/* + Submitted to the stream. name: a kernel's, static, or NULL. `behind` (may be NULL): an object
  * whose last operation comes before, too, and which this one becomes the last of: a graph's
  * launches follow each other (ORD-030). The caller holds the stream's lock. */
 void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
                    const void *behind);
-/* A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
+/* + A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
  * device's. */
 void weir_check_op_peer(const void *op, const void *stream, const void *other);
 /* Who the operation is, until weir_check_op_done; NULL: unknown (it was submitted before checking
@@ -65,7 +84,7 @@ struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t no
                                    enum weir_op_kind kind, const char *name,
                                    struct weir_reach *(*order)(const void *arg), const void *arg);
 void weir_check_node_end(struct weir_actor *a);
-void weir_check_plan_end(const void *plan);
+void weir_check_plan_end(const void *plan); /* + */
 
 /* What it touches, before it is done. Rectangles in 3 dimensions. actor may be NULL. */
 struct weir_check_range {
@@ -85,22 +104,43 @@ void weir_check_access_pages(struct weir_actor *a,
                              bool (*next)(void *ctx, struct weir_check_page *page), void *ctx);
 /* Something that should have been looked at was not: the report says so. */
 void weir_check_lost(void);
-/* It has run; nothing behind it has begun. */
+/* + It has run; nothing behind it has begun. */
 void weir_check_op_done(const void *op);
 
-/* ---- the host ---- */
+/* ---- the host: + ---- */
 
 void weir_check_host_saw_event(const void *event);
 /* Around a wait for a stream, or (NULL) for a device: what is submitted beside it is not seen. */
-struct weir_clock *weir_check_sync_begin(const void *stream, int device);
-void weir_check_sync_end(struct weir_clock *c, bool over);
+struct weir_check_sync {
+    struct weir_clock *judged, *told; /* NULL: nothing */
+};
+struct weir_check_sync weir_check_sync_begin(const void *stream, int device);
+void weir_check_sync_end(struct weir_check_sync *w, bool over);
 /* The stream was asked and has nothing left. */
 void weir_check_host_saw_stream(const void *stream);
 /* The operation that this thread has submitted last. */
 void weir_check_host_saw_last(void);
 /* A host function begins: the host sees that what is before it has ended. node: of a graph's launch
- * `op`, and what is before it in the graph has ended as well. */
-void weir_check_host_func(const void *op, bool node);
+ * `op` (else NULL), and what is before it in the graph has ended as well; order, arg: as of
+ * weir_check_node. f: the caller's until the end, all zero. */
+struct weir_check_node {
+    const void *plan;
+    uint32_t number;
+    struct weir_reach *(*order)(const void *arg);
+    const void *arg;
+};
+struct weir_check_func {
+    bool shown; /* to ThreadSanitizer, as what tsan.c has of it: */
+    struct func *func;
+    struct node *node;
+    const struct weir_reach *reach;
+};
+void weir_check_host_func(struct weir_check_func *f, const void *op,
+                          const struct weir_check_node *node);
+void weir_check_host_func_end(struct weir_check_func *f);
+
+/* ---- the rest: not + ---- */
+
 /* A call that was refused because it came from inside of a host function or callback. */
 void weir_check_host_func_call(void);
 

@@ -63,7 +63,7 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
     weir_free(a);
 }
 
-static bool reaches(const struct weir_reach *r, uint32_t from, uint32_t to)
+bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to)
 {
     return r->bits[(size_t)from * r->words + to / 64] >> (to % 64) & 1;
 }
@@ -71,7 +71,7 @@ static bool reaches(const struct weir_reach *r, uint32_t from, uint32_t to)
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
 {
     if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
-        return a->node == b->node || reaches(a->reach, a->node, b->node);
+        return a->node == b->node || weir_reach_has(a->reach, a->node, b->node);
     for (uint32_t i = 0; a->gates && i < a->gates->count; i++) {
         const struct weir_order_stamp *g = &a->gates->stamps[i];
 

@@ -27,6 +27,7 @@ struct weir_reach {
     uint32_t refs, nodes, words;
     uint64_t bits[];
 };
+bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to);
 
 /* What the program itself does: nothing in the documents orders it before an operation that was
  * submitted earlier, but for one behind a host function (or a wait for a value in memory) that has

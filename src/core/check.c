@@ -210,15 +210,14 @@ void weir_core_check_op(const struct weir_op *op, const void *behind)
         return;
     weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, name_of(op),
                   behind);
-    host_memory_closes(op);
+    if (weir_check_enabled())
+        host_memory_closes(op);
     if (has_ended_already(op))
         weir_check_op_done(op);
 }
 
-void weir_core_check_done(struct weir_op *op, enum weir_err status)
+static void judge_done(struct weir_op *op, enum weir_err status)
 {
-    if (!is_checked(op) || has_ended_already(op))
-        return;
     if (status != WEIR_OK)
         weir_check_op_failed(op, status);
     if (op->m.kind == WEIR_OP_KERNEL &&
@@ -232,6 +231,14 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
         copy_accesses(weir_check_actor(op), &c->job->copy,
                       c->staging_bytes != 0 || is_pageable(c->job->copy.src));
     }
+}
+
+void weir_core_check_done(struct weir_op *op, enum weir_err status)
+{
+    if (!is_checked(op) || has_ended_already(op))
+        return;
+    if (weir_check_enabled())
+        judge_done(op, status);
     weir_check_op_done(op);
 }
 
@@ -323,14 +330,31 @@ void weir_core_check_node_failed(struct weir_item *item)
         weir_core_check_node(item);
 }
 
+/* What a body does is its conditional node's. */
+static const struct weir_item *node_of(const struct weir_item *item)
+{
+    while (item->run->parent)
+        item = item->run->parent;
+    return item;
+}
+
+void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item *item)
+{
+    const struct weir_item *node = node_of(item);
+    const struct weir_check_node n = {.plan = item->run->plan,
+                                      .number = (uint32_t)(node - node->run->items),
+                                      .order = reach_of,
+                                      .arg = node->run};
+
+    weir_check_host_func(f, &item->run->plan->op->op, &n);
+}
+
 void weir_core_check_node(struct weir_item *item)
 {
     const struct weir_plan *plan = item->run->plan;
-    const struct weir_item *node = item;
+    const struct weir_item *node = node_of(item);
     struct weir_actor *a;
 
-    while (node->run->parent) /* what a body does is its conditional node's */
-        node = node->run->parent;
     a = weir_check_node(&plan->op->op, plan, (uint32_t)(node - node->run->items), op_kind_of(item),
                         item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
                         reach_of, node->run);

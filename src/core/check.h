@@ -1,4 +1,5 @@
-/* What core tells the checker. Callers ask weir_check_enabled first.
+/* What core tells the checker. Callers ask weir_check_follows (the first three, and host nodes) or
+ * weir_check_enabled first.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CORE_CHECK_H
 #define WEIR_CORE_CHECK_H
@@ -23,5 +24,7 @@ struct weir_item;
 void weir_core_check_node_begin(struct weir_item *item);
 void weir_core_check_node(struct weir_item *item);
 void weir_core_check_node_failed(struct weir_item *item);
+/* A graph's host function begins; weir_check_host_func_end when it has ended. */
+void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item *item);
 
 #endif

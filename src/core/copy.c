@@ -391,7 +391,7 @@ static enum weir_err run_copy(struct weir_stream *s, const struct weir_copy *c, 
         return err;
     err = wait_counted(s, &point, cause, &own);
     /* (A source that was read is all that the documents promise of a pageable one.) */
-    if (weir_check_enabled() && promised)
+    if (weir_check_follows() && promised)
         weir_check_host_saw_last();
     return err;
 }
@@ -569,7 +569,7 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     if (err != WEIR_OK || rule.wait == WEIR_HOST_NO_WAIT)
         return err;
     err = wait_counted(s, &point, WEIR_SYNC_COPY, &own);
-    if (weir_check_enabled() && rule.strength == WEIR_GUARANTEED)
+    if (weir_check_follows() && rule.strength == WEIR_GUARANTEED)
         weir_check_host_saw_last();
     return err;
 }

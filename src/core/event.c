@@ -80,10 +80,10 @@ enum weir_err weir_event_destroy(struct weir_event *e)
     weir_lock_release(&e->lock);
     if (weir_trace_enabled())
         weir_trace_event_end(weir_core_trace_event_id(e));
-    if (weir_check_enabled()) {
+    if (weir_check_follows())
         weir_check_event_end(e);
+    if (weir_check_enabled())
         weir_check_object_end(e);
-    }
     weir_slots_give(&weir_core.events, e);
     return WEIR_OK;
 }
@@ -162,7 +162,7 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
     atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
     if (weir_trace_enabled())
         weir_core_trace_event_wait(e, s, needed ? &dep : NULL);
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_check_wait(e, s);
     if (needed || weir_model_wait_needs_op(&s->m)) {
         enum weir_err err;
@@ -204,7 +204,7 @@ enum weir_err weir_event_query(struct weir_event *e)
         weir_explore_asked(&point);
     if (weir_trace_enabled())
         weir_trace_query(WEIR_TRACE_QUERY_EVENT, weir_core_trace_event_id(e), complete);
-    if (weir_check_enabled() && complete)
+    if (weir_check_follows() && complete)
         weir_check_host_saw_event(e);
     return complete ? weir_context_error(e->ctx) : WEIR_ERR_NOT_READY;
 }
@@ -231,7 +231,7 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
     weir_wait_points(&point, 1);
     if (weir_trace_enabled())
         weir_core_trace_managed_settled();
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_check_host_saw_event(e);
     weir_pool_synced(NULL, &point, NULL);
     weir_printf_flush(e->ctx);

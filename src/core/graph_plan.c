@@ -535,7 +535,7 @@ void weir_plan_unref(struct weir_plan *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_check_plan_end(p);
     finish_run(&p->main);
     keep_unref(p->keep);

@@ -682,10 +682,12 @@ enum weir_err weir_item_prepare(struct weir_kernel_work *work)
 void weir_item_run_host(struct weir_host_work *work)
 {
     struct weir_item *item = work->work.owner;
+    struct weir_check_func f = {0};
 
-    if (weir_check_enabled())
-        weir_check_host_func(&item->run->plan->op->op, true);
+    if (weir_check_follows())
+        weir_core_check_host_node(&f, item);
     weir_host_func_run(item->ctx, item->host.fn, item->host.user);
+    weir_check_host_func_end(&f);
 }
 
 /* ---- runs ---- */
@@ -729,7 +731,7 @@ static void end_run(struct weir_run *run)
 
     if (!item) {
         op = run->plan->op;
-        if (weir_check_enabled())
+        if (weir_check_follows())
             weir_core_check_done(&op->op, WEIR_OK);
         run->plan->op = NULL;
         if (weir_trace_enabled())

@@ -406,22 +406,26 @@ static void run_host_func(struct weir_host_work *work)
         void *object;
         void (*fn)(void *);
     } f = {.object = op->fn};
+    struct weir_check_func checked = {0};
 
-    if (weir_check_enabled())
-        weir_check_host_func(op, false);
+    if (weir_check_follows())
+        weir_check_host_func(&checked, op, NULL);
     weir_host_func_run(weir_op_ctx(&op->op), f.fn, op->user);
+    weir_check_host_func_end(&checked);
 }
 
 static void run_callback(struct weir_host_work *work)
 {
     struct weir_host_op *op = work->work.owner;
+    struct weir_check_func checked = {0};
 
-    if (weir_check_enabled())
-        weir_check_host_func(op, false);
+    if (weir_check_follows())
+        weir_check_host_func(&checked, op, NULL);
     weir_thread.host_func = true;
     atomic_fetch_add_explicit(&weir_op_ctx(&op->op)->host_funcs, 1, memory_order_relaxed);
     op->invoke(op->fn, op->stream, weir_context_error(weir_op_ctx(&op->op)), op->user);
     weir_thread.host_func = false;
+    weir_check_host_func_end(&checked);
 }
 
 static struct weir_host_op *begin_host(struct weir_stream *s, enum weir_op_kind kind, void *fn,

@@ -122,7 +122,7 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
     if (weir_trace_enabled())
         weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority);
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_check_stream(s, s->id, ctx->index, cls);
     weir_lock_release(&s->lock);
     weir_lock_release(&ctx->streams_lock);
@@ -139,7 +139,7 @@ static void retire_locked(struct weir_stream *s)
     weir_lock_release(&s->lock);
     if (weir_trace_enabled())
         weir_trace_stream_end(s->id);
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_check_stream_end(s);
     s->retired_next = ctx->retired;
     ctx->retired = s;

@@ -498,7 +498,7 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
         weir_core_trace_done(work->owner, work, status);
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
         pages_done(work->owner);
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_core_check_done(work->owner, status);
     if (WEIR_UNLIKELY(((struct weir_op *)work->owner)->m.kind == WEIR_OP_KERNEL &&
                       ((struct weir_kernel_op *)work->owner)->programmatic) &&
@@ -653,7 +653,7 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
     }
     if (weir_trace_enabled())
         weir_core_trace_op(op);
-    if (weir_check_enabled())
+    if (weir_check_follows())
         weir_core_check_op(op,
                            op->m.kind == WEIR_OP_GRAPH ? ((struct weir_graph_op *)op)->plan : NULL);
     if (weir_explore_enabled())
@@ -696,7 +696,7 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
                 weir_core_trace_op(op);
             weir_trace_event_record(weir_core_trace_event_id(e), s->id, e->m.point.seq, e->flags);
         }
-        if (weir_check_enabled())
+        if (weir_check_follows())
             weir_check_record(e, s);
     }
     weir_lock_release(&e->lock);
@@ -762,7 +762,7 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
             weir_core_trace_op(op);
             weir_core_trace_op(markers[1]);
         }
-        if (weir_check_enabled())
+        if (weir_check_follows())
             weir_core_check_peer(op, other);
         if (weir_explore_enabled())
             weir_explore_submitted(op);

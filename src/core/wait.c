@@ -200,9 +200,9 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
 {
     struct weir_model_point stack[POINTS_STACK], *points;
     enum weir_err err;
-    struct weir_clock *seen = NULL;
+    struct weir_check_sync seen;
     size_t count;
-    bool ok = true, checked = weir_check_enabled();
+    bool ok = true, checked = weir_check_follows();
 
     if (checked)
         seen = weir_check_sync_begin(s, ctx->index);
@@ -215,7 +215,7 @@ static enum weir_err wait_targets(struct weir_context *ctx, struct weir_stream *
     for (size_t i = 0; err == WEIR_OK && i < count && ok; i++)
         ok = wait_point(&points[i], deadline_ns);
     if (checked)
-        weir_check_sync_end(seen, ok && err == WEIR_OK);
+        weir_check_sync_end(&seen, ok && err == WEIR_OK);
     if (err != WEIR_OK)
         return err;
     if (points != stack)
@@ -234,7 +234,7 @@ enum weir_err weir_wait_stream(struct weir_stream *s)
 {
     struct weir_model_point point;
 
-    if (weir_model_needs_all(&s->m) || weir_check_enabled())
+    if (weir_model_needs_all(&s->m) || weir_check_follows())
         return wait_targets(s->ctx, s, UINT64_MAX, NULL);
     if (weir_trace_enabled())
         weir_trace_sync(WEIR_TRACE_SYNC_STREAM, s->id, 0);
@@ -295,7 +295,7 @@ enum weir_err weir_query_stream(struct weir_stream *s)
     weir_lock_release(&s->ctx->streams_lock);
     if (weir_trace_enabled())
         weir_trace_query(WEIR_TRACE_QUERY_STREAM, s->id, count == 0);
-    if (weir_check_enabled() && count == 0)
+    if (weir_check_follows() && count == 0)
         weir_check_host_saw_stream(s);
     if (count && weir_late_enabled())
         weir_late_demand(&point);

@@ -5,6 +5,7 @@
 #include "driver/drv.h"
 
 #include "base/log.h"
+#include "base/tsan.h"
 #include "base/thread.h"
 #include "check/check.h"
 #include "core/capture.h"
@@ -138,6 +139,7 @@ static CUresult not_supported(const char *name)
     {                                                                                              \
         static _Atomic uint32_t trace_name;                                                        \
         const bool traced = weir_trace_enabled(), explored = weir_explore_enabled();               \
+        const bool unseen = weir_check_tells();                                                    \
         enum weir_err err;                                                                         \
                                                                                                    \
         if (explored)                                                                              \
@@ -146,6 +148,8 @@ static CUresult not_supported(const char *name)
             weir_trace_enter(__builtin_return_address(0));                                         \
         if (weir_check_enabled())                                                                  \
             weir_check_enter(text, __builtin_return_address(0));                                   \
+        if (unseen) /* see runtime/check_calls.c */                                                \
+            weir_tsan_ignore_begin();                                                              \
         err = GUARD_##guard(text);                                                                 \
         if (weir_inject_enabled() && err == WEIR_OK)                                               \
             err = weir_inject_call(text);                                                          \
@@ -156,6 +160,8 @@ static CUresult not_supported(const char *name)
             err = body args;                                                                       \
             weir_thread_call_end(before, err);                                                     \
         }                                                                                          \
+        if (unseen)                                                                                \
+            weir_tsan_ignore_end();                                                                \
         if (traced)                                                                                \
             weir_trace_leave(text, &trace_name, (int)err);                                         \
         if (explored)                                                                              \
