@@ -1,6 +1,6 @@
 /* Messages of Weir's own, always on stderr, always whole lines that begin with "weir: ". Weir is
- * silent by default: only what is not supported, and what cannot be reported as an error code, is
- * printed.
+ * silent by default: only what is not supported, and what cannot be reported as an error code (a
+ * kernel that fails: where), is printed.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_BASE_LOG_H
 #define WEIR_BASE_LOG_H

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/inject.h"
-#include "core/kernel_name.h"
+#include "base/kernel_name.h"
 
 #define CODE_MAX 1000
 

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "core/graph_run.h"
-#include "core/kernel_name.h"
+#include "base/kernel_name.h"
 #include "core/memop.h"
 #include "core/module.h"
 #include "core/poll.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/kernel_name.h"
+#include "base/kernel_name.h"
 
 static void names(void **state)
 {

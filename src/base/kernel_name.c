@@ -1,7 +1,7 @@
 /* See kernel_name.h. Of the C++ ABI's mangling only what names are made of: lengths with names, and
  * the N and E around scopes. No library of C++ is asked: this also runs while the program hangs.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "core/kernel_name.h"
+#include "base/kernel_name.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Kernels' names for people.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef WEIR_CORE_KERNEL_NAME_H
-#define WEIR_CORE_KERNEL_NAME_H
+#ifndef WEIR_BASE_KERNEL_NAME_H
+#define WEIR_BASE_KERNEL_NAME_H
 
 #include <stddef.h>
 
