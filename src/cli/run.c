@@ -70,13 +70,15 @@ static const char help[] =
     "                    where the cycle is, and ends the program with status 124; more than the "
     "longest kernel\n"
     "                    block takes (`weir where PID` prints the same of a running program)\n"
+    "  --perf            kernels have names in Linux's perf: perf record weir run --perf PROGRAM\n"
+    "  --gdb             kernels have names and lines in gdb: gdb --args weir run --gdb PROGRAM\n"
     "  --help            this text\n"
     "\n"
     "Children of the program are taken over too. The environment does the same as the options: "
     "WEIR_DEVICE,\n"
     "WEIR_DEVICES, WEIR_CLOCK=model, WEIR_MEMORY, WEIR_STATS=1, WEIR_FIDELITY=1, WEIR_TRACE=FILE, "
     "WEIR_COUNT=1, "
-    "WEIR_HANG=SECONDS, "
+    "WEIR_HANG=SECONDS, WEIR_GDB=1, WEIR_PERF=1, "
     "WEIR_INJECT=RULES, WEIR_STRICT=LIST, WEIR_LATE_DMA=SECONDS, WEIR_SCHEDULE=SPEC; "
     "an option "
     "wins. WEIR_LOG=error|warn|info|debug\n"
@@ -105,7 +107,8 @@ static const struct option {
     {"clock", "WEIR_CLOCK", true},        {"trace", "WEIR_TRACE", true},
     {"schedule", "WEIR_SCHEDULE", true},  {"late-dma", "WEIR_LATE_DMA", true},
     {"inject", "WEIR_INJECT", true},      {"strict", "WEIR_STRICT", true},
-    {"hang", "WEIR_HANG", true},
+    {"hang", "WEIR_HANG", true},          {"gdb", "WEIR_GDB", false},
+    {"perf", "WEIR_PERF", false},
 };
 
 static const struct option *find_option(const char *name, size_t n)

@@ -83,6 +83,12 @@ const char *weir_cg_kernel_unsupported(const struct weir_cg_kernel *k);
 /* Where the line of PTX came from (.loc). False: its PTX does not say. *file is the module's. */
 bool weir_cg_kernel_source(const struct weir_cg_kernel *k, uint32_t ptx_line, const char **file,
                            uint32_t *line);
+/* The line of PTX whose instruction faulted at pc, in `code` or a better tier of it, for blocks of
+ * this shape; 0 unknown. noted: what the code has said of accesses that it makes in functions for
+ * many (weir_block.error_line). May compile for some time. Thread: one of Weir's own, no lock held;
+ * the module lives. */
+uint32_t weir_cg_kernel_fault_line(struct weir_cg_kernel *k, const struct weir_kernel_code *code,
+                                   const uint32_t block[3], uint64_t pc, uint32_t noted);
 /* Offset and size of the n-th parameter in the .param space; false past the end. */
 bool weir_cg_kernel_param(const struct weir_cg_kernel *k, size_t n, size_t *offset, size_t *bytes);
 

@@ -12,6 +12,7 @@
 #include "codegen/codegen.h"
 #include "codegen/compile.h"
 #include "codegen/forms.h"
+#include "codegen/gdb.h"
 #include "codegen/image.h"
 #include "ptx/reach.h"
 
@@ -28,6 +29,8 @@ struct weir_cg_settings {
     bool checks;          /* somebody wants to know what kernels access (WEIR_CHECK) */
     bool touch;           /* code says what it accesses (WEIR_CHECK=1) */
     bool counts;          /* WEIR_COUNT: code adds up what it does */
+    bool perf;            /* names of code for perf */
+    bool gdb;             /* names and lines for debuggers */
     bool fidelity;        /* report each kernel's instructions when its code is asked for first */
 };
 struct weir_cg_settings *weir_cg_settings(void);
@@ -38,6 +41,7 @@ enum weir_cg_state { WEIR_CG_EMPTY, WEIR_CG_BUSY, WEIR_CG_READY, WEIR_CG_FAILED 
 struct weir_cg_tier_code {
     struct weir_kernel_code code;
     struct weir_image *image;
+    struct weir_gdb_entry *gdb; /* or NULL */
 };
 
 /* A kernel for one block shape. Lives as long as the module. */
@@ -95,9 +99,16 @@ void weir_cg_module_unref(struct weir_cg_module *m, uint32_t n);
 void weir_cg_kernel_init(struct weir_cg_kernel *k, struct weir_cg_module *m,
                          const struct weir_ptx_function *f);
 void weir_cg_kernel_finish(struct weir_cg_kernel *k);
+/* NULL: it was never asked for. */
+struct weir_cg_variant *weir_cg_kernel_variant(struct weir_cg_kernel *k, const uint32_t block[3]);
+
+#define WEIR_CG_ENTRY "weir_kernel" /* the symbol of a compiled object that is called */
 
 /* fidelity.c: writes the report of `weir run --fidelity` for k, one line on stderr. Thread: any. */
 void weir_cg_fidelity_report(const struct weir_cg_kernel *k);
+
+/* perf.c: writes the names of an image's functions where perf looks. Thread: any. */
+void weir_cg_perf_add(const struct weir_image *image, const char *kernel, enum weir_jit_tier tier);
 
 /* pressure.c: most 32-bit registers that live at one place of the function. */
 int weir_cg_pressure(const struct weir_ptx_function *f);

@@ -25,7 +25,7 @@ enum group { GROUP_CODE, GROUP_CONST, GROUP_DATA, GROUP_COUNT, GROUP_NONE = GROU
 
 struct image_function {
     char *name;
-    uint64_t offset; /* in the mapping */
+    uint64_t offset, bytes; /* in the mapping */
 };
 
 struct weir_image {
@@ -33,6 +33,8 @@ struct weir_image {
     size_t map_bytes;
     struct image_function *functions;
     size_t function_count;
+    uint64_t *sections; /* address of each of the object's; 0: not loaded */
+    size_t section_count;
 };
 
 struct image_section {
@@ -412,8 +414,21 @@ static enum weir_err keep_functions(const struct loader *l, struct weir_image *i
         if (!f->name)
             return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for symbols");
         f->offset = l->sections[s.st_shndx].offset + s.st_value;
+        f->bytes = WEIR_MIN(s.st_size, l->sections[s.st_shndx].bytes - s.st_value);
         image->function_count++;
     }
+    return WEIR_OK;
+}
+
+static enum weir_err keep_sections(const struct loader *l, struct weir_image *image)
+{
+    image->sections = weir_calloc(l->header.e_shnum, sizeof *image->sections);
+    if (!image->sections)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "no memory for an image's sections");
+    image->section_count = l->header.e_shnum;
+    for (uint32_t i = 0; i < l->header.e_shnum; i++)
+        if (l->sections[i].group != GROUP_NONE)
+            image->sections[i] = (uint64_t)(uintptr_t)l->map + l->sections[i].offset;
     return WEIR_OK;
 }
 
@@ -433,6 +448,8 @@ static enum weir_err load(struct loader *l, struct weir_image *image)
         err = relocate_all(l);
     if (!err)
         err = keep_functions(l, image);
+    if (!err)
+        err = keep_sections(l, image);
     if (!err)
         err = protect(l);
     return err;
@@ -471,6 +488,7 @@ void weir_image_unload(struct weir_image *image)
     for (size_t i = 0; i < image->function_count; i++)
         weir_free(image->functions[i].name);
     weir_free(image->functions);
+    weir_free(image->sections);
     weir_free(image);
 }
 
@@ -481,4 +499,35 @@ void *weir_image_function(const struct weir_image *image, const char *name)
             return image->map + image->functions[i].offset;
     }
     return NULL;
+}
+
+bool weir_image_find(const struct weir_image *image, uintptr_t pc, struct weir_image_place *out)
+{
+    if (!image || pc - (uintptr_t)image->map >= image->map_bytes)
+        return false;
+    *out = (struct weir_image_place){.name = ""};
+    for (size_t i = 0; i < image->function_count; i++) {
+        const struct image_function *f = &image->functions[i];
+
+        if (pc - (uintptr_t)image->map - f->offset < f->bytes)
+            *out = (struct weir_image_place){f->name, (uintptr_t)image->map + f->offset,
+                                             (size_t)f->bytes};
+    }
+    return true;
+}
+
+uintptr_t weir_image_section(const struct weir_image *image, uint32_t index)
+{
+    return index < image->section_count ? (uintptr_t)image->sections[index] : 0;
+}
+
+void weir_image_each(const struct weir_image *image,
+                     void (*visit)(const struct weir_image_place *place, void *arg), void *arg)
+{
+    for (size_t i = 0; i < image->function_count; i++) {
+        const struct image_function *f = &image->functions[i];
+        struct weir_image_place p = {f->name, (uintptr_t)image->map + f->offset, (size_t)f->bytes};
+
+        visit(&p, arg);
+    }
 }

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 6
+#define WEIR_JIT_ABI 7
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -26,10 +26,15 @@
 
 enum weir_jit_tier { WEIR_JIT_QUICK, WEIR_JIT_BEST };
 
+/* Lines in the object, as DWARF 4: of the PTX; of the source where .loc says it. The code is the
+ * same with and without. */
+enum weir_jit_lines { WEIR_JIT_LINES_NONE, WEIR_JIT_LINES_PTX, WEIR_JIT_LINES_SOURCE };
+
 struct weir_jit_request {
     const struct weir_ptx_function *kernel; /* an entry function of a verified module */
     uint32_t block[3];                      /* the shape that code is specialised on */
     enum weir_jit_tier tier;
+    enum weir_jit_lines lines;
     bool touch;  /* says what it accesses: services->touch */
     bool counts; /* the code adds up what it does (weir_block.instructions, bytes) */
     /* What the module's variable with index i (module->vars[i]) is at run time: ((void

@@ -21,8 +21,7 @@
 #define DIRECT_BEST_MAX 50
 /* More shapes than this of one kernel get the quick tier only: a program that changes its shape all
  * the time would keep the compile threads busy for code that is run once. */
-#define SHAPES_MAX   64
-#define ENTRY_SYMBOL "weir_kernel"
+#define SHAPES_MAX 64
 
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static struct weir_cg_settings settings;
@@ -41,6 +40,8 @@ static void read_settings(void)
     settings.checks = check != NULL;
     settings.touch = check && strcmp(check, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
+    settings.perf = getenv("WEIR_PERF") != NULL;
+    settings.gdb = getenv("WEIR_GDB") != NULL;
     settings.counts = getenv("WEIR_COUNT") != NULL || (clock && strcmp(clock, "model") == 0);
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
@@ -53,6 +54,8 @@ static void read_settings(void)
     weir_hash128_add_field(&h, &settings.touch, sizeof settings.touch);
     if (settings.counts) /* other code, kept apart */
         weir_hash128_add_field(&h, "counts", sizeof "counts");
+    if (settings.gdb) /* the same code, but with lines */
+        weir_hash128_add_field(&h, "lines", sizeof "lines");
     weir_hash128_finish(&h, settings.platform);
 }
 
@@ -116,8 +119,10 @@ void weir_cg_kernel_finish(struct weir_cg_kernel *k)
     while (weir_map_next(&k->variants, &pos, &key, &value)) {
         struct weir_cg_variant *v = value;
 
-        weir_image_unload(v->tiers[WEIR_JIT_QUICK].image);
-        weir_image_unload(v->tiers[WEIR_JIT_BEST].image);
+        for (int t = WEIR_JIT_QUICK; t <= WEIR_JIT_BEST; t++) {
+            weir_gdb_remove(v->tiers[t].gdb);
+            weir_image_unload(v->tiers[t].image);
+        }
         weir_free(v);
     }
     weir_map_finish(&k->variants);
@@ -273,11 +278,15 @@ static enum weir_err install(struct weir_cg_variant *v, enum weir_jit_tier tier,
     err = weir_image_load(object, bytes, &image);
     if (err)
         return err;
-    entry = weir_image_function(image, ENTRY_SYMBOL);
+    entry = weir_image_function(image, WEIR_CG_ENTRY);
     if (!entry) {
         weir_image_unload(image);
-        return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "compiled object without " ENTRY_SYMBOL);
+        return WEIR_FAIL(WEIR_ERR_INVALID_KERNEL_IMAGE, "compiled object without " WEIR_CG_ENTRY);
     }
+    if (weir_cg_settings()->gdb)
+        t->gdb = weir_gdb_add(image, object, bytes);
+    if (weir_cg_settings()->perf)
+        weir_cg_perf_add(image, v->kernel->function->name, tier);
     t->image = image;
     memcpy(&t->code.run, &entry, sizeof entry);
     t->code.name = v->kernel->function->name;
@@ -349,6 +358,7 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .kernel = v->kernel->function,
         .block = {v->block[0], v->block[1], v->block[2]},
         .tier = tier,
+        .lines = weir_cg_settings()->gdb ? WEIR_JIT_LINES_SOURCE : WEIR_JIT_LINES_NONE,
         .touch = weir_cg_settings()->touch,
         .counts = weir_cg_settings()->counts,
     };
@@ -505,6 +515,16 @@ static struct weir_cg_variant *find_variant(struct weir_cg_kernel *k, const uint
         if (*must_fill)
             atomic_store_explicit(&v->state, WEIR_CG_BUSY, memory_order_relaxed);
     }
+    weir_lock_release(&k->lock);
+    return v;
+}
+
+struct weir_cg_variant *weir_cg_kernel_variant(struct weir_cg_kernel *k, const uint32_t block[3])
+{
+    struct weir_cg_variant *v;
+
+    weir_lock_acquire(&k->lock);
+    v = weir_map_get(&k->variants, shape_key(block));
     weir_lock_release(&k->lock);
     return v;
 }

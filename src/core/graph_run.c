@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/check.h"
 #include "core/explore.h"
+#include "core/fault_report.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 #include "core/inject.h"
@@ -515,6 +516,9 @@ static void note_failure(struct weir_item *item, enum weir_err status)
 {
     weir_log(WEIR_LOG_INFO, "device %d: a graph's node: %s (%s)", item->ctx->ordinal,
              weir_err_name(status), weir_err_message());
+    if (item->kind == WEIR_ITEM_KERNEL)
+        weir_fault_report(item->ctx, item->kernel.function, item->kernel.image, &item->kernel.work,
+                          status);
     if (status == WEIR_ERR_INVALID_VALUE && item->kind == WEIR_ITEM_COPY)
         atomic_store(&item->ctx->copy_error, (int)status);
     else

@@ -31,13 +31,13 @@ static void check_address(struct weir_block *block, uint64_t addr, uint32_t byte
         return;
     if (WEIR_UNLIKELY(bytes && addr & ((bytes & -bytes) - 1) & 15)) {
         block->error_address = weir_mem_program_view(addr);
-        weir_device_block_fail(block, WEIR_ERR_MISALIGNED_ADDRESS, 0);
+        weir_device_block_fail(block, WEIR_ERR_MISALIGNED_ADDRESS, block->error_line);
     }
     if (WEIR_LIKELY(weir_mem_kernel_may_touch((const void *)(uintptr_t)addr, bytes,
                                               (int)block->launch->device)))
         return;
     block->error_address = weir_mem_program_view(addr);
-    weir_device_block_fail(block, WEIR_ERR_ILLEGAL_ADDRESS, 0);
+    weir_device_block_fail(block, WEIR_ERR_ILLEGAL_ADDRESS, block->error_line);
 }
 
 /* ---- printf ---- */

@@ -17,6 +17,7 @@
 #include "core/copy.h"
 #include "core/dependent.h"
 #include "core/explore.h"
+#include "core/fault_report.h"
 #include "core/graph_run.h"
 #include "core/ipc.h"
 #include "core/late.h"
@@ -485,6 +486,14 @@ static void pump(struct weir_model_out *out)
     }
 }
 
+static void report(struct weir_op *op, enum weir_err status)
+{
+    struct weir_kernel_op *k = (struct weir_kernel_op *)op;
+
+    if (op->m.kind == WEIR_OP_KERNEL && k->job)
+        weir_fault_report(weir_op_ctx(op), k->function, k->image, &k->job->kernel, status);
+}
+
 static void pages_done(const struct weir_op *op)
 {
     if (op->m.kind == WEIR_OP_KERNEL)
@@ -494,6 +503,8 @@ static void pages_done(const struct weir_op *op)
 
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
+    if (WEIR_UNLIKELY(status != WEIR_OK))
+        report(work->owner, status);
     if (weir_trace_enabled())
         weir_core_trace_done(work->owner, work, status);
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))

@@ -200,6 +200,7 @@ static void failure_note(struct runner *r, bool left)
     if (left && r->fault_err) {
         b->error = r->fault_err;
         b->error_address = weir_mem_program_view(r->fault_address);
+        b->error_pc = r->fault_pc;
     }
     if (!b->error)
         b->error = WEIR_ERR_LAUNCH_FAILURE;
@@ -224,8 +225,8 @@ void weir_runner_blocks(struct runner *r, bool resume)
     if (WEIR_UNLIKELY(!r->shown_smid)) /* a device's launches all have its number of SMs */
         r->shown_smid = 1 + (k->launch.sm_count ? r->smid % k->launch.sm_count : r->smid);
     b->smid = r->shown_smid - 1;
-    b->error = b->error_line = 0;
-    b->error_address = 0;
+    b->error = b->error_line = b->error_lane = 0;
+    b->error_address = b->error_pc = 0;
     b->escape = b->engine = r;
     if (!resume) {
         b->resume = b->triggered = 0;
@@ -247,11 +248,24 @@ bool weir_runner_guarded(struct runner *r, void (*run)(void *arg), void *arg)
     uint32_t left;
 
     r->fault_err = WEIR_OK;
-    r->fault_address = 0;
+    r->fault_address = r->fault_pc = 0;
     r->guarded = true;
     left = weir_stack_call(&r->stack, run, arg);
     r->guarded = false;
     return left == 0;
+}
+
+void weir_kernel_note_failure(struct weir_kernel_work *k, const struct weir_block *b)
+{
+    k->error_noted = true;
+    k->error_line = b->error_line;
+    k->error_address = b->error_address;
+    k->error_pc = b->error_pc;
+    k->error_warp = b->warp;
+    k->error_lane = b->error_lane;
+    k->error_shared = (uintptr_t)b->shared;
+    for (int i = 0; i < 3; i++)
+        k->error_block[i] = b->ctaid[i];
 }
 
 void weir_device_block_fail(struct weir_block *block, uint32_t err, uint32_t line)

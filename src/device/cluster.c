@@ -82,8 +82,8 @@ void weir_cluster_enter(struct runner *r, bool resume)
         b->launch = s->block.launch;
         b->shared_bytes = s->block.shared_bytes;
         b->smid = s->block.smid;
-        b->error = b->error_line = 0;
-        b->error_address = 0;
+        b->error = b->error_line = b->error_lane = 0;
+        b->error_address = b->error_pc = 0;
         b->escape = b->engine = r;
     }
     if (!resume)
@@ -96,6 +96,8 @@ void weir_cluster_note(struct slot *s)
 
     s->block.error = b->error;
     s->block.error_line = b->error_line;
+    s->block.error_lane = b->error_lane;
+    s->block.warp = b->warp;
     s->block.error_address = b->error_address;
     memcpy(s->block.ctaid, b->ctaid, sizeof s->block.ctaid);
 }

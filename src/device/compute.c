@@ -301,10 +301,7 @@ static void kernel_fail(struct compute *c, struct runner *r, enum weir_err err, 
     uint32_t none = WEIR_OK;
 
     if (atomic_compare_exchange_strong(&k->error, &none, (uint32_t)err) && b) {
-        k->error_line = b->error_line;
-        k->error_address = b->error_address;
-        for (int i = 0; i < 3; i++)
-            k->error_block[i] = b->ctaid[i];
+        weir_kernel_note_failure(k, b);
     }
     weir_lock_acquire(&c->lock);
     own += weir_compute_cancel_locked(c, k);
@@ -407,7 +404,8 @@ static uint64_t chunk_blocks(struct compute *c, struct runner *r)
             r->outcome = RUN_FAILED;
             r->failure = err;
             if (r->slot)
-                r->slot->block.error_line = 0, r->slot->block.error_address = 0;
+                r->slot->block.error_line = 0, r->slot->block.error_address = 0,
+                r->slot->block.error_pc = 0, r->slot->block.error_lane = 0;
             return parked;
         }
         weir_runner_blocks(r, false);

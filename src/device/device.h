@@ -76,9 +76,10 @@ struct weir_kernel_work {
     uint64_t refused;
     /* Sums of what its blocks counted (kernel.h); the engine only adds. */
     _Atomic uint64_t instructions, bytes;
-    /* of the first block that failed; to be read in `done` and later */
-    uint32_t error_line, error_block[3];
-    uint64_t error_address;
+    /* of the first block that failed, when error_noted; to be read in `done` and later */
+    bool error_noted;
+    uint32_t error_line, error_block[3], error_warp, error_lane;
+    uint64_t error_address, error_pc, error_shared; /* shared: where the block had it */
 };
 
 /* A rectangle of bytes; 1D: height = depth = 1. */

@@ -96,7 +96,7 @@ struct runner {
     /* fault */
     volatile bool guarded; /* the thread is on the stack: faults end the block or copy */
     uint32_t fault_err;
-    uint64_t fault_address;
+    uint64_t fault_address, fault_pc;
     /* scheduling */
     uint32_t completed; /* kernels ended by this thread, not yet taken off compute.live */
     bool parked_next;   /* take a parked block before a fresh one */
@@ -271,6 +271,8 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
 /* A worker that goes on with something long, outside of its loop: no longer attentive. */
 void weir_compute_step_out(struct compute *c, struct runner *r);
 /* `count` blocks of k are over; the last one ends the kernel. */
+/* Where the block failed, into k. */
+void weir_kernel_note_failure(struct weir_kernel_work *k, const struct weir_block *b);
 void weir_kernel_finish_blocks(struct runner *r, struct weir_kernel_work *k, uint64_t count);
 
 /* block.c */

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -143,6 +144,16 @@ static enum weir_err fault_error(int signo, const siginfo_t *info, const struct 
     }
 }
 
+static uint64_t pc_of(const void *ucontext)
+{
+#if defined(__x86_64__)
+    return (uint64_t)((const ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RIP];
+#else
+    (void)ucontext;
+    return 0;
+#endif
+}
+
 bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext)
 {
     struct runner *r = current;
@@ -157,6 +168,7 @@ bool weir_device_handle_fault(int signo, void *siginfo, void *ucontext)
         return false;
     r->fault_err = err;
     r->fault_address = (uint64_t)(uintptr_t)info->si_addr;
+    r->fault_pc = pc_of(ucontext);
     weir_stack_leave_context(&r->stack, ucontext, 1);
     return true;
 }

@@ -35,8 +35,7 @@ enum weir_err weir_device_inline_run(struct weir_device *dev, struct weir_kernel
     weir_runner_blocks(r, false);
     if (WEIR_LIKELY(r->outcome == RUN_FINISHED))
         return WEIR_OK;
-    k->error_line = r->slot->block.error_line;
-    k->error_address = r->slot->block.error_address;
+    weir_kernel_note_failure(k, &r->slot->block);
     return r->outcome == RUN_FAILED ? r->failure : WEIR_ERR_LAUNCH_FAILURE;
 }
 

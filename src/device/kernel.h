@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 9
+#define WEIR_KERNEL_ABI 10
 
 struct weir_block;
 struct weir_launch;
@@ -126,7 +126,7 @@ struct weir_block {
     uint32_t resume;       /* 0: start; else generated code's own (set when it parks) */
     uint32_t shared_bytes; /* static + dynamic, rounded up as hardware does */
     uint32_t smid;         /* worker index: %smid */
-    uint32_t warp;         /* set before assert_fail: whose lanes call */
+    uint32_t warp;         /* that runs now, as generated code says it */
     char *shared;   /* shared memory of the block, 128-byte aligned, inside the window; contents
                        undefined at start */
     char *state;    /* kernel->state_bytes, 64-byte aligned: per-warp state across region splits */
@@ -146,6 +146,10 @@ struct weir_block {
         *cluster; /* of code with `clusters`; then, as generated code counts them: */
     uint32_t cluster_rank, cluster_arrived; /* threads at the cluster's barrier */
     uint32_t cluster_live;                  /* that have not ended; set when it parks */
+    /* Of a failure: the lane and 1, 0 unknown; where the machine's instruction stood that faulted,
+     * 0: none did. */
+    uint32_t error_lane;
+    uint64_t error_pc;
 };
 
 /* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable, but for

@@ -12,6 +12,16 @@ target_compile_options(codegen_object_abs PRIVATE -fno-pic -fno-pie)
 weir_test(unit_codegen_image SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_image.c
   LIBS weir_codegen_image PkgConfig::CMOCKA
   ARGS $<TARGET_OBJECTS:codegen_object_pic> $<TARGET_OBJECTS:codegen_object_abs>)
+# The same with lines.
+add_library(codegen_object_lines OBJECT ${CMAKE_CURRENT_LIST_DIR}/codegen_object.c)
+set_target_properties(codegen_object_lines PROPERTIES POSITION_INDEPENDENT_CODE OFF C_VISIBILITY_PRESET default)
+target_compile_options(codegen_object_lines PRIVATE -O1 -gdwarf-4
+  -fno-stack-protector -fcf-protection=none -fno-builtin -fPIC)
+weir_test(unit_codegen_lines SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_lines.c
+  LIBS weir_codegen_image PkgConfig::CMOCKA
+  ARGS $<TARGET_OBJECTS:codegen_object_lines> ${CMAKE_CURRENT_LIST_DIR}/codegen_object.c)
+add_dependencies(t_unit_codegen_lines codegen_object_lines)
+
 weir_test(unit_codegen_cache SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_cache.c
   LIBS weir_codegen_image PkgConfig::CMOCKA)
 add_dependencies(t_unit_codegen_image codegen_object_pic codegen_object_abs)

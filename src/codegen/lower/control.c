@@ -813,6 +813,7 @@ static void emit_block(struct control *c, uint32_t at)
             low_emit_inst(l, i);
     }
     l->inst = &l->insts.items[b->end - 1];
+    low_debug_at(l, l->inst);
     end_block(c, at);
 }
 
@@ -1131,6 +1132,7 @@ void low_emit_kernel(struct low *l)
     struct control c = {.l = l};
     LLVMTypeRef ft = LLVMFunctionType(l->t.i32, &l->t.ptr, 1, 0);
     l->fn = LLVMAddFunction(l->module, "weir_kernel", ft);
+    low_debug_begin(l);
     if (l->barriers > MAX_REGIONS)
         low_need_general(l, NULL, "more than 62 barriers");
     place_state(l);

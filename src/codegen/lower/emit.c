@@ -352,6 +352,7 @@ static void no_policy(struct low *l, const struct low_inst *i)
 void low_emit_inst(struct low *l, const struct low_inst *i)
 {
     l->inst = i;
+    low_debug_at(l, i);
     if (i->kind == LOW_MOVE) {
         emit_move(l, i);
         return;

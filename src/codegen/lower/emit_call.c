@@ -110,8 +110,6 @@ void low_emit_call(struct low *l, const struct low_inst *i)
         a[3] = argument_array(l, i, 1, 1, WEIR_PTX_U64);
         a[4] = argument_array(l, i, 2, 2, WEIR_PTX_U32);
         a[5] = argument_array(l, i, 3, 3, WEIR_PTX_U64);
-        at = LLVMConstInt(l->t.i64, offsetof(struct weir_block, warp), 0);
-        LLVMBuildStore(l->b, l->warp, LLVMBuildGEP2(l->b, l->t.i8, l->block_ptr, &at, 1, ""));
         call(l, offsetof(struct weir_kernel_services, assert_fail), a, 6);
     } else {
         low_refuse(l, i->p, name);

@@ -699,6 +699,7 @@ void low_general_emit(struct low *l)
     struct low_general *g = l->gen = low_alloc(l, sizeof *g);
     struct warp_loop x;
     l->fn = LLVMAddFunction(l->module, "weir_kernel", LLVMFunctionType(l->t.i32, &l->t.ptr, 1, 0));
+    low_debug_begin(l);
     place(l);
     l->entry_bb = low_bb(l, "entry");
     LLVMBasicBlockRef body = low_bb(l, "body"), start = low_bb(l, "start"),

@@ -176,6 +176,7 @@ static void finish(struct low *l)
 {
     low_ssa_finish(l);
     low_instances_finish(l);
+    low_debug_dispose(l);
     if (l->b)
         LLVMDisposeBuilder(l->b);
     if (l->module)

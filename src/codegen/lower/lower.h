@@ -182,6 +182,7 @@ struct low_times {
 struct low {
     struct weir_arena arena;
     struct low_times *times; /* NULL: not asked for */
+    struct low_debug *debug; /* debug.c; NULL: not asked for */
     struct ssa *ssa;         /* while low_ssa works */
     const struct weir_jit_request *request;
     struct weir_jit_result *result;
@@ -271,6 +272,16 @@ void low_count_ir(struct low *l, bool after);
 bool low_is_above(struct low *l, size_t limit); /* are there more LLVM instructions? */
 void *low_alloc(struct low *l,
                 size_t bytes); /* zeroed, of the compilation; leaves when out of memory */
+
+/* debug.c: lines in the object (weir_jit_request.lines), else nothing. begin: l->fn is the kernel's
+ * function. at: what is made from now on is made for i; not between leave and return, when other
+ * functions of the object are made. finish: before the passes. dispose: before the module. */
+void low_debug_begin(struct low *l);
+void low_debug_at(struct low *l, const struct low_inst *i);
+void low_debug_leave(const struct low *l);
+void low_debug_return(const struct low *l);
+void low_debug_finish(struct low *l);
+void low_debug_dispose(struct low *l);
 
 /* program.c */
 void low_program_build(struct low *l);
@@ -541,7 +552,7 @@ bool low_touches(const struct low *l, const struct low_address *a);
 #define LOW_TOUCH_UPDATE  (2u | 4u) /* reads what is there */
 void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind);
 void low_to_twin(struct low *l, struct low_address *a);
-/* A warp begins to run: accesses are its threads'. */
+/* A warp begins to run: accesses and failures are its threads'. */
 void low_touch_warp(struct low *l);
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
 void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind,
@@ -557,6 +568,8 @@ LLVMValueRef low_local_base(struct low *l, bool vector,
 #define LOW_SCRATCH      2432u
 /* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op:
  * 0 check, 1 load, 2 store. */
+/* Whose line it is when a later access fails: for functions that stand for many. */
+void low_note_line(struct low *l, LLVMValueRef block, LLVMValueRef line);
 void low_slow_call(struct low *l, LLVMValueRef bits, uint32_t code, int line, uint32_t op);
 void low_scope(struct low *l, LLVMValueRef inst, uint8_t space);
 /* Loop over the set lanes of `bits`: returns the lane (i32); low_lane_loop_end closes it. */

@@ -59,6 +59,7 @@ static void context_save(const struct low *l, struct context *c)
                           .entry = l->entry_bb,
                           .at = LLVMGetInsertBlock(l->b),
                           .mask_full = l->mask_full};
+    low_debug_leave(l);
     memcpy(c->ctaid, l->ctaid, sizeof c->ctaid);
     memcpy(c->nctaid, l->nctaid, sizeof c->nctaid);
     memcpy(c->mask, l->mask, sizeof c->mask);
@@ -88,6 +89,7 @@ static void context_restore(struct low *l, const struct context *c)
     memcpy(l->nctaid, c->nctaid, sizeof c->nctaid);
     memcpy(l->mask, c->mask, sizeof c->mask);
     LLVMPositionBuilderAtEnd(l->b, c->at);
+    low_debug_return(l);
 }
 
 /* base + scale * extend(index + more) */
@@ -178,6 +180,7 @@ static void build(struct low *l, const struct kind *k, LLVMTypeRef result)
     l->mask_full = false;
     low_mask_from_bits(l, LLVMGetParam(l->fn, next++), l->mask);
     l->slow_line = LLVMGetParam(l->fn, next++);
+    low_note_line(l, l->block_ptr, l->slow_line);
     x.a.space = k->shared ? WEIR_PTX_SHARED : WEIR_PTX_GENERIC;
     x.a.inst = l->inst;
     LLVMValueRef ok = take_address(l, k, &next, &base, &first);
@@ -424,6 +427,7 @@ static void begin_values(struct low *l, bool accesses)
     l->mask_full = false;
     low_mask_from_bits(l, LLVMGetParam(l->fn, 1), l->mask);
     l->slow_line = LLVMGetParam(l->fn, 2);
+    low_note_line(l, l->block_ptr, l->slow_line);
 }
 
 static struct low_pure_outline *values_for(struct low *l, const struct low_values *v,

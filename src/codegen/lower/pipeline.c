@@ -257,6 +257,7 @@ void low_optimise_and_emit(struct low *l)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buffer = NULL;
+    low_debug_finish(l);
     set_attributes(l);
     dump(l, "0");
     if (verify_wanted()) {

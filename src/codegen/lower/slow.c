@@ -111,12 +111,30 @@ static void emit_check(struct low *l, struct slow *s)
     service(l, services, offsetof(struct weir_kernel_services, fail), f, 3);
     LLVMBuildUnreachable(l->b);
     LLVMPositionBuilderAtEnd(l->b, ask);
-    at = LLVMConstInt(l->t.i64, offsetof(struct weir_block, error_line), 0);
-    LLVMBuildStore(l->b, s->line, LLVMBuildGEP2(l->b, l->t.i8, s->block, &at, 1, ""));
     LLVMValueRef args[4] = {s->block, s->addr, s->total, field(l, s->code, 18, 2)};
     service(l, services, offsetof(struct weir_kernel_services, check_address), args, 4);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
+}
+
+static void note(struct low *l, LLVMValueRef block, size_t offset, LLVMValueRef v)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, offset, 0);
+    LLVMSetVolatile(LLVMBuildStore(l->b, v, LLVMBuildGEP2(l->b, l->t.i8, block, &at, 1, "")), 1);
+}
+
+/* Whose access is made, should it fail; lane NULL: nobody's. */
+static void note_lane(struct low *l, struct slow *s, LLVMValueRef lane)
+{
+    LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0);
+    if (lane)
+        lane = LLVMBuildAdd(l->b, lane, LLVMConstInt(l->t.i32, 1, 0), "");
+    note(l, s->block, offsetof(struct weir_block, error_lane), lane ? lane : zero);
+}
+
+void low_note_line(struct low *l, LLVMValueRef block, LLVMValueRef line)
+{
+    note(l, block, offsetof(struct weir_block, error_line), line);
 }
 
 /* Says what this lane accesses, where the code asks for it. */
@@ -248,6 +266,7 @@ static void make_function(struct low *l)
     LLVMTypeRef ft = LLVMFunctionType(l->t.v, params, 5, 0);
     LLVMBasicBlockRef back = LLVMGetInsertBlock(l->b);
     LLVMValueRef caller = l->fn;
+    low_debug_leave(l);
     l->slow_fn = LLVMAddFunction(l->module, "weir_slow", ft);
     LLVMSetVisibility(l->slow_fn, LLVMHiddenVisibility);
     attribute(l, l->slow_fn, "noinline");
@@ -263,7 +282,9 @@ static void make_function(struct low *l)
     s.size = field(l, s.code, 0, 8);
     s.comps = field(l, s.code, 8, 8);
     s.total = LLVMBuildMul(l->b, s.size, s.comps, "");
+    low_note_line(l, s.block, s.line);
     low_lane_loop_begin(l, &s.loop, s.mask);
+    note_lane(l, &s, s.loop.lane);
     s.addr = lane_address(l, &s);
     if (l->request->touch) /* first: what is refused has been told */
         emit_touch(l, &s);
@@ -272,9 +293,11 @@ static void make_function(struct low *l)
         to_twin(l, &s);
     emit_data(l, &s);
     low_lane_loop_end(l, &s.loop);
+    note_lane(l, &s, NULL);
     LLVMBuildRetVoid(l->b);
     l->fn = caller;
     LLVMPositionBuilderAtEnd(l->b, back);
+    low_debug_return(l);
 }
 
 /* rdi, rsi, edx, ecx as the function's, the fifth argument in eax; every register and the flags

@@ -70,12 +70,13 @@ static LLVMValueRef active(struct low *l)
     return l->mask_full ? LLVMConstInt(l->t.i32, UINT32_MAX, 0) : low_mask_bits(l, l->mask);
 }
 
+/* Volatile: a fault may come with any access. */
 void low_touch_warp(struct low *l)
 {
-    if (!l->request->touch)
-        return;
     LLVMValueRef p = offset(l, l->block_ptr, number(l, offsetof(struct weir_block, warp)));
-    LLVMSetAlignment(LLVMBuildStore(l->b, l->warp, p), 4);
+    LLVMValueRef s = LLVMBuildStore(l->b, l->warp, p);
+    LLVMSetAlignment(s, 4);
+    LLVMSetVolatile(s, 1);
 }
 
 static void touch_lanes(struct low *l, const struct low_address *a, LLVMValueRef code)
