@@ -13,7 +13,7 @@
  * chain            one stream uploads, one computes, one downloads; events hand the frame on
  * race             slot, but nobody asks whether the slot's copy out has been made: weir check shows the line
  * pipe             the library (weir/pipe.h): a stream a slot; pipe-split: a stream a stage
- * pipe-graph       the library, each slot's work as a graph that is replayed
+ * pipe-graph       the library, each slot's work as a graph that is replayed; pipe-split-graph: the kernels alone
  *
  * --source none: filled once, read at the end: the device's part alone. --feeds N: each has a thread and slots of its own. */
 #include <thread>
@@ -293,8 +293,8 @@ static void make_pipe(const options &o, feed &f)
     config.workers = o.workers;
     config.spin_ns = 1000ull * o.spin;
     config.order = o.workers > 1 ? WEIR_PIPE_ORDERED_DONE : WEIR_PIPE_ORDERED;
-    config.streams = !strcmp(o.form, "pipe-split") ? WEIR_PIPE_STREAMS_SPLIT : WEIR_PIPE_STREAM_PER_SLOT;
-    config.graph = !strcmp(o.form, "pipe-graph");
+    config.streams = strstr(o.form, "split") ? WEIR_PIPE_STREAMS_SPLIT : WEIR_PIPE_STREAM_PER_SLOT;
+    config.graph = strstr(o.form, "graph") != NULL;
     config.user = &f;
     config.fill = pipe_fill;
     config.launch = pipe_launch;
@@ -392,8 +392,8 @@ static void print_stages()
 
 static bool read_options(int argc, char **argv, options &o)
 {
-    static const char *const forms[] = {"serial-pageable", "serial-pinned", "round",      "slot",  "race",
-                                        "chain",           "pipe",          "pipe-split", "pipe-graph"};
+    static const char *const forms[] = {"serial-pageable", "serial-pinned", "round",      "slot",       "race",
+                                        "chain",           "pipe",          "pipe-split", "pipe-graph", "pipe-split-graph"};
     const char *from = option(argc, argv, "--source", "real");
     bool known = false;
     o.form = option(argc, argv, "--form", "slot");

@@ -101,7 +101,9 @@ enum weir_pipe_order {
 enum weir_pipe_streams {
     WEIR_PIPE_STREAM_PER_SLOT, /* one stream a slot has all of an item's work */
     WEIR_PIPE_STREAMS_SPLIT    /* one stream uploads, compute_streams compute, one downloads; events
-                                * hand an item on. launch is then called by one thread at a time */
+                                * hand an item on. launch is then called by one thread at a time.
+                                * Not with several stages: streams of a slot's own are split there
+                                * already, one for each device */
 };
 
 enum weir_pipe_wait {
@@ -142,7 +144,9 @@ typedef struct weir_pipe_config {
     int graph; /* replay: launch runs once for a slot and bucket, later items replay what it
                 * enqueued. What changes between items belongs in item->in; or fill sets
                 * item->recapture. Where capture fails the item is launched as usual (launch then
-                * runs twice) */
+                * runs twice). One graph is all of an item; with SPLIT or several stages, where
+                * streams keep items in order, it is what one callback enqueued: launch of each
+                * stage, and upload and download where they are the program's own */
     enum weir_pipe_padding padding;
     unsigned bucket_count;
     uint64_t buckets[WEIR_PIPE_MAX_BUCKETS]; /* PAD_UP: ascending */
@@ -188,7 +192,7 @@ typedef struct weir_pipe_stats {
     uint64_t
         latency_ns[5]; /* accepted to done: 50, 90, 99, 99.9 % (of a histogram, within 4 %); most */
     double items_per_second;                        /* first acceptance to last report */
-    uint64_t captures, updates, replays, fallbacks; /* graphs */
+    uint64_t captures, updates, replays, fallbacks; /* of graphs: an item may have several */
     uint64_t device_items[WEIR_PIPE_MAX_DEVICES];   /* in the order of config.devices */
 } weir_pipe_stats;
 

@@ -18,7 +18,7 @@ cudaError_t weir_pipe_device_set(int device)
 struct step weir_pipe_cuda_failed(weir_pipe *pipe, struct slot *slot, cudaError_t error)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    const cudaStream_t stream = slot->stream[pipe->stage_count - 1];
+    const cudaStream_t stream = slot->item.stream;
     int none = 0;
     cudaError_t again;
 
@@ -79,6 +79,30 @@ static struct step download(weir_pipe *pipe, struct slot *slot)
                                      cudaMemcpyDeviceToHost, item->stream));
 }
 
+static struct step launch(weir_pipe *pipe, struct slot *slot)
+{
+    return callback_step(pipe, slot, pipe->config.stages[slot->item.stage].launch);
+}
+
+/* A copy by the library is one operation, whose size may be another with each item: a graph of it
+ * would gain nothing. What a callback enqueues may be many. */
+static struct step upload_part(weir_pipe *pipe, struct slot *slot)
+{
+    return pipe->config.upload ? weir_pipe_graph_enqueue(pipe, slot, PART_UPLOAD, upload)
+                               : upload(pipe, slot);
+}
+
+static struct step download_part(weir_pipe *pipe, struct slot *slot)
+{
+    return pipe->config.download ? weir_pipe_graph_enqueue(pipe, slot, PART_DOWNLOAD, download)
+                                 : download(pipe, slot);
+}
+
+static struct step launch_part(weir_pipe *pipe, struct slot *slot)
+{
+    return weir_pipe_graph_enqueue(pipe, slot, PART_STAGE + slot->item.stage, launch);
+}
+
 static void enter_stage(weir_pipe *pipe, struct slot *slot, unsigned stage)
 {
     weir_pipe_item *item = &slot->item;
@@ -112,25 +136,37 @@ static void note_time(struct slot *slot, unsigned which)
         slot->timing = false;
 }
 
-/* All of it in the slot's own stream, or in its stream of each stage. */
-struct step weir_pipe_enqueue_stages(weir_pipe *pipe, struct slot *slot)
+/* All of it in the slot's own stream. */
+static struct step enqueue_whole(weir_pipe *pipe, struct slot *slot)
 {
     struct step step;
 
     note_time(slot, 0);
     step = upload(pipe, slot);
     note_time(slot, 1);
-    for (unsigned i = 0; i < pipe->stage_count && step.status == WEIR_PIPE_OK; i++) {
-        if (i)
-            enter_stage(pipe, slot, i);
-        step = callback_step(pipe, slot, pipe->config.stages[i].launch);
-        if (step.status == WEIR_PIPE_OK && i + 1 < pipe->stage_count)
-            step = hand_over(pipe, slot, i);
-    }
+    if (step.status == WEIR_PIPE_OK)
+        step = launch(pipe, slot);
     note_time(slot, 2);
     if (step.status == WEIR_PIPE_OK)
         step = download(pipe, slot);
     note_time(slot, 3);
+    return step;
+}
+
+/* In the slot's stream of each stage. */
+static struct step enqueue_stages(weir_pipe *pipe, struct slot *slot)
+{
+    struct step step = upload_part(pipe, slot);
+
+    for (unsigned i = 0; i < pipe->stage_count && step.status == WEIR_PIPE_OK; i++) {
+        if (i)
+            enter_stage(pipe, slot, i);
+        step = launch_part(pipe, slot);
+        if (step.status == WEIR_PIPE_OK && i + 1 < pipe->stage_count)
+            step = hand_over(pipe, slot, i);
+    }
+    if (step.status == WEIR_PIPE_OK)
+        step = download_part(pipe, slot);
     return step;
 }
 
@@ -155,19 +191,19 @@ static struct step enqueue_split(weir_pipe *pipe, struct slot *slot)
 
     item->stream = up ? split->up : compute;
     if (up) {
-        step = upload(pipe, slot);
+        step = upload_part(pipe, slot);
         if (step.status == WEIR_PIPE_OK)
             step = pass_on(pipe, slot, slot->uploaded, split->up, compute);
     }
     if (step.status == WEIR_PIPE_OK) {
         item->stream = compute;
-        step = callback_step(pipe, slot, pipe->config.stages[0].launch);
+        step = launch_part(pipe, slot);
     }
     if (step.status == WEIR_PIPE_OK && down) {
         step = pass_on(pipe, slot, slot->computed, compute, split->down);
         if (step.status == WEIR_PIPE_OK) {
             item->stream = split->down;
-            step = download(pipe, slot);
+            step = download_part(pipe, slot);
         }
     }
     return step;
@@ -215,8 +251,9 @@ struct step weir_pipe_enqueue(weir_pipe *pipe, struct slot *slot)
         end = record_done(pipe, slot);
         pthread_mutex_unlock(&split->enqueue);
     } else {
-        step = pipe->config.graph ? weir_pipe_graph_enqueue(pipe, slot)
-                                  : weir_pipe_enqueue_stages(pipe, slot);
+        step = pipe->stage_count > 1
+                   ? enqueue_stages(pipe, slot)
+                   : weir_pipe_graph_enqueue(pipe, slot, PART_WHOLE, enqueue_whole);
         if (step.status != WEIR_PIPE_OK)
             end_at_last_stage(pipe, slot);
         end = record_done(pipe, slot);

@@ -49,12 +49,8 @@ void weir_pipe_config_init(weir_pipe_config *config)
 
 static const char *streams_fault(const weir_pipe_config *c)
 {
-    if (c->streams == WEIR_PIPE_STREAMS_SPLIT && c->graph)
-        return "split streams and graphs: an item's graph is launched in its slot's stream";
     if (c->streams == WEIR_PIPE_STREAMS_SPLIT && c->stage_count)
-        return "split streams and stages on several devices";
-    if (c->graph && c->stage_count > 1)
-        return "graphs and stages on several devices";
+        return "split streams and stages: each stage has a stream of its own already";
     if (!c->compute_streams || c->compute_streams > MAX_COMPUTE_STREAMS)
         return "compute_streams: 1 to 16";
     return NULL;

@@ -36,11 +36,26 @@ enum slot_state {
     SLOT_STATE_COUNT
 };
 
+/* What is captured into one graph: all of an item, where all of it is in one stream; else what each
+ * callback enqueues by itself, so that streams that items share keep their order. */
+enum part {
+    PART_WHOLE,
+    PART_UPLOAD,
+    PART_DOWNLOAD,
+    PART_STAGE, /* and the stage's number */
+    PART_COUNT = PART_STAGE + WEIR_PIPE_MAX_STAGES
+};
+
 struct slot_graph {
     uint64_t bucket;
-    size_t in_bytes, out_bytes; /* of the copies inside */
+    size_t in_bytes, out_bytes; /* of the item that was captured */
     cudaGraphExec_t exec;
     bool failed; /* cannot be captured: launched as usual */
+};
+
+struct slot_graphs {
+    struct slot_graph *all; /* WEIR_PIPE_MAX_BUCKETS of them; NULL: none yet */
+    unsigned count;
 };
 
 struct slot {
@@ -64,8 +79,7 @@ struct slot {
     weir_pipe_outcome outcome;
     bool recorded; /* `done` says when the device has finished */
     bool timing;
-    struct slot_graph graphs[WEIR_PIPE_MAX_BUCKETS];
-    unsigned graph_count;
+    struct slot_graphs graphs[PART_COUNT];
 
     _Atomic(bool) cancelled;   /* set under lock by cancel, read by the owner */
     _Atomic(uintptr_t) caller; /* the thread that runs a callback of this slot; 0: none */
@@ -191,13 +205,15 @@ HIDDEN void *weir_pipe_producer_main(void *pipe);
 
 /* enqueue.c */
 HIDDEN struct step weir_pipe_enqueue(weir_pipe *pipe, struct slot *slot);
-HIDDEN struct step weir_pipe_enqueue_stages(weir_pipe *pipe, struct slot *slot);
 /* A call of the runtime failed with `error`: an error that stays breaks the pipeline. */
 HIDDEN struct step weir_pipe_cuda_failed(weir_pipe *pipe, struct slot *slot, cudaError_t error);
 HIDDEN cudaError_t weir_pipe_device_set(int device);
 
-/* graph.c */
-HIDDEN struct step weir_pipe_graph_enqueue(weir_pipe *pipe, struct slot *slot);
+/* graph.c: gives to the item's stream what `enqueue` gives to it, as a graph where graphs are asked
+ * for: captured, or replayed when that part of such an item has been captured before. */
+typedef struct step enqueue_part(weir_pipe *pipe, struct slot *slot);
+HIDDEN struct step weir_pipe_graph_enqueue(weir_pipe *pipe, struct slot *slot, unsigned part,
+                                           enqueue_part *enqueue);
 HIDDEN void weir_pipe_graph_finish(struct slot *slot);
 
 /* drain.c: there is something to take in */

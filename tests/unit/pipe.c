@@ -156,17 +156,18 @@ static enum weir_pipe_status submit_within(struct seen *s, int i, unsigned lane,
     return weir_pipe_submit_request(s->pipe, &request, NULL);
 }
 
-/* Every order, stream set-up, and number of threads gives the same results. */
+/* Every order, stream set-up, number of threads, and graphs or none: the same results. */
 static void test_ways(void **state)
 {
     (void)state;
-    for (int way = 0; way < 3 * 2 * 3 * 2; way++) {
+    for (int way = 0; way < 3 * 2 * 3 * 2 * 2; way++) {
         struct seen *s = setup();
         weir_pipe_stats stats;
         s->config.order = (enum weir_pipe_order)(way % 3);
         s->config.streams = (enum weir_pipe_streams)(way / 3 % 2);
         s->config.workers = (unsigned[]){0, 1, 4}[way / 6 % 3];
-        s->config.producers = way / 18 ? 2 : 0;
+        s->config.producers = way / 18 % 2 ? 2 : 0;
+        s->config.graph = way / 36;
         start(s);
         submit_all(s, 40);
         assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
@@ -437,26 +438,91 @@ static void test_graph(void **state)
     stop(s);
 }
 
-static void test_graph_falls_back(void **state)
+static int own_upload(void *user, weir_pipe_item *item)
+{
+    (void)user;
+    return (int)cudaMemcpyAsync(item->dev_in, item->in, item->in_bytes, cudaMemcpyHostToDevice,
+                                item->stream);
+}
+
+/* In streams that items share a part of an item is a graph: launch, and an upload of the program's
+ * own; the library's copies are no graphs. */
+static void test_graph_split(void **state)
 {
     struct seen *s = setup();
     weir_pipe_stats stats;
 
     (void)state;
     s->config.graph = 1;
-    s->config.slots = 1;
-    s->uncapturable = 1;
+    s->config.streams = WEIR_PIPE_STREAMS_SPLIT;
+    s->config.compute_streams = 2;
+    s->config.slots = 2;
+    s->config.fill = fill_recapture;
+    s->config.upload = own_upload;
+    s->fail_launch = 5; /* a replay does not ask launch */
     start(s);
-    submit_all(s, 5);
+    submit_all(s, 20);
     assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 20; i++)
         assert_int_equal(s->status[i], 0);
     weir_pipe_stats_get(s->pipe, &stats);
-    assert_int_equal(stats.captures, 0);
-    assert_int_equal(stats.fallbacks, 5);
-    assert_int_equal(atomic_load(&s->launches), 6);
-    assert_non_null(strstr(s->said, "without a graph"));
+    assert_int_equal(stats.captures, 2 * 2);
+    assert_int_equal(stats.updates, 2);
+    assert_int_equal(stats.replays, 2 * 17);
+    assert_int_equal(stats.fallbacks, 0);
+    assert_int_equal(atomic_load(&s->launches), 3);
     stop(s);
+}
+
+/* From device to device a graph is one stage's. */
+static void test_graph_stages(void **state)
+{
+    struct seen *s = setup();
+    weir_pipe_stats stats;
+
+    (void)state;
+    s->config.graph = 1;
+    s->config.slots = 2;
+    s->config.launch = NULL;
+    s->config.stage_count = 3;
+    for (int i = 0; i < 3; i++)
+        s->config.stages[i] = (weir_pipe_stage){i & 1, BYTES, BYTES, 0, launch};
+    start(s);
+    submit_all(s, 20);
+    assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(s->status[i], 0);
+    weir_pipe_stats_get(s->pipe, &stats);
+    assert_int_equal(stats.captures, 2 * 3);
+    assert_int_equal(stats.replays, 18 * 3);
+    assert_int_equal(atomic_load(&s->launches), 2 * 3);
+    stop(s);
+}
+
+/* What cannot be captured goes without, and leaves no stream behind that captures. */
+static void test_graph_falls_back(void **state)
+{
+    (void)state;
+    for (int split = 0; split < 2; split++) {
+        struct seen *s = setup();
+        weir_pipe_stats stats;
+
+        s->config.graph = 1;
+        s->config.slots = 1;
+        s->config.streams = (enum weir_pipe_streams)split;
+        s->uncapturable = 1;
+        start(s);
+        submit_all(s, 5);
+        assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(s->status[i], 0);
+        weir_pipe_stats_get(s->pipe, &stats);
+        assert_int_equal(stats.captures, 0);
+        assert_int_equal(stats.fallbacks, 5);
+        assert_int_equal(atomic_load(&s->launches), 6);
+        assert_non_null(strstr(s->said, "without a graph"));
+        stop(s);
+    }
 }
 
 static void test_tune(void **state)
@@ -513,9 +579,11 @@ static void small(weir_pipe_config *c)
 {
     c->dev_in_bytes = 1;
 }
-static void split_graph(weir_pipe_config *c)
+static void split_stages(weir_pipe_config *c)
 {
-    c->graph = 1;
+    c->stage_count = 2;
+    for (int i = 0; i < 2; i++)
+        c->stages[i] = (weir_pipe_stage){i, BYTES, BYTES, 0, launch};
     c->streams = WEIR_PIPE_STREAMS_SPLIT;
 }
 
@@ -528,7 +596,7 @@ static void test_config(void **state)
     refuse(no_launch, "no launch");
     refuse(descending, "ascending");
     refuse(small, "dev_in_bytes");
-    refuse(split_graph, "graph");
+    refuse(split_stages, "stages");
     s->config.size--;
     assert_int_equal(weir_pipe_create(&s->config, &s->pipe), WEIR_PIPE_INVALID);
     s->config.size++;
@@ -586,6 +654,8 @@ int main(void)
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_graph_split),
+        cmocka_unit_test(test_graph_stages),
         cmocka_unit_test(test_graph_falls_back),
         cmocka_unit_test(test_tune),
         cmocka_unit_test(test_config),

@@ -190,11 +190,16 @@ static void make_config(struct round *r, unsigned *seed)
     if (random_below(seed, 3) == 0) {
         c->device_count = 2;
         c->devices[1] = 1;
+    } else if (random_below(seed, 3) == 0) {
+        c->stage_count = 2 + random_below(seed, 2);
+        for (unsigned i = 0; i < c->stage_count; i++)
+            c->stages[i] = (weir_pipe_stage){(int)i & 1, BYTES, BYTES, BYTES, launch};
     }
-    if (random_below(seed, 3) == 0) {
+    if (!c->stage_count && random_below(seed, 3) == 0) {
         c->streams = WEIR_PIPE_STREAMS_SPLIT;
         c->compute_streams = 1 + random_below(seed, 2);
-    } else if (random_below(seed, 3) == 0) {
+    }
+    if (random_below(seed, 3) == 0) {
         c->graph = 1;
         c->padding = WEIR_PIPE_PAD_UP;
         c->bucket_count = 3;
