@@ -33,6 +33,9 @@ void weir_advise_add_site(const struct weir_advise_context *c, struct weir_advis
 bool weir_advise_brings_results(const struct weir_advise_context *c, uint32_t call);
 /* Is the thread's next call one that asks for a time between events? */
 bool weir_advise_times_follow(const struct weir_advise_context *c, uint32_t call);
+/* The allocation that an address lies in at that moment, or NULL. */
+const struct weir_trace_allocation *weir_advise_allocation_at(const struct weir_trace_file *f,
+                                                              uint64_t address, uint64_t ns);
 /* Allocates, frees, pins, loads or creates. */
 bool weir_advise_is_memory_call(const char *name);
 /* Does the thread submit work after the call? */

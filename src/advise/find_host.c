@@ -70,14 +70,84 @@ bool weir_advise_times_follow(const struct weir_advise_context *c, uint32_t call
     return false;
 }
 
+/* May the host read what the operation has made? A copy to the host, a graph (which may hold one),
+ * a host function's doing, a kernel that was given the host's memory to write. */
+static bool makes_results(const struct weir_advise_context *c, const struct weir_trace_op *op)
+{
+    const struct weir_trace_file *f = c->f;
+
+    if (op->engine == WEIR_TRACE_ENGINE_D2H || op->engine == WEIR_TRACE_ENGINE_HOST ||
+        op->kind == WEIR_TRACE_OP_GRAPH)
+        return true;
+    for (uint32_t i = 0; op->kind == WEIR_TRACE_OP_KERNEL && i < op->pointer_count; i++) {
+        const struct weir_trace_allocation *a;
+
+        if (i < 32 && op->pointer_reads >> i & 1)
+            continue;
+        a = weir_advise_allocation_at(f, f->pointers[op->pointer_first + i], op->submit_ns);
+        if (a && (a->kind == WEIR_TRACE_PINNED || a->kind == WEIR_TRACE_MANAGED))
+            return true;
+    }
+    return false;
+}
+
+/* Had an earlier wait of the host seen to this operation? */
+static bool was_waited_for(const struct weir_trace_file *f, const struct weir_trace_op *op,
+                           uint32_t call)
+{
+    for (uint32_t i = f->calls[call].sync_first; i-- > 0;) {
+        const struct weir_trace_sync_point *p = &f->syncs[i];
+        const bool all = p->what == WEIR_TRACE_WAITS_STREAM || p->what == WEIR_TRACE_WAITS_DEVICE;
+
+        if (p->call >= f->calls_count ||
+            (p->what != WEIR_TRACE_WAITS_DEVICE && p->stream != op->stream))
+            continue;
+        if (all ? op->submit_ns < f->calls[p->call].begin_ns : op->seq <= p->seq)
+            return true;
+        if (p->what != WEIR_TRACE_WAITS_DEVICE)
+            return false; /* what was waited for in a stream only grows */
+    }
+    return false;
+}
+
+/* One thread submits, another waits: the newest operations of the streams that the call waits for,
+ * until one that an earlier wait has seen to. */
+static bool brings_others_results(const struct weir_advise_context *c, uint32_t call)
+{
+    const struct weir_trace_file *f = c->f;
+    const struct weir_trace_call *k = &f->calls[call];
+
+    for (uint32_t i = 0; i < k->sync_count; i++) {
+        const struct weir_trace_sync_point *p = &f->syncs[k->sync_first + i];
+        const struct weir_trace_stream *s;
+
+        if (p->what == WEIR_TRACE_WAITS_DEVICE || p->stream >= f->streams_count)
+            continue;
+        s = &f->streams[p->stream];
+        for (uint32_t n = s->op_count; n-- > 0;) {
+            const struct weir_trace_op *op = &f->ops[f->stream_ops[s->op_first + n]];
+
+            if (p->what == WEIR_TRACE_WAITS_STREAM ? op->submit_ns > k->begin_ns : op->seq > p->seq)
+                continue;
+            if (was_waited_for(f, op, call))
+                break;
+            if (op->call != WEIR_TRACE_NONE && f->calls[op->call].thread != k->thread &&
+                makes_results(c, op))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Does the call hand results to the host? Then something has to wait: in the call itself, or in
- * what it and the waits directly before it wait for, something was copied back (by a graph,
- * perhaps). */
+ * what it and the waits directly before it wait for, results were made. */
 bool weir_advise_brings_results(const struct weir_advise_context *c, uint32_t call)
 {
     const struct weir_trace_file *f = c->f;
     bool submitted = false;
 
+    if (brings_others_results(c, call))
+        return true;
     for (uint32_t i = call + 1; i-- > 0;) {
         const struct weir_trace_call *b = &f->calls[i];
 
@@ -88,7 +158,7 @@ bool weir_advise_brings_results(const struct weir_advise_context *c, uint32_t ca
         for (uint32_t k = 0; k < b->op_count; k++) {
             const struct weir_trace_op *op = &f->ops[f->call_ops[b->op_first + k]];
 
-            if (op->engine == WEIR_TRACE_ENGINE_D2H || op->kind == WEIR_TRACE_OP_GRAPH)
+            if (makes_results(c, op))
                 return true;
             submitted = submitted || weir_advise_is_work(op);
         }

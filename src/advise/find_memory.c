@@ -7,9 +7,8 @@
 #include "advise/find.h"
 #include "base/alloc.h"
 
-/* The allocation that an address lies in when the call is made. */
-static const struct weir_trace_allocation *allocation_at(const struct weir_trace_file *f,
-                                                         uint64_t address, uint64_t ns)
+const struct weir_trace_allocation *weir_advise_allocation_at(const struct weir_trace_file *f,
+                                                              uint64_t address, uint64_t ns)
 {
     for (size_t i = f->allocations_count; i-- > 0;) {
         const struct weir_trace_allocation *a = &f->allocations[i];
@@ -46,8 +45,8 @@ static bool is_peer_copy(const struct weir_trace_file *f, const struct weir_trac
         op->u.copy.src_class != WEIR_TRACE_DEVICE_MEMORY ||
         op->u.copy.dst_class != WEIR_TRACE_DEVICE_MEMORY)
         return false;
-    src = allocation_at(f, op->u.copy.src, op->submit_ns);
-    dst = allocation_at(f, op->u.copy.dst, op->submit_ns);
+    src = weir_advise_allocation_at(f, op->u.copy.src, op->submit_ns);
+    dst = weir_advise_allocation_at(f, op->u.copy.dst, op->submit_ns);
     return src && dst && src->device != dst->device &&
            !has_access(f, src->device, dst->device, op->call);
 }

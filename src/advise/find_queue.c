@@ -147,7 +147,8 @@ bool weir_advise_find_priority(struct weir_advise_context *c)
                  count, (unsigned long long)host);
     snprintf(d.change, sizeof d.change, "%s",
              copies ? "cut the large copies of the less urgent streams into pieces, so that an "
-                      "urgent one gets in between"
+                      "urgent one gets in between; or, where the urgent data is small, let its "
+                      "kernels read and write pinned memory themselves: then nothing is copied"
                     : "leave the priorities out; submit earlier, if these must be sooner");
     return weir_advise_add(c, &d);
 }

@@ -147,46 +147,68 @@ static double pass_length(const struct weir_advise_context *c, const struct weir
     return weir_plan_pipeline_run(&shape, &device, machine ? &machine->host : &no_cost, &memory);
 }
 
+struct shape {
+    uint32_t chunks, streams; /* 0: none is better than what is there */
+    double ns, now;           /* < 0: no memory */
+};
+
+/* The smallest that comes within a percent of the best; of the recorded number of chunks alone, or
+ * of any. */
+static struct shape best_shape(const struct weir_advise_context *c,
+                               const struct weir_plan_passes *p, bool any_chunks)
+{
+    struct shape best = {.now = pass_length(c, p, p->chunks, p->streams)};
+
+    best.ns = best.now;
+    for (uint32_t n = any_chunks ? 1 : p->chunks; n <= (any_chunks ? CHUNKS_MAX : p->chunks);
+         n *= 2) {
+        for (uint32_t s = 1; s <= STREAMS_MAX && best.ns >= 0; s++) {
+            double t = pass_length(c, p, n, s);
+
+            if (t < best.ns * 0.99)
+                best = (struct shape){n, s, t, best.now};
+        }
+    }
+    return best;
+}
+
+static bool add_shape(struct weir_advise_context *c, const struct weir_plan_passes *p, bool parts)
+{
+    struct weir_advise_finding d = {
+        .kind = "pipeline-depth", .stream = WEIR_TRACE_NONE, .note = parts && p->refilled};
+    const struct shape best = best_shape(c, p, parts);
+
+    if (best.ns < 0 || !best.chunks)
+        return best.ns >= 0;
+    d.gain_ns = weir_plan_ns((best.now - best.ns) * p->count);
+    weir_advise_add_site(c, &d, p->call);
+    snprintf(d.message, sizeof d.message,
+             "the pipeline of %u %s%s in %u stream%s takes %.3f ms a pass; %s is a good part of "
+             "that",
+             p->chunks, p->refilled ? "item" : "chunk", p->chunks == 1 ? "" : "s", p->streams,
+             p->streams == 1 ? "" : "s", best.now * 1e-6,
+             best.chunks > p->chunks    ? "filling and draining it"
+             : best.chunks == p->chunks ? "waiting for a stream to be free again"
+                                        : "the fixed cost of each operation");
+    snprintf(d.change, sizeof d.change, "%s%u %s in %u streams%s: %.3f ms a pass",
+             d.note ? "only if items can be put together or cut: " : "", best.chunks,
+             p->refilled && !parts ? "items" : "chunks", best.streams,
+             p->refilled && !parts ? ", each with buffers of its own" : "", best.ns * 1e-6);
+    return weir_advise_add(c, &d);
+}
+
+/* How a whole is cut is free; what comes item by item, through buffers that are filled again and
+ * again, is only given more of these or fewer. */
 static bool find_chunks(struct weir_advise_context *c)
 {
-    struct weir_advise_finding d = {.kind = "pipeline-depth", .stream = WEIR_TRACE_NONE};
-    uint32_t best_chunks = 0, best_streams = 0;
     struct weir_plan_passes p;
-    double now, best;
 
     if (!weir_plan_passes_find(&c->model, &p))
         return false;
     /* (Several chunks in one stream: that is question 1.) */
     if (!p.count || (p.streams == 1 && p.chunks > 1))
         return true;
-    now = best = pass_length(c, &p, p.chunks, p.streams);
-    /* The smallest that comes within a percent of the best. */
-    for (uint32_t n = 1; n <= CHUNKS_MAX; n *= 2) {
-        for (uint32_t s = 1; s <= STREAMS_MAX; s++) {
-            double t = pass_length(c, &p, n, s);
-
-            if (t < 0)
-                return false;
-            if (t < best * 0.99) {
-                best = t;
-                best_chunks = n;
-                best_streams = s;
-            }
-        }
-    }
-    if (now < 0 || !best_chunks)
-        return now >= 0;
-    d.gain_ns = weir_plan_ns((now - best) * p.count);
-    weir_advise_add_site(c, &d, p.call);
-    snprintf(d.message, sizeof d.message,
-             "the pipeline of %u chunk%s in %u stream%s takes %.3f ms a pass; %s is a good part of "
-             "that",
-             p.chunks, p.chunks == 1 ? "" : "s", p.streams, p.streams == 1 ? "" : "s", now * 1e-6,
-             best_chunks >= p.chunks ? "filling and draining it"
-                                     : "the fixed cost of each operation");
-    snprintf(d.change, sizeof d.change, "%u chunks in %u streams: %.3f ms a pass", best_chunks,
-             best_streams, best * 1e-6);
-    return weir_advise_add(c, &d);
+    return (!p.refilled || add_shape(c, &p, false)) && add_shape(c, &p, true);
 }
 
 bool weir_advise_find_depth(struct weir_advise_context *c)

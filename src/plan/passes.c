@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 #define SHAPES_MAX 16
@@ -86,6 +87,7 @@ static void end_pass(struct shapes *all, struct weir_plan_passes *now, const uns
     for (int k = 0; k < 3; k++)
         at->stage[k] += now->stage[k];
     at->fill += now->fill;
+    at->refilled = at->refilled || now->refilled;
     at->count++;
 }
 
@@ -125,12 +127,23 @@ static double fill_of(const struct weir_plan_recorded *m, size_t op)
     return WEIR_MIN(blocks * units / m->machine->device.units, 1.0);
 }
 
+/* Has the pass copied from this memory before? */
+static bool note_source(const struct weir_trace_op *op, struct weir_map *sources,
+                        struct weir_plan_passes *now)
+{
+    if (op->kind != WEIR_TRACE_OP_COPY || op->engine != WEIR_TRACE_ENGINE_H2D)
+        return true;
+    now->refilled = now->refilled || weir_map_get(sources, op->u.copy.src);
+    return weir_map_put(sources, op->u.copy.src, sources);
+}
+
 bool weir_plan_passes_find(const struct weir_plan_recorded *m, struct weir_plan_passes *out)
 {
     const struct weir_trace_file *f = m->file;
     unsigned char *state = weir_calloc(f->streams_count + 1, 1);
     unsigned char *used = weir_calloc(f->streams_count + 1, 1);
     struct weir_plan_passes now = {0};
+    struct weir_map sources = {0};
     struct shapes all = {0};
     uint64_t end = 0;
     bool ok = state && used;
@@ -145,17 +158,21 @@ bool weir_plan_passes_find(const struct weir_plan_recorded *m, struct weir_plan_
             now = (struct weir_plan_passes){.call = op->call};
             memset(state, 0, f->streams_count);
             memset(used, 0, f->streams_count);
+            weir_map_finish(&sources);
+            sources = (struct weir_map){0};
         }
         used[op->stream] = 1;
         count_op(op, &state[op->stream], &now, m->alone_ns[i]);
         if (op->kind == WEIR_TRACE_OP_KERNEL)
             now.fill = WEIR_MAX(now.fill, fill_of(m, i));
+        ok = note_source(op, &sources, &now);
         end = WEIR_MAX(end, op->end_ns);
     }
     if (ok)
         end_pass(&all, &now, used, f->streams_count);
     *out = best_of(&all);
     ok = ok && find_fixed(f, &out->fixed);
+    weir_map_finish(&sources);
     weir_free(state);
     weir_free(used);
     return ok;

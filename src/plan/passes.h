@@ -11,6 +11,8 @@
 struct weir_plan_passes {
     uint32_t count;           /* of passes of this shape; 0: there are none */
     uint32_t chunks, streams; /* of each */
+    bool refilled;            /* chunks are copied from memory that chunks before were copied from:
+                                 the host fills it anew, so they are items, no parts of a whole */
     uint64_t stage[3];        /* H2D, kernels, D2H: ns of a pass */
     uint64_t fixed;           /* ns between two operations of one engine or stream */
     double fill;              /* of the device, by a chunk's kernels; 0: not known */

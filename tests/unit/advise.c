@@ -93,6 +93,57 @@ static void test_syncs(void **state)
     weir_advise_finish(&r);
 }
 
+/* Kernels in two streams in turn, and a wait behind each: for results when what the kernel was
+ * given is memory that the host reads, or when the work was another thread's, which copied it back.
+ */
+static struct weir_advise_report waits_for(unsigned memory, bool copy_back, bool other_thread)
+{
+    static struct weir_trace_thread threads[2] = {{.name = ""}, {.name = ""}};
+    uint32_t s[3];
+
+    start(2);
+    b.f.threads = threads;
+    b.f.threads_count = 2;
+    b.allocations[6].kind = WEIR_TRACE_PINNED;
+    b.allocations[7].kind = WEIR_TRACE_PINNED;
+    s[0] = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    s[1] = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    s[2] = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    for (unsigned i = 0; i < 6; i++) {
+        kernel(s[i % 2], 0, 1, memory + i % 2, 100 * US);
+        if (copy_back)
+            copy(s[i % 2], 1, true, memory + i % 2, 10 * US);
+        sync_stream(s[i % 2], 2, 99 * US);
+        b.calls[b.f.calls_count - 1].thread = other_thread;
+        if (other_thread) { /* which has work of its own, too: without the wait it would be sooner
+                             */
+            kernel(s[2], 3, 1, 3, 100 * US);
+            b.calls[b.f.calls_count - 1].thread = 1;
+        }
+    }
+    return advise();
+}
+
+static void test_syncs_for_results(void **state)
+{
+    static const struct {
+        unsigned memory;
+        bool copy_back, other_thread, needless;
+    } cases[] = {
+        {0, false, false, true}, {6, false, false, false}, {0, true, false, false},
+        {0, false, true, true},  {6, false, true, false},  {0, true, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct weir_advise_report r =
+            waits_for(cases[i].memory, cases[i].copy_back, cases[i].other_thread);
+
+        assert_int_equal(find(&r, "sync-in-loop") != NULL, cases[i].needless);
+        weir_advise_finish(&r);
+    }
+}
+
 /* A blocking stream, the default stream, another blocking one: 300 us; with its own stream 200. */
 static void test_legacy(void **state)
 {
@@ -163,9 +214,13 @@ static void test_unneeded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_stream), cmocka_unit_test(test_shared_data),
-        cmocka_unit_test(test_full),          cmocka_unit_test(test_syncs),
-        cmocka_unit_test(test_legacy),        cmocka_unit_test(test_unneeded),
+        cmocka_unit_test(test_single_stream),
+        cmocka_unit_test(test_shared_data),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_syncs),
+        cmocka_unit_test(test_syncs_for_results),
+        cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_unneeded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

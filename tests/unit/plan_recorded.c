@@ -111,11 +111,21 @@ static void test_passes(void **state)
     assert_int_equal(p.count, 1);
     assert_int_equal(p.chunks, 2);
     assert_int_equal(p.streams, 2);
+    assert_false(p.refilled);
     NEAR(p.stage[0], 2 * MS, 10);
     NEAR(p.stage[1], 10 * MS, 10);
     shape = weir_plan_passes_shape(&p);
     assert_int_equal(shape.stage_count, 3);
     assert_true(shape.stages[1].fill > 0.49 && shape.stages[1].fill < 0.51);
+    weir_plan_recorded_finish(&m);
+    weir_plan_data_finish(&data);
+    /* From the same memory on the host: items. */
+    two_chunks();
+    b.ops[3].u.copy.src = b.ops[0].u.copy.src;
+    assert_true(weir_plan_data_init(&data, &b.f) && weir_plan_recorded_init(&m, &b.f, &data));
+    assert_true(weir_plan_passes_find(&m, &p));
+    assert_int_equal(p.chunks, 2);
+    assert_true(p.refilled);
     weir_plan_recorded_finish(&m);
     weir_plan_data_finish(&data);
     /* Kernels alone are no pipeline. */
