@@ -2,36 +2,49 @@
  * the host, which sums it up as a collective would and sends it back, and the layer's weights are changed by it.
  * SPDX-License-Identifier: Apache-2.0
  *
- *   training [--form bad|usual|good] [--steps N]
+ *   training [--form bad|usual|good] [--steps N] [--layer-kib N] [--work N]
  *
- * bad    gradients are copied in a stream of their own, which nothing makes wait for the kernel: a race
- * usual  one stream: a layer's copies are over before the next layer's kernel begins
- * good   the same stream of its own, with events: a layer's copies are made while the next layers compute */
+ * usual  one stream: a layer's copies are over before the next layer's kernel begins, and the weights change at the step's end
+ * bad    gradients come down and go up in streams of their own, but nothing makes the first copy wait for the kernel: a race
+ * good   the same with that event too; and a layer's weights change when the next step is about to use them, not before: so
+ *        its gradient has a whole step's time to go round, and nobody waits at the step's end */
 #include <vector>
 
 #include "common.h"
 #include "weir/pipe.h"
 
-enum { LAYERS = 6, N = 16 * 1024, BYTES = N * (int)sizeof(unsigned), WORK = 200 };
+enum { LAYERS = 6 };
 
-__global__ void backward(const unsigned *weights, const unsigned *after, unsigned *gradient)
+__global__ void backward(const unsigned *weights, const unsigned *after, unsigned *gradient, int n, int work)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
     unsigned x = weights[i] + 3 * after[i];
-    for (int k = 0; k < WORK; k++)
+    for (int k = 0; k < work; k++)
         x = 1664525u * x + 1013904223u;
     gradient[i] = x;
 }
 
-__global__ void update(unsigned *weights, const unsigned *gradient)
+__global__ void update(unsigned *weights, const unsigned *gradient, int n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    weights[i] -= gradient[i] >> 3;
+    if (i < n)
+        weights[i] -= gradient[i] >> 3;
 }
 
 struct layer {
     unsigned *weights, *gradient, *reduced, *host; /* host is pinned */
-    cudaEvent_t computed, arrived;
+    int n;
+    cudaEvent_t computed, down, arrived;
+};
+
+struct model {
+    layer layers[LAYERS];
+    unsigned *input;
+    int n, work;
+    cudaStream_t compute, down, up;
+    cudaEvent_t ended[2]; /* of the last two steps */
 };
 
 static unsigned reduce(unsigned gradient) /* what the other workers add */
@@ -41,53 +54,103 @@ static unsigned reduce(unsigned gradient) /* what the other workers add */
 
 static void CUDART_CB reduce_all(void *data)
 {
-    unsigned *gradient = (unsigned *)data;
-    for (int i = 0; i < N; i++)
-        gradient[i] = reduce(gradient[i]);
+    const layer *at = (const layer *)data;
+    for (int i = 0; i < at->n; i++)
+        at->host[i] = reduce(at->host[i]);
 }
 
-static void step(layer *layers, const unsigned *input, cudaStream_t compute, cudaStream_t copy, bool events)
+static void compute_layer(model &m, int l)
+{
+    backward<<<(m.n + 255) / 256, 256, 0, m.compute>>>(m.layers[l].weights, l + 1 < LAYERS ? m.layers[l + 1].gradient : m.input,
+                                                       m.layers[l].gradient, m.n, m.work);
+    CHECK(cudaGetLastError());
+}
+
+static void update_layer(model &m, int l)
+{
+    update<<<(m.n + 255) / 256, 256, 0, m.compute>>>(m.layers[l].weights, m.layers[l].reduced, m.n);
+    CHECK(cudaGetLastError());
+}
+
+static void hand_on(cudaEvent_t event, cudaStream_t from, cudaStream_t to)
+{
+    CHECK(cudaEventRecord(event, from));
+    CHECK(cudaStreamWaitEvent(to, event, 0));
+}
+
+/* Everything in one stream, which keeps it in order. */
+static void usual_step(model &m)
 {
     for (int l = LAYERS; l-- > 0;) {
-        layer &at = layers[l];
-        backward<<<N / 256, 256, 0, compute>>>(at.weights, l + 1 < LAYERS ? layers[l + 1].gradient : input, at.gradient);
-        if (events) {
-            CHECK(cudaEventRecord(at.computed, compute));
-            CHECK(cudaStreamWaitEvent(copy, at.computed, 0));
+        layer &at = m.layers[l];
+        compute_layer(m, l);
+        CHECK(cudaMemcpyAsync(at.host, at.gradient, m.n * sizeof(unsigned), cudaMemcpyDeviceToHost, m.compute));
+        CHECK(cudaLaunchHostFunc(m.compute, reduce_all, &at));
+        CHECK(cudaMemcpyAsync(at.reduced, at.host, m.n * sizeof(unsigned), cudaMemcpyHostToDevice, m.compute));
+    }
+    for (int l = 0; l < LAYERS; l++)
+        update_layer(m, l);
+    CHECK(cudaStreamSynchronize(m.compute)); /* the end of a step */
+}
+
+/* The gradient's way: down, through the host, up. What the next step writes again is safe by one event: the update before
+ * it has waited for `arrived`, which comes after all of this. */
+static void send_round(model &m, int l, bool bad)
+{
+    layer &at = m.layers[l];
+    if (!bad)
+        hand_on(at.computed, m.compute, m.down);
+    CHECK(cudaMemcpyAsync(at.host, at.gradient, m.n * sizeof(unsigned), cudaMemcpyDeviceToHost, m.down));
+    hand_on(at.down, m.down, m.up);
+    CHECK(cudaLaunchHostFunc(m.up, reduce_all, &at));
+    CHECK(cudaMemcpyAsync(at.reduced, at.host, m.n * sizeof(unsigned), cudaMemcpyHostToDevice, m.up));
+    CHECK(cudaEventRecord(at.arrived, m.up));
+}
+
+static void overlapped_step(model &m, int step, bool bad)
+{
+    if (step >= 2) /* the host is at most two steps ahead: more would only fill the streams' queues */
+        CHECK(cudaEventSynchronize(m.ended[step % 2]));
+    for (int l = LAYERS; l-- > 0;) {
+        if (step > 0) {
+            CHECK(cudaStreamWaitEvent(m.compute, m.layers[l].arrived, 0));
+            update_layer(m, l);
         }
-        CHECK(cudaMemcpyAsync(at.host, at.gradient, BYTES, cudaMemcpyDeviceToHost, copy));
-        CHECK(cudaLaunchHostFunc(copy, reduce_all, at.host));
-        CHECK(cudaMemcpyAsync(at.reduced, at.host, BYTES, cudaMemcpyHostToDevice, copy));
-        if (events)
-            CHECK(cudaEventRecord(at.arrived, copy));
+        compute_layer(m, l);
+        send_round(m, l, bad);
     }
-    for (int l = 0; l < LAYERS; l++) {
-        if (events)
-            CHECK(cudaStreamWaitEvent(compute, layers[l].arrived, 0));
-        update<<<N / 256, 256, 0, compute>>>(layers[l].weights, layers[l].reduced);
-        CHECK(cudaGetLastError());
+    CHECK(cudaEventRecord(m.ended[step % 2], m.compute));
+    if (bad)
+        CHECK(cudaDeviceSynchronize()); /* one mistake is enough */
+}
+
+/* What the last step has left to do. */
+static void last_updates(model &m)
+{
+    for (int l = LAYERS; l-- > 0;) {
+        CHECK(cudaStreamWaitEvent(m.compute, m.layers[l].arrived, 0));
+        update_layer(m, l);
     }
-    if (!events) /* the end of a step */
-        CHECK(cudaDeviceSynchronize());
+    CHECK(cudaStreamSynchronize(m.compute));
 }
 
 static unsigned initial(int l, int i)
 {
-    return 2654435761u * (unsigned)(l * N + i);
+    return 2654435761u * ((unsigned)l * 16384u + (unsigned)i);
 }
 
 /* Elements do not depend on one another: a few of them are enough. */
-static int judge(const std::vector<unsigned> *weights, int steps)
+static int judge(const model &m, const std::vector<unsigned> *weights, int steps)
 {
     int wrong = 0;
-    for (int i = 0; i < N; i += 61) {
+    for (int i = 0; i < m.n; i += m.n / 250 + 1) {
         unsigned w[LAYERS], g[LAYERS];
         for (int l = 0; l < LAYERS; l++)
             w[l] = initial(l, i);
         for (int s = 0; s < steps; s++) {
             for (int l = LAYERS; l-- > 0;) {
                 unsigned x = w[l] + 3 * (l + 1 < LAYERS ? g[l + 1] : (unsigned)i);
-                for (int k = 0; k < WORK; k++)
+                for (int k = 0; k < m.work; k++)
                     x = 1664525u * x + 1013904223u;
                 g[l] = x;
             }
@@ -100,59 +163,104 @@ static int judge(const std::vector<unsigned> *weights, int steps)
     return wrong;
 }
 
+static void make_layer(model &m, int l, weir_pipe_pinned *pool, std::vector<unsigned> &values)
+{
+    layer &at = m.layers[l];
+    const size_t bytes = m.n * sizeof(unsigned);
+    for (int i = 0; i < m.n; i++)
+        values[i] = initial(l, i);
+    at.n = m.n;
+    CHECK(cudaMalloc(&at.weights, bytes));
+    CHECK(cudaMalloc(&at.gradient, bytes));
+    CHECK(cudaMalloc(&at.reduced, bytes));
+    if (weir_pipe_pinned_get(pool, bytes, (void **)&at.host) != WEIR_PIPE_OK)
+        exit(1);
+    CHECK(cudaMemcpy(at.weights, values.data(), bytes, cudaMemcpyHostToDevice));
+    CHECK(cudaMemset(at.gradient, 0, bytes));
+    CHECK(cudaEventCreateWithFlags(&at.computed, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&at.down, cudaEventDisableTiming));
+    CHECK(cudaEventCreateWithFlags(&at.arrived, cudaEventDisableTiming));
+}
+
+static void make_model(model &m, weir_pipe_pinned *pool)
+{
+    std::vector<unsigned> values(m.n);
+    CHECK(cudaMalloc(&m.input, m.n * sizeof(unsigned)));
+    for (int i = 0; i < m.n; i++)
+        values[i] = (unsigned)i;
+    CHECK(cudaMemcpy(m.input, values.data(), m.n * sizeof(unsigned), cudaMemcpyHostToDevice));
+    for (int l = 0; l < LAYERS; l++)
+        make_layer(m, l, pool, values);
+    for (cudaStream_t *stream : {&m.compute, &m.down, &m.up})
+        CHECK(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+    for (cudaEvent_t &ended : m.ended)
+        CHECK(cudaEventCreateWithFlags(&ended, cudaEventDisableTiming));
+    /* The first launch of a kernel loads its code: not a step's time. */
+    backward<<<1, 1, 0, m.compute>>>(NULL, NULL, NULL, 0, 0);
+    update<<<1, 1, 0, m.compute>>>(NULL, NULL, 0);
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+}
+
+static void read_weights(const model &m, std::vector<unsigned> *weights)
+{
+    for (int l = 0; l < LAYERS; l++) {
+        weights[l].resize(m.n);
+        CHECK(cudaMemcpy(weights[l].data(), m.layers[l].weights, m.n * sizeof(unsigned), cudaMemcpyDeviceToHost));
+    }
+}
+
+static void free_model(model &m)
+{
+    for (layer &at : m.layers) {
+        CHECK(cudaFree(at.weights));
+        CHECK(cudaFree(at.gradient));
+        CHECK(cudaFree(at.reduced));
+        CHECK(cudaEventDestroy(at.computed));
+        CHECK(cudaEventDestroy(at.down));
+        CHECK(cudaEventDestroy(at.arrived));
+    }
+    CHECK(cudaFree(m.input));
+    for (cudaStream_t stream : {m.compute, m.down, m.up})
+        CHECK(cudaStreamDestroy(stream));
+    for (cudaEvent_t ended : m.ended)
+        CHECK(cudaEventDestroy(ended));
+}
+
 int main(int argc, char **argv)
 {
     const char *form = option(argc, argv, "--form", "good");
     const int steps = option_int(argc, argv, "--steps", 20);
-    std::vector<unsigned> weights[LAYERS], values(N);
-    layer layers[LAYERS];
-    unsigned *input;
-    cudaStream_t compute, copy;
+    const bool usual = !strcmp(form, "usual"), bad = !strcmp(form, "bad");
+    std::vector<unsigned> weights[LAYERS];
     weir_pipe_pinned *pool; /* the library's pools are of use without its pipelines */
+    model m;
 
+    m.n = option_int(argc, argv, "--layer-kib", 256) * 1024 / (int)sizeof(unsigned);
+    m.work = option_int(argc, argv, "--work", 1000);
+    if (steps < 1 || m.n < 1 || m.work < 0) {
+        fprintf(stderr, "training: --steps and --layer-kib from 1, --work from 0\n");
+        return 2;
+    }
     if (weir_pipe_pinned_create(0, &pool) != WEIR_PIPE_OK)
         return 1;
-    CHECK(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking));
-    CHECK(cudaMalloc(&input, BYTES));
-    for (int i = 0; i < N; i++)
-        values[i] = (unsigned)i;
-    CHECK(cudaMemcpy(input, values.data(), BYTES, cudaMemcpyHostToDevice));
-    for (int l = 0; l < LAYERS; l++) {
-        for (int i = 0; i < N; i++)
-            values[i] = initial(l, i);
-        CHECK(cudaMalloc(&layers[l].weights, BYTES));
-        CHECK(cudaMalloc(&layers[l].gradient, BYTES));
-        CHECK(cudaMalloc(&layers[l].reduced, BYTES));
-        if (weir_pipe_pinned_get(pool, BYTES, (void **)&layers[l].host) != WEIR_PIPE_OK)
-            return 1;
-        CHECK(cudaMemcpy(layers[l].weights, values.data(), BYTES, cudaMemcpyHostToDevice));
-        CHECK(cudaMemset(layers[l].gradient, 0, BYTES));
-        CHECK(cudaEventCreateWithFlags(&layers[l].computed, cudaEventDisableTiming));
-        CHECK(cudaEventCreateWithFlags(&layers[l].arrived, cudaEventDisableTiming));
-    }
-    CHECK(cudaDeviceSynchronize());
+    make_model(m, pool);
 
     const double started = now_ms();
-    for (int s = 0; s < steps; s++)
-        step(layers, input, compute, strcmp(form, "usual") ? copy : compute, !strcmp(form, "good"));
-    CHECK(cudaDeviceSynchronize());
+    for (int s = 0; s < steps; s++) {
+        if (usual)
+            usual_step(m);
+        else
+            overlapped_step(m, s, bad);
+    }
+    if (!usual)
+        last_updates(m);
     const double ms = (now_ms() - started) / steps;
 
-    for (int l = 0; l < LAYERS; l++) {
-        weights[l].resize(N);
-        CHECK(cudaMemcpy(weights[l].data(), layers[l].weights, BYTES, cudaMemcpyDeviceToHost));
-        CHECK(cudaFree(layers[l].weights));
-        CHECK(cudaFree(layers[l].gradient));
-        CHECK(cudaFree(layers[l].reduced));
-        CHECK(cudaEventDestroy(layers[l].computed));
-        CHECK(cudaEventDestroy(layers[l].arrived));
-    }
-    CHECK(cudaFree(input));
+    read_weights(m, weights);
+    free_model(m);
     weir_pipe_pinned_destroy(pool);
-    CHECK(cudaStreamDestroy(compute));
-    CHECK(cudaStreamDestroy(copy));
-    const int wrong = judge(weights, steps);
+    const int wrong = judge(m, weights, steps);
     printf("%s: %d steps of %d layers, %.3f ms each, %d wrong\n", form, steps, LAYERS, ms, wrong);
     printf("RESULT %s %d wrong\n", wrong ? "FAIL" : "PASS", wrong);
     return wrong != 0;
