@@ -9,3 +9,4 @@ weir_test(unit_pipe_stress SOURCES ${CMAKE_CURRENT_LIST_DIR}/pipe_stress.c LIBS 
   ENV "WEIR_DEVICES=2")
 weir_deep_test(pipe_soak COMMAND t_unit_pipe_stress 1000000 2)
 set_tests_properties(deep_pipe_soak PROPERTIES ENVIRONMENT "WEIR_DEVICES=2")
+weir_deep_test(pipe_orders COMMAND weir_cli explore --runs 300 --devices 2 -- $<TARGET_FILE:t_unit_pipe_stress> 150 3)
