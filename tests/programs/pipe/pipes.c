@@ -1,6 +1,6 @@
-/* pipes FORM: a few items through a small pipeline of weir/pipe.h, for weir explore: each item's bytes
- * must come back as they were, each slot's buffers have one owner at a time, each item is reported
- * once. Status 1 when not. The device's work is copies, so that a run is short.
+/* pipes FORM: a few items through a small pipeline of weir/pipe.h, for weir explore: each item's
+ * bytes must come back as they were, each slot's buffers have one owner at a time, each item is
+ * reported once. Status 1 when not. The device's work is copies, so that a run is short.
  * SPDX-License-Identifier: Apache-2.0
  *
  * slot, split, graph, split-graph, stages, lanes, unordered, cancel   the library's forms
@@ -28,7 +28,7 @@ static int is(const char *form)
 
 static unsigned id_of(const weir_pipe_item *item)
 {
-    return (unsigned)((const char *)item->data - (const char *)0);
+    return (unsigned)(uintptr_t)item->data;
 }
 
 static int is_of(const unsigned *words, unsigned id)
@@ -59,8 +59,8 @@ static int fill(void *user, weir_pipe_item *item)
 
 static int launch(void *user, weir_pipe_item *item)
 {
-    cudaError_t e = cudaMemcpyAsync(item->dev_scratch, item->dev_in, BYTES, cudaMemcpyDeviceToDevice,
-                                    item->stream);
+    cudaError_t e = cudaMemcpyAsync(item->dev_scratch, item->dev_in, BYTES,
+                                    cudaMemcpyDeviceToDevice, item->stream);
 
     (void)user;
     if (e == cudaSuccess)
@@ -87,7 +87,8 @@ static int drain(void *user, weir_pipe_item *item)
 static void done(void *user, const weir_pipe_item *item, const weir_pipe_outcome *outcome)
 {
     (void)user;
-    if (outcome->status != WEIR_PIPE_OK && !(is("cancel") && outcome->status == WEIR_PIPE_CANCELLED))
+    if (outcome->status != WEIR_PIPE_OK &&
+        !(is("cancel") && outcome->status == WEIR_PIPE_CANCELLED))
         atomic_fetch_add(&test.wrong, 1);
     atomic_fetch_add(&test.reports[id_of(item)], 1);
     atomic_store(&test.owner[item->slot], NOBODY);
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
     if (weir_pipe_create(&config, &pipe) != WEIR_PIPE_OK)
         return 2;
     for (unsigned i = 0; i < ITEMS; i++) {
-        const weir_pipe_request request = {(char *)0 + i, is("lanes") ? i % 2 : 0, 0, -1};
+        const weir_pipe_request request = {(void *)(uintptr_t)i, is("lanes") ? i % 2 : 0, 0, -1};
         const enum weir_pipe_status status = weir_pipe_submit_request(pipe, &request, NULL);
         accepted += status == WEIR_PIPE_OK;
         if (status != WEIR_PIPE_OK && !(is("cancel") && status == WEIR_PIPE_CANCELLED))
