@@ -111,6 +111,11 @@ static enum weir_err use_array(struct weir_texture *t, const struct weir_array *
     TRY(set_format(t, a->config.bits, a->config.format));
     t->is_3d = !(a->config.flags & (WEIR_ARRAY_LAYERED | WEIR_ARRAY_CUBE)) && a->config.depth;
     t->is_cube = a->config.flags & WEIR_ARRAY_CUBE;
+    if (t->levels == 0) {
+        t->size[0] = a->config.width;
+        t->size[1] = a->config.height;
+        t->size[2] = a->config.depth;
+    }
     set_level(&t->level[t->levels++], a);
     return WEIR_OK;
 }
@@ -162,7 +167,7 @@ static enum weir_err use_linear(struct weir_texture *t, const struct weir_textur
 
     TRY(weir_context_current(&ctx));
     TRY(set_format(t, r->bits, r->format));
-    TRY(check_memory(r->memory, r->bytes));
+    TRY(check_memory(r->memory, 1)); /* that it ends in time is not looked at by an H200 */
     width = r->bytes / t->element_bytes;
     if (width == 0 || width > attribute(ctx, ATTR_1D_LINEAR, 1u << 27))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a texture of %zu elements", width);
@@ -199,6 +204,7 @@ static enum weir_err use_resource(struct weir_texture *t, const struct weir_text
     struct weir_array *a;
 
     t->levels = 0;
+    t->size[0] = 0;
     t->is_3d = t->is_cube = false;
     if (r->type == WEIR_TEXTURE_ARRAY) {
         TRY(weir_array_get(r->memory, &a));
@@ -216,13 +222,17 @@ static enum weir_err use_resource(struct weir_texture *t, const struct weir_text
                      t->surface ? "surface" : "texture", r->type);
 }
 
-/* A part of the levels and layers, perhaps with elements read another way. */
+/* A part of the levels and layers, perhaps with elements read another way. Its size is the
+ * resource's (CUDA_RESOURCE_VIEW_DESC); depth, too, as an H200 has it. */
 static enum weir_err use_view(struct weir_texture *t, const struct weir_texture_view *v)
 {
     uint32_t layers = t->level[0].size[2];
 
     if (v->format)
         TRY(set_view_format(t, v->format));
+    if (t->size[0] && (v->width != t->size[0] || v->height != t->size[1] || v->depth != t->size[2]))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a view of %zu x %zu x %zu of %zu x %zu x %zu",
+                         v->width, v->height, v->depth, t->size[0], t->size[1], t->size[2]);
     if (v->first_level > v->last_level || v->last_level >= t->levels ||
         (!t->is_3d && (v->first_layer > v->last_layer || v->last_layer >= layers)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
@@ -288,6 +298,20 @@ static uint32_t border_word(const struct weir_texture *t, float colour)
     return bits;
 }
 
+/* As an H200 has it: 16 bits, whatever the elements have; rounded to nearest, half up. Signed ones
+ * of 8 bits are rounded up from 139/256 on, on both sides of 0 (117 to 118 of 256 are added). */
+static void set_steps(struct weir_texture *t)
+{
+    bool is_signed = t->format == FORMAT_SIGNED;
+
+    t->steps = t->unit = 0;
+    if (t->format == FORMAT_FLOAT || !t->sampler.as_float || t->sampler.srgb)
+        return;
+    t->steps = is_signed ? 32767 : 65535;
+    t->unit = t->steps / (double)weir_bits_low(t->channel_bits - is_signed);
+    t->half = is_signed && t->channel_bits == 8 ? 117.0 / 256 : 0.5;
+}
+
 static enum weir_err fill(struct weir_texture *t, const struct weir_texture_resource *resource,
                           const struct weir_texture_sampler *sampler,
                           const struct weir_texture_view *view)
@@ -303,9 +327,7 @@ static enum weir_err fill(struct weir_texture *t, const struct weir_texture_reso
     if (t->sampler.small_as_float && t->channel_bits == 32)
         t->sampler.as_float = false;
     t->gives_float = t->format == FORMAT_FLOAT || t->sampler.as_float;
-    t->steps = t->format == FORMAT_FLOAT || !t->sampler.as_float ? 0
-               : t->format == FORMAT_SIGNED                      ? 32767
-                                                                 : 65535;
+    set_steps(t);
     for (unsigned k = 0; k < 4; k++)
         t->border[k] = border_word(t, t->sampler.border[k]);
     return sampler ? check_sampler(t) : WEIR_OK;

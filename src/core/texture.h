@@ -64,8 +64,11 @@ struct weir_texture {
     uint8_t element_bytes;
     bool is_3d; /* slices become fewer from level to level */
     bool is_cube;
-    double steps;       /* of normalised integers' filtered results in 0 .. 1; 0: floats */
+    /* Filtered normalised integers: results are multiples of 1 / steps, elements count so many of
+     * them, and what is added before the rest is cut off; steps 0: floats. */
+    double steps, unit, half;
     uint32_t border[4]; /* words, as a fetch gives them */
+    size_t size[3];     /* of an array, as it was made; [0] is 0: of none */
     uint32_t levels;
     struct weir_texture_level level[WEIR_TEXTURE_LEVELS];
 };
@@ -97,9 +100,9 @@ struct weir_texture_request {
     uint32_t *out;
 };
 #define WEIR_TEXTURE_ROW 32u /* words */
-/* Of normalised coordinates' fixed point. An H200 has at least 17 bits behind the point, and less
- * than the 25 with which a third would not fall short. */
-#define WEIR_TEXTURE_UNIT 8388608.0
+/* Of normalised coordinates' fixed point. An H200's answers are those of 15 to 21 bits behind the
+ * point: thirds and sixths fall short of the element that exact ones would reach. */
+#define WEIR_TEXTURE_UNIT 1048576.0
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r);
 /* A fetch of all lanes at once; false: not one of the simple kind. */
@@ -108,6 +111,8 @@ bool weir_texture_sample_warp(const struct weir_texture *t, struct weir_block *b
 void weir_surface_access(const struct weir_texture *t, const struct weir_texture_request *r);
 /* Tells the check about an access; kind as services->touch. */
 void weir_texture_touch(struct weir_block *block, const void *at, uint32_t bytes, uint32_t kind);
+/* Bits of the float that sRGB v stands for. */
+uint32_t weir_texture_srgb(uint8_t v);
 uint16_t weir_half_of_float(uint32_t bits);
 uint32_t weir_float_of_half(uint16_t h);
 

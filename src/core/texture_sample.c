@@ -2,14 +2,14 @@
  * Fetching": with N elements, a normalised coordinate x becomes N x; the nearest element is
  * floor(x); linear filtering takes elements floor(x - 0.5) and the next one with weights 1 - a and
  * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). What is not documented is
- * as an H200 has it (tests/ptx/textures_h200.txt): a is rounded to nearest; floats are added
- * exactly and rounded once; normalised integers' sums become multiples of 1/65535 or 1/32767; sRGB
- * is rounded to 8 bits, or to 2^-14; normalised coordinates are cut to fixed point; integer
+ * as an H200 has it: a is rounded to nearest; floats are added
+ * exactly and rounded once; in two dimensions the product of both a is itself rounded to 8 bits,
+ * and the other three weights are what is left of a; normalised integers' sums become multiples of
+ * 1/65535 or 1/32767; sRGB is a table; normalised coordinates are cut to fixed point; integer
  * coordinates beyond an array give 0. Wrap and mirror are for normalised coordinates; without, they
- * clamp.
+ * clamp. What was measured: tests/programs/textures_h200.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -73,20 +73,6 @@ static inline uint32_t bits_of(float f)
     return bits;
 }
 
-static float srgb_table[256]; /* written once */
-static pthread_once_t srgb_once = PTHREAD_ONCE_INIT;
-
-static void srgb_fill(void)
-{
-    for (int k = 0; k < 256; k++) {
-        double c = k / 255.0, step;
-
-        c = c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
-        step = fmax(ldexp(1, -14), exp2(floor(log2(fmax(c, 1e-9))) - 7));
-        srgb_table[k] = (float)(floor(c / step + 0.5) * step);
-    }
-}
-
 /* ---- elements ---- */
 
 /* Words of an element as a fetch gives them: integers extended, or bits of floats. */
@@ -102,7 +88,7 @@ static inline uint32_t channel(const struct weir_texture *t, const char *p, unsi
             return is_signed ? (uint32_t)(int8_t)v : v;
         if (is_signed)
             return bits_of(fmaxf((float)(int8_t)v / 127.0f, -1.0f));
-        return bits_of(t->sampler.srgb && k < 3 ? srgb_table[v] : (float)v / 255.0f);
+        return t->sampler.srgb && k < 3 ? weir_texture_srgb(v) : bits_of((float)v / 255.0f);
     }
     if (t->channel_bits == 16) {
         uint16_t v;
@@ -119,6 +105,29 @@ static inline uint32_t channel(const struct weir_texture *t, const char *p, unsi
 
     memcpy(&v, p + 4 * k, 4);
     return v;
+}
+
+/* A channel for sums: in units of 1 / steps, or the float. */
+static double amount(const struct weir_texture *t, const char *p, unsigned k)
+{
+    int8_t b;
+    int16_t s;
+
+    if (t->steps <= 0)
+        return (double)as_float(channel(t, p, k));
+    if (t->channel_bits == 8) {
+        memcpy(&b, p + k, 1);
+        return t->format ? (uint8_t)b * t->unit : WEIR_MAX(b, -127) * t->unit;
+    }
+    memcpy(&s, p + 2 * k, 2);
+    return t->format ? (uint16_t)s : WEIR_MAX(s, -32767);
+}
+
+static double amount_of_word(const struct weir_texture *t, uint32_t word)
+{
+    double v = (double)as_float(word);
+
+    return t->steps > 0 ? rint(v * t->steps / t->unit) * t->unit : v;
 }
 
 /* ---- places ---- */
@@ -326,31 +335,55 @@ static void nearest(const struct spot *s, uint32_t *words)
                                        : border(s->t, k);
 }
 
+/* weight: in 256ths */
 static void add(const struct spot *s, unsigned bits, double weight, double *sum)
 {
-    const char *p = corner(s, bits);
+    const char *p = weight != 0 ? corner(s, bits) : NULL;
 
-    for (unsigned k = 0; k < s->t->channels; k++)
-        sum[k] += weight * (double)as_float(p ? channel(s->t, p, k) : border(s->t, k));
+    for (unsigned k = 0; k < s->t->channels && weight != 0; k++)
+        sum[k] += weight / 256 * (p ? amount(s->t, p, k) : amount_of_word(s->t, border(s->t, k)));
+}
+
+/* The weight of a cube's corner goes to its neighbours, in whole 256ths: a third, rounded, to each
+ * of those beside it, the rest to the one opposite. */
+static void add_around(const struct spot *s, unsigned lost, double weight, double *sum)
+{
+    double third = floor(weight / 3 + 0.5);
+
+    add(s, lost ^ 1, third, sum);
+    add(s, lost ^ 2, third, sum);
+    add(s, lost ^ 3, weight - 2 * third, sum);
+}
+
+/* In 256ths. */
+static double weight_of(const struct spot *s, unsigned bits)
+{
+    const struct axis *x = &s->axis[0], *y = &s->axis[1];
+    double weight = 256;
+
+    if (s->axes == 2) {
+        uint32_t both = (x->weight * y->weight + 128) >> 8;
+
+        return bits == 3   ? both
+               : bits == 2 ? y->weight - both
+               : bits == 1 ? x->weight - both
+                           : 256 - x->weight - y->weight + both;
+    }
+    for (unsigned k = 0; k < s->axes; k++)
+        weight *= (bits >> k & 1 ? s->axis[k].weight : 256 - s->axis[k].weight) / 256.0;
+    return weight;
 }
 
 static void weighted(const struct spot *s, double *sum)
 {
     memset(sum, 0, 4 * sizeof *sum);
     for (unsigned bits = 0; bits < 1u << s->axes; bits++) {
-        double weight = 1;
+        double weight = weight_of(s, bits);
 
-        for (unsigned k = 0; k < s->axes; k++)
-            weight *= (bits >> k & 1 ? s->axis[k].weight : 256 - s->axis[k].weight) / 256.0;
-        if (weight == 0)
-            continue;
-        if (!is_cube_corner(s, bits)) {
+        if (weight != 0 && is_cube_corner(s, bits))
+            add_around(s, bits, weight, sum);
+        else
             add(s, bits, weight, sum);
-            continue;
-        }
-        for (unsigned other = 0; other < 4; other++)
-            if (other != bits)
-                add(s, other, weight / 3, sum);
     }
 }
 
@@ -410,9 +443,7 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
         int mode = t->sampler.address[k];
         double x = p->x[k];
 
-        if (p->face >= 0)
-            mode = WEIR_ADDRESS_CLAMP;
-        else if (t->resource.type == WEIR_TEXTURE_LINEAR || p->whole)
+        if (t->resource.type == WEIR_TEXTURE_LINEAR || p->whole)
             mode = WEIR_ADDRESS_BORDER;
         else if (!p->normalized && mode != WEIR_ADDRESS_BORDER)
             mode = WEIR_ADDRESS_CLAMP;
@@ -436,7 +467,7 @@ static void level_floats(const struct weir_texture *t, const struct weir_texture
     }
     nearest(&s, words);
     for (unsigned k = 0; k < 4; k++)
-        sum[k] = (double)as_float(words[k]);
+        sum[k] = amount_of_word(t, words[k]);
 }
 
 /* The results of one lane, in the form that the instruction asks for. */
@@ -556,7 +587,7 @@ static void gather(const struct weir_texture *t, const struct weir_texture_reque
 /* Filtered normalised integers are themselves of 16 bits. */
 static double in_steps(const struct weir_texture *t, double v)
 {
-    return t->steps > 0 && !t->sampler.srgb ? floor(v * t->steps + 0.5) / t->steps : v;
+    return t->steps > 0 ? floor(v + t->half) / t->steps : v;
 }
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r)
@@ -566,8 +597,6 @@ void weir_texture_sample(const struct weir_texture *t, const struct weir_texture
     struct place p;
     struct spot s;
 
-    if (WEIR_UNLIKELY(t->sampler.srgb))
-        pthread_once(&srgb_once, srgb_fill);
     read_place(t, r, &p);
     if (WEIR_TEX_OP(r->code) == WEIR_TEX_GATHER) {
         gather(t, r, &p);

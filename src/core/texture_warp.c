@@ -161,6 +161,12 @@ static void to_unit(uint32_t *words, float most, bool is_signed)
     memcpy(words, f, sizeof f);
 }
 
+static void at_least(uint32_t *words, int32_t least)
+{
+    for (unsigned k = 0; k < LANES; k++)
+        words[k] = (int32_t)words[k] < least ? (uint32_t)least : words[k];
+}
+
 static void small_at(const struct weir_texture *t, const char *base, const int32_t *offset,
                      uint32_t *out)
 {
@@ -182,8 +188,9 @@ static void small_at(const struct weir_texture *t, const char *base, const int32
     }
 }
 
-/* Channel c of every lane's element, as a fetch of the nearest gives it. */
-static void channel(const struct weir_texture *t, const int32_t *offset, unsigned c, uint32_t *out)
+/* Channel c of every lane's element: integers, or floats. */
+static void whole_channel(const struct weir_texture *t, const int32_t *offset, unsigned c,
+                          uint32_t *out)
 {
     const char *base = t->level[0].memory;
 
@@ -197,8 +204,21 @@ static void channel(const struct weir_texture *t, const int32_t *offset, unsigne
     } else {
         small_at(t, base + c * t->channel_bits / 8, offset, out);
     }
+    if (t->steps > 0 && t->format == 0) /* the least stands for -1, too */
+        at_least(out, t->channel_bits == 8 ? -127 : -32767);
+}
+
+static void normalise(const struct weir_texture *t, uint32_t *words)
+{
     if (t->sampler.as_float && t->format != FORMAT_FLOAT)
-        to_unit(out, (float)weir_bits_low(t->channel_bits - (t->format == 0)), t->format == 0);
+        to_unit(words, (float)weir_bits_low(t->channel_bits - (t->format == 0)), t->format == 0);
+}
+
+/* As a fetch of the nearest gives it. */
+static void channel(const struct weir_texture *t, const int32_t *offset, unsigned c, uint32_t *out)
+{
+    whole_channel(t, offset, c, out);
+    normalise(t, out);
 }
 
 static void use_border(const struct warp *w, unsigned bits, uint32_t border, uint32_t *out)
@@ -216,6 +236,18 @@ static void use_border(const struct warp *w, unsigned bits, uint32_t border, uin
 static uint32_t border_of(const struct weir_texture *t, unsigned c)
 {
     return t->resource.type == WEIR_TEXTURE_LINEAR ? 0 : t->border[c];
+}
+
+/* The same for sums of whole numbers. */
+static uint32_t border_units(const struct weir_texture *t, unsigned c)
+{
+    uint32_t word = border_of(t, c);
+    float f;
+
+    if (t->steps <= 0)
+        return word;
+    memcpy(&f, &word, sizeof f);
+    return (uint32_t)(int32_t)rint((double)f * t->steps / t->unit);
 }
 
 /* An axis that is no border must not count as outside. */
@@ -244,8 +276,21 @@ static void nearest(const struct warp *w)
     }
 }
 
+/* In two dimensions products are rounded (texture_sample.c). */
 static void weights(const struct warp *w, unsigned bits, double *out)
 {
+    const double *x = w->axis[0].weight, *y = w->axis[1].weight;
+    double sign = bits == 0 || bits == 3 ? 1 : -1, one = bits == 0;
+
+    if (w->axes == 2) {
+        for (unsigned k = 0; k < LANES; k++)
+            out[k] = one + sign * floor(x[k] * y[k] * 256 + 0.5) / 256 +
+                     (bits == 0   ? -x[k] - y[k]
+                      : bits == 1 ? x[k]
+                      : bits == 2 ? y[k]
+                                  : 0);
+        return;
+    }
     for (unsigned k = 0; k < LANES; k++)
         out[k] = 1;
     for (unsigned a = 0; a < w->axes; a++)
@@ -253,24 +298,29 @@ static void weights(const struct warp *w, unsigned bits, double *out)
             out[k] *= bits >> a & 1 ? w->axis[a].weight[k] : 1 - w->axis[a].weight[k];
 }
 
-static void add(const double *weight, const uint32_t *words, double *sum)
+/* units: of whole numbers; 0: words are floats */
+static void add(const double *weight, const uint32_t *words, double unit, double *sum)
 {
     float f[LANES];
+    double v[LANES];
 
     memcpy(f, words, sizeof f);
+    for (unsigned k = 0; k < LANES; k++)
+        v[k] = unit > 0 ? (double)(int32_t)words[k] * unit : (double)f[k];
     for (unsigned k = 0; k < LANES; k++) {
-        double part = weight[k] * (double)f[k];
+        double part = weight[k] * v[k];
 
         sum[k] += weight[k] != 0 ? part : 0;
     }
 }
 
-static void round_sum(const double *sum, double steps, uint32_t *out)
+static void round_sum(const struct weir_texture *t, const double *sum, uint32_t *out)
 {
+    double steps = t->steps, half = t->half;
     float f[LANES];
 
     for (unsigned k = 0; k < LANES; k++)
-        f[k] = (float)(steps > 0 ? floor(sum[k] * steps + 0.5) / steps : sum[k]);
+        f[k] = (float)(steps > 0 ? floor(sum[k] + half) / steps : sum[k]);
     memcpy(out, f, sizeof f);
 }
 
@@ -286,14 +336,14 @@ static void weighted(const struct warp *w)
         weights(w, bits, weight);
         offsets(w, bits, offset);
         for (unsigned c = 0; c < channels; c++) {
-            channel(w->t, offset, c, words);
+            whole_channel(w->t, offset, c, words);
             if (w->borders)
-                use_border(w, bits, border_of(w->t, c), words);
-            add(weight, words, sum[c]);
+                use_border(w, bits, border_units(w->t, c), words);
+            add(weight, words, w->t->unit, sum[c]);
         }
     }
     for (unsigned c = 0; c < channels; c++)
-        round_sum(sum[c], w->t->steps, w->out + (size_t)c * LANES);
+        round_sum(w->t, sum[c], w->out + (size_t)c * LANES);
     for (unsigned c = channels; c < 4; c++)
         memset(w->out + (size_t)c * LANES, 0, LANES * sizeof *w->out);
 }
