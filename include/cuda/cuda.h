@@ -64,6 +64,17 @@
 #define cuMemcpy3DAsync                   WEIR_CUDA_PTSZ(cuMemcpy3DAsync_v2)
 #define cuMemcpy3DBatchAsync              WEIR_CUDA_PTSZ(cuMemcpy3DBatchAsync_v2)
 #define cuMemcpy3D                        WEIR_CUDA_PTDS(cuMemcpy3D_v2)
+#define cuArray3DCreate                   cuArray3DCreate_v2
+#define cuArray3DGetDescriptor            cuArray3DGetDescriptor_v2
+#define cuArrayCreate                     cuArrayCreate_v2
+#define cuArrayGetDescriptor              cuArrayGetDescriptor_v2
+#define cuMemcpyAtoA                      WEIR_CUDA_PTDS(cuMemcpyAtoA_v2)
+#define cuMemcpyAtoD                      WEIR_CUDA_PTDS(cuMemcpyAtoD_v2)
+#define cuMemcpyAtoH                      WEIR_CUDA_PTDS(cuMemcpyAtoH_v2)
+#define cuMemcpyDtoA                      WEIR_CUDA_PTDS(cuMemcpyDtoA_v2)
+#define cuMemcpyHtoA                      WEIR_CUDA_PTDS(cuMemcpyHtoA_v2)
+#define cuMemcpyAtoHAsync                 WEIR_CUDA_PTSZ(cuMemcpyAtoHAsync_v2)
+#define cuMemcpyHtoAAsync                 WEIR_CUDA_PTSZ(cuMemcpyHtoAAsync_v2)
 #define cuMemcpyBatchAsync                WEIR_CUDA_PTSZ(cuMemcpyBatchAsync_v2)
 #define cuMemcpyDtoDAsync                 WEIR_CUDA_PTSZ(cuMemcpyDtoDAsync_v2)
 #define cuMemcpyDtoD                      WEIR_CUDA_PTDS(cuMemcpyDtoD_v2)
@@ -166,6 +177,8 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev);
 CUresult cuDeviceGetCount(int *count);
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev);
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev);
+CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format,
+                                          unsigned numChannels, CUdevice dev);
 CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev);
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev);
 CUresult cuDeviceGetName(char *name, int len, CUdevice dev);
@@ -189,6 +202,7 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags);
 CUresult cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
                      CUdevice dev);
 CUresult cuCtxDestroy(CUcontext ctx);
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type);
 CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version);
 CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig);
 CUresult cuCtxGetCurrent(CUcontext *pctx);
@@ -335,6 +349,30 @@ CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUst
 CUresult cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N);
 CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream);
 CUresult cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N);
+
+/* --- Arrays ------------------------------------------------------------------------------- */
+
+CUresult cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray);
+CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
+CUresult cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray);
+CUresult cuArrayDestroy(CUarray hArray);
+CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray);
+CUresult cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
+                      size_t ByteCount);
+CUresult cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount);
+CUresult cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
+                           CUstream hStream);
+CUresult cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount);
+CUresult cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount);
+CUresult cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
+                           size_t ByteCount, CUstream hStream);
+CUresult cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount);
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+                                const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                unsigned int numMipmapLevels);
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray);
+CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                  unsigned int level);
 
 /* --- Stream-ordered memory ---------------------------------------------------------------- */
 

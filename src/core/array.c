@@ -3,6 +3,7 @@
 #include "core/array.h"
 
 #include "base/log.h"
+#include "core/mipmap.h"
 
 #define FLAG_SURFACE 0x02u
 #define FLAG_GATHER  0x08u
@@ -136,6 +137,18 @@ enum weir_err weir_array_create(struct weir_context *ctx, const struct weir_arra
     weir_slot_publish(&a->slot);
     *out = a;
     return WEIR_OK;
+}
+
+enum weir_err weir_array_free(const void *handle)
+{
+    struct weir_array *a;
+    enum weir_err err = weir_array_get(handle, &a);
+
+    if (err == WEIR_OK && weir_mipmap_has(a))
+        err = WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a level of a mipmapped array");
+    if (err == WEIR_OK && weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device)
+        err = weir_context_wait_device(a->device);
+    return err == WEIR_OK ? weir_array_destroy(a) : err;
 }
 
 enum weir_err weir_array_destroy(struct weir_array *a)

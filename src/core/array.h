@@ -30,6 +30,9 @@ struct weir_array {
  * NOT_SUPPORTED (sparse, deferred), MEMORY_ALLOCATION. Thread: any. */
 enum weir_err weir_array_create(struct weir_context *ctx, const struct weir_array_config *config,
                                 struct weir_array **out) WEIR_MUST_CHECK;
+/* Waits for its device as the model says. Errors: INVALID_RESOURCE_HANDLE, INVALID_VALUE (a level
+ * of a mipmapped array; freed meanwhile), those of the wait. */
+enum weir_err weir_array_free(const void *handle) WEIR_MUST_CHECK;
 /* The caller has waited for the device. Errors: INVALID_VALUE (freed before). */
 enum weir_err weir_array_destroy(struct weir_array *a) WEIR_MUST_CHECK;
 /* The live array behind a handle. Errors: INVALID_RESOURCE_HANDLE. */
@@ -41,5 +44,27 @@ void weir_array_reset_device(int device);
 enum weir_err weir_array_place(const struct weir_array *a, size_t x, size_t y, size_t z,
                                size_t width, size_t height, size_t depth,
                                char **out) WEIR_MUST_CHECK;
+
+/* ---- copies (array_copy.c); kind: enum weir_copy_kind, as the program gave it ---- */
+
+/* One slice of rows, whose places and pitches stand in c. Errors: INVALID_MEMCPY_DIRECTION, those
+ * of weir_stream_get and weir_copy_submit. */
+enum weir_err weir_array_copy_rows(struct weir_copy *c, unsigned kind, void *stream,
+                                   bool async) WEIR_MUST_CHECK;
+
+/* Byte x of row y; what is copied from there goes on in the next row. */
+struct weir_array_spot {
+    const void *array;
+    size_t x, y;
+};
+
+/* Errors: those, INVALID_RESOURCE_HANDLE, INVALID_VALUE (leaves the array). */
+enum weir_err weir_array_copy_bytes(const struct weir_array_spot *at, void *linear, size_t count,
+                                    bool to, unsigned kind, void *stream,
+                                    bool async) WEIR_MUST_CHECK;
+/* Synchronous, in the default stream. */
+enum weir_err weir_array_copy_between(const struct weir_array_spot *dst,
+                                      const struct weir_array_spot *src, size_t count,
+                                      unsigned kind) WEIR_MUST_CHECK;
 
 #endif

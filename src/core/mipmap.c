@@ -107,10 +107,19 @@ enum weir_err weir_mipmap_device(const void *handle, int *device)
     return m ? WEIR_OK : no_mipmap(handle);
 }
 
-enum weir_err weir_mipmap_destroy(const void *handle)
+enum weir_err weir_mipmap_free(const void *handle)
 {
+    enum weir_err err = WEIR_OK;
     struct weir_mipmap *m;
+    int device;
 
+    if (weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device) {
+        err = weir_mipmap_device(handle, &device);
+        if (err == WEIR_OK)
+            err = weir_context_wait_device(device);
+        if (err != WEIR_OK)
+            return err;
+    }
     weir_lock_acquire(&store.lock);
     m = find_locked(handle);
     if (m)

@@ -12,10 +12,11 @@ struct weir_mipmap;
  * for all below. */
 enum weir_err weir_mipmap_create(struct weir_context *ctx, const struct weir_array_config *config,
                                  unsigned levels, struct weir_mipmap **out) WEIR_MUST_CHECK;
-/* The caller has waited for the device, which *device tells before. Errors: INVALID_RESOURCE_HANDLE
- * (none, or freed). */
+/* With its levels; waits for the device as the model says. Errors: INVALID_RESOURCE_HANDLE (none,
+ * or freed), those of the wait. */
+enum weir_err weir_mipmap_free(const void *handle) WEIR_MUST_CHECK;
+/* Errors: INVALID_RESOURCE_HANDLE. */
 enum weir_err weir_mipmap_device(const void *handle, int *device) WEIR_MUST_CHECK;
-enum weir_err weir_mipmap_destroy(const void *handle) WEIR_MUST_CHECK;
 /* Errors: those, INVALID_VALUE (no such level). */
 enum weir_err weir_mipmap_level(const void *handle, unsigned level,
                                 struct weir_array **out) WEIR_MUST_CHECK;

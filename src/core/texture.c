@@ -160,6 +160,16 @@ static enum weir_err check_memory(const void *ptr, size_t bytes)
     return WEIR_OK;
 }
 
+enum weir_err weir_texture_linear_most(const struct weir_context *ctx, const int bits[4],
+                                       int format, size_t *out)
+{
+    struct weir_texture t = {0};
+
+    TRY(set_format(&t, bits, format));
+    *out = attribute(ctx, ATTR_1D_LINEAR, 1u << 27);
+    return WEIR_OK;
+}
+
 static enum weir_err use_linear(struct weir_texture *t, const struct weir_texture_resource *r)
 {
     struct weir_context *ctx;

@@ -86,6 +86,11 @@ enum weir_err weir_texture_destroy(unsigned long long handle, bool surface) WEIR
 enum weir_err weir_texture_find(unsigned long long handle, bool surface,
                                 const struct weir_texture **out) WEIR_MUST_CHECK;
 
+/* How many elements of a format a texture in linear memory may have at the most. Errors: INVALID_*
+ * (no format of a texture). */
+enum weir_err weir_texture_linear_most(const struct weir_context *ctx, const int bits[4],
+                                       int format, size_t *out) WEIR_MUST_CHECK;
+
 /* services->texture */
 void weir_texture_serve(struct weir_block *block, uint32_t lanes, uint32_t code,
                         const uint64_t *handles, const uint32_t *in, uint32_t *out);

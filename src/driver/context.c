@@ -256,6 +256,16 @@ enum weir_err weir_drv_CtxGetId(CUcontext ctx, unsigned long long *ctxId)
     return WEIR_OK;
 }
 
+/* No context is limited to a part of its device (cuDeviceGetExecAffinitySupport). */
+enum weir_err weir_drv_CtxGetExecAffinity(CUexecAffinityParam *pExecAffinity,
+                                          CUexecAffinityType type)
+{
+    DRV_REQUIRE(pExecAffinity);
+    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "affinity of type %d", (int)type);
+    return WEIR_FAIL(WEIR_ERR_UNSUPPORTED_EXEC_AFFINITY, "no context has an affinity");
+}
+
 enum weir_err weir_drv_CtxSynchronize(void)
 {
     DRV_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_DEVICE_WAIT, NULL, "cuCtxSynchronize"));

@@ -1,6 +1,6 @@
 /* Memory management: copies and memsets in all their forms, as one rectangle each (core/copy.h).
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/log.h"
+#include "core/array.h"
 #include "driver/memcpy.h"
 
 #define PITCH_MAX 2147483647u /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
@@ -127,15 +127,32 @@ struct extent {
     size_t width, height, depth;
 };
 
+/* Whole elements only. */
+static enum weir_err locate_in_array(const struct side *s, const struct extent *e, void **first,
+                                     size_t *pitch, size_t *slice)
+{
+    struct weir_array *a;
+    char *place;
+
+    DRV_TRY(weir_array_get(s->array, &a));
+    if (s->lod || s->x % a->element_bytes || e->width % a->element_bytes)
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                         "%zu bytes at %zu, level %zu of an array of elements of %zu bytes",
+                         e->width, s->x, s->lod, a->element_bytes);
+    DRV_TRY(weir_array_place(a, s->x, s->y, s->z, e->width, e->height, e->depth, &place));
+    *first = place;
+    *pitch = a->pitch;
+    *slice = a->slice;
+    return WEIR_OK;
+}
+
 static enum weir_err locate(const struct side *s, const struct extent *e, void **first,
                             size_t *pitch, size_t *slice)
 {
     size_t offset, reach;
 
-    if (s->type == CU_MEMORYTYPE_ARRAY) {
-        weir_log_unsupported("copies of CUDA arrays", "cuMemcpy2D, cuMemcpy3D");
-        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "copies of CUDA arrays");
-    }
+    if (s->type == CU_MEMORYTYPE_ARRAY)
+        return locate_in_array(s, e, first, pitch, slice);
     if (s->type != CU_MEMORYTYPE_HOST && s->type != CU_MEMORYTYPE_DEVICE &&
         s->type != CU_MEMORYTYPE_UNIFIED)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory of type %d", (int)s->type);
@@ -161,7 +178,7 @@ static enum weir_copy_kind kind_of(CUmemorytype src, CUmemorytype dst)
         return WEIR_COPY_DEFAULT;
     if (src == CU_MEMORYTYPE_HOST)
         return dst == CU_MEMORYTYPE_HOST ? WEIR_COPY_H2H : WEIR_COPY_H2D;
-    return dst == CU_MEMORYTYPE_HOST ? WEIR_COPY_D2H : WEIR_COPY_D2D;
+    return dst == CU_MEMORYTYPE_HOST ? WEIR_COPY_D2H : WEIR_COPY_D2D; /* arrays lie on a device */
 }
 
 static enum weir_err make_box(const struct side *src, const struct side *dst,

@@ -3,46 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/texture.h"
 
-#include "driver/drv.h"
-
-/* ---- formats ---- */
-
-struct format {
-    CUarray_format format;
-    int bits, kind; /* cudaChannelFormatKind */
-};
-
-static const struct format formats[] = {
-    {CU_AD_FORMAT_UNSIGNED_INT8, 8, 1},   {CU_AD_FORMAT_UNSIGNED_INT16, 16, 1},
-    {CU_AD_FORMAT_UNSIGNED_INT32, 32, 1}, {CU_AD_FORMAT_SIGNED_INT8, 8, 0},
-    {CU_AD_FORMAT_SIGNED_INT16, 16, 0},   {CU_AD_FORMAT_SIGNED_INT32, 32, 0},
-    {CU_AD_FORMAT_HALF, 16, 2},           {CU_AD_FORMAT_FLOAT, 32, 2},
-};
-
-static enum weir_err read_format(CUarray_format format, unsigned channels,
-                                 struct weir_texture_resource *out)
-{
-    for (size_t k = 0; k < WEIR_ARRAY_SIZE(formats); k++)
-        if (formats[k].format == format && channels <= 4) {
-            for (unsigned c = 0; c < channels; c++)
-                out->bits[c] = formats[k].bits;
-            out->format = formats[k].kind;
-            return WEIR_OK;
-        }
-    return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%u channels of format %#x", channels,
-                     (unsigned)format);
-}
-
-static CUarray_format format_of(const struct weir_texture_resource *r, unsigned *channels)
-{
-    *channels = 0;
-    while (*channels < 4 && r->bits[*channels])
-        ++*channels;
-    for (size_t k = 0; k < WEIR_ARRAY_SIZE(formats); k++)
-        if (formats[k].bits == r->bits[0] && formats[k].kind == r->format)
-            return formats[k].format;
-    return CU_AD_FORMAT_UNSIGNED_INT8; /* none that was made */
-}
+#include "driver/format.h"
 
 /* ---- in ---- */
 
@@ -59,13 +20,15 @@ static enum weir_err read_resource(const CUDA_RESOURCE_DESC *r, struct weir_text
     case CU_RESOURCE_TYPE_LINEAR:
         out->memory = weir_drv_pointer(r->res.linear.devPtr);
         out->bytes = r->res.linear.sizeInBytes;
-        return read_format(r->res.linear.format, r->res.linear.numChannels, out);
+        return weir_drv_format_read(r->res.linear.format, r->res.linear.numChannels, out->bits,
+                                    &out->format);
     case CU_RESOURCE_TYPE_PITCH2D:
         out->memory = weir_drv_pointer(r->res.pitch2D.devPtr);
         out->width = r->res.pitch2D.width;
         out->height = r->res.pitch2D.height;
         out->pitch = r->res.pitch2D.pitchInBytes;
-        return read_format(r->res.pitch2D.format, r->res.pitch2D.numChannels, out);
+        return weir_drv_format_read(r->res.pitch2D.format, r->res.pitch2D.numChannels, out->bits,
+                                    &out->format);
     default:
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "resource of type %d", (int)r->resType);
     }
@@ -113,7 +76,7 @@ static void read_view(const CUDA_RESOURCE_VIEW_DESC *v, struct weir_texture_view
 static void write_resource(const struct weir_texture_resource *r, CUDA_RESOURCE_DESC *out)
 {
     unsigned channels;
-    CUarray_format format = format_of(r, &channels);
+    CUarray_format format = weir_drv_format_of(r->bits, r->format, &channels);
 
     *out = (CUDA_RESOURCE_DESC){.resType = (CUresourcetype)r->type, .flags = r->flags};
     switch (out->resType) {
@@ -265,4 +228,16 @@ enum weir_err weir_drv_SurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc,
     DRV_TRY(weir_texture_find(surfObject, true, &t));
     write_resource(&t->resource, pResDesc);
     return WEIR_OK;
+}
+
+enum weir_err weir_drv_DeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
+                                                        CUarray_format format, unsigned numChannels,
+                                                        CUdevice dev)
+{
+    int bits[4] = {0}, kind;
+
+    DRV_REQUIRE(maxWidthInElements);
+    DRV_TRY(weir_drv_check_device(dev));
+    DRV_TRY(weir_drv_format_read(format, numChannels, bits, &kind));
+    return weir_texture_linear_most(&weir_core.contexts[dev], bits, kind, maxWidthInElements);
 }

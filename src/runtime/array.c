@@ -38,16 +38,7 @@ enum weir_err weir_rt_MallocArray(cudaArray_t *array, const struct cudaChannelFo
 
 enum weir_err weir_rt_FreeArray(cudaArray_t array)
 {
-    struct weir_array *a;
-
-    if (!array)
-        return WEIR_OK;
-    RT_TRY(weir_array_get(array, &a));
-    if (weir_mipmap_has(a))
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a level of a mipmapped array");
-    if (weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device)
-        RT_TRY(weir_context_wait_device(a->device));
-    return weir_array_destroy(a);
+    return array ? weir_array_free(array) : WEIR_OK;
 }
 
 enum weir_err weir_rt_GetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t array)
@@ -116,31 +107,10 @@ enum weir_err weir_rt_GetMipmappedArrayLevel(cudaArray_t *levelArray,
 
 enum weir_err weir_rt_FreeMipmappedArray(cudaMipmappedArray_t mipmappedArray)
 {
-    int device;
-
-    if (!mipmappedArray)
-        return WEIR_OK;
-    RT_TRY(weir_mipmap_device(mipmappedArray, &device));
-    if (weir_model_call_rule(WEIR_CALL_FREE_ARRAY).waits_for_device)
-        RT_TRY(weir_context_wait_device(device));
-    return weir_mipmap_destroy(mipmappedArray);
+    return mipmappedArray ? weir_mipmap_free(mipmappedArray) : WEIR_OK;
 }
 
 /* ---- copies ---- */
-
-static enum weir_err copy(struct weir_copy *c, enum cudaMemcpyKind kind, cudaStream_t stream,
-                          bool async)
-{
-    struct weir_stream *s;
-
-    if ((unsigned)kind >= WEIR_COPY_KIND_COUNT)
-        return WEIR_FAIL(WEIR_ERR_INVALID_MEMCPY_DIRECTION, "copy kind %d", (int)kind);
-    RT_TRY(weir_stream_get(stream, &s));
-    c->depth = 1;
-    c->kind = (enum weir_copy_kind)kind;
-    c->async = async;
-    return weir_copy_submit(s, c);
-}
 
 static enum weir_err check_pitch(size_t pitch, size_t width, size_t height)
 {
@@ -163,7 +133,7 @@ static enum weir_err to_array(cudaArray_t dst, size_t x, size_t y, const void *s
     RT_TRY(weir_array_place(a, x, y, 0, width, height, 1, &place));
     c.dst = place;
     c.dst_pitch = a->pitch;
-    return copy(&c, kind, stream, async);
+    return weir_array_copy_rows(&c, (unsigned)kind, stream, async);
 }
 
 static enum weir_err from_array(void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y,
@@ -179,7 +149,7 @@ static enum weir_err from_array(void *dst, size_t pitch, cudaArray_const_t src, 
     RT_TRY(weir_array_place(a, x, y, 0, width, height, 1, &place));
     c.src = place;
     c.src_pitch = a->pitch;
-    return copy(&c, kind, stream, async);
+    return weir_array_copy_rows(&c, (unsigned)kind, stream, async);
 }
 
 enum weir_err weir_rt_Memcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -228,53 +198,13 @@ enum weir_err weir_rt_Memcpy2DArrayToArray(cudaArray_t dst, size_t wOffsetDst, s
 
 /* ---- bytes in a row, which go on in the next row of the array ---- */
 
-/* From offset `at` of the array's rows: up to the end of the row, whole rows, the rest. Each piece
- * is a copy of its own. */
-static enum weir_err row_pieces(struct weir_array *a, size_t x, size_t y, char *linear,
-                                size_t count, bool to, enum cudaMemcpyKind kind,
-                                cudaStream_t stream, bool async)
-{
-    while (count) {
-        size_t width = WEIR_MIN(count, a->row_bytes - x), rows = 1;
-        char *place;
-
-        if (x == 0 && count >= a->row_bytes)
-            rows = count / a->row_bytes;
-        RT_TRY(weir_array_place(a, x, y, 0, width, rows, 1, &place));
-        {
-            struct weir_copy c = {.src = to ? linear : place,
-                                  .dst = to ? place : linear,
-                                  .width = width,
-                                  .height = rows,
-                                  .src_pitch = to ? width : a->pitch,
-                                  .dst_pitch = to ? a->pitch : width};
-
-            RT_TRY(copy(&c, kind, stream, async));
-        }
-        linear += width * rows;
-        count -= width * rows;
-        y += rows;
-        x = 0;
-    }
-    return WEIR_OK;
-}
-
 static enum weir_err linear_copy(cudaArray_const_t array, size_t x, size_t y, void *linear,
                                  size_t count, bool to, enum cudaMemcpyKind kind,
                                  cudaStream_t stream, bool async)
 {
-    struct weir_array *a;
-    size_t room;
+    const struct weir_array_spot spot = {array, x, y};
 
-    RT_TRY(weir_array_get(array, &a));
-    if (x >= a->row_bytes || y >= a->rows)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "place %zu, %zu in an array of %zu bytes x %zu", x,
-                         y, a->row_bytes, a->rows);
-    room = (a->rows - y) * a->row_bytes - x;
-    if (count > room)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%zu bytes where an array has %zu left", count,
-                         room);
-    return row_pieces(a, x, y, linear, count, to, kind, stream, async);
+    return weir_array_copy_bytes(&spot, linear, count, to, (unsigned)kind, stream, async);
 }
 
 enum weir_err weir_rt_MemcpyToArray(cudaArray_t dst, size_t wOffset, size_t hOffset,
@@ -305,42 +235,12 @@ enum weir_err weir_rt_MemcpyFromArrayAsync(void *dst, cudaArray_const_t src, siz
     return linear_copy(src, wOffset, hOffset, dst, count, false, kind, stream, true);
 }
 
-static enum weir_err check_room(const struct weir_array *a, size_t x, size_t y, size_t count)
-{
-    if (x >= a->row_bytes || y >= a->rows || count > (a->rows - y) * a->row_bytes - x)
-        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
-                         "%zu bytes from %zu, %zu on in an array of %zu x %zu", count, x, y,
-                         a->row_bytes, a->rows);
-    return WEIR_OK;
-}
-
-/* Up to the end of a row of either array at a time. */
 enum weir_err weir_rt_MemcpyArrayToArray(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
                                          cudaArray_const_t src, size_t wOffsetSrc,
                                          size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind)
 {
-    struct weir_array *to, *from;
+    const struct weir_array_spot to = {dst, wOffsetDst, hOffsetDst};
+    const struct weir_array_spot from = {src, wOffsetSrc, hOffsetSrc};
 
-    RT_TRY(weir_array_get(dst, &to));
-    RT_TRY(weir_array_get(src, &from));
-    RT_TRY(check_room(to, wOffsetDst, hOffsetDst, count));
-    RT_TRY(check_room(from, wOffsetSrc, hOffsetSrc, count));
-    while (count) {
-        size_t width =
-            WEIR_MIN(count, WEIR_MIN(to->row_bytes - wOffsetDst, from->row_bytes - wOffsetSrc));
-        struct weir_copy c = {.width = width, .height = 1, .src_pitch = width, .dst_pitch = width};
-        char *a, *b;
-
-        RT_TRY(weir_array_place(to, wOffsetDst, hOffsetDst, 0, width, 1, 1, &a));
-        RT_TRY(weir_array_place(from, wOffsetSrc, hOffsetSrc, 0, width, 1, 1, &b));
-        c.dst = a;
-        c.src = b;
-        RT_TRY(copy(&c, kind, NULL, false));
-        count -= width;
-        hOffsetDst += (wOffsetDst + width) / to->row_bytes;
-        wOffsetDst = (wOffsetDst + width) % to->row_bytes;
-        hOffsetSrc += (wOffsetSrc + width) / from->row_bytes;
-        wOffsetSrc = (wOffsetSrc + width) % from->row_bytes;
-    }
-    return WEIR_OK;
+    return weir_array_copy_between(&to, &from, count, (unsigned)kind);
 }

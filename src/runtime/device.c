@@ -6,6 +6,7 @@
 
 #include "memory/memory.h"
 #include "core/capture.h"
+#include "core/texture.h"
 #include "runtime/rt.h"
 
 static enum weir_err check_device(int device)
@@ -384,4 +385,16 @@ enum weir_err weir_rt_DeviceDisablePeerAccess(int peerDevice)
         return WEIR_FAIL(WEIR_ERR_PEER_ACCESS_NOT_ENABLED, "device %d", peerDevice);
     weir_mem_peer_allow(current()->ordinal, peerDevice, false);
     return WEIR_OK;
+}
+
+enum weir_err weir_rt_DeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,
+                                                       const struct cudaChannelFormatDesc *fmtDesc,
+                                                       int device)
+{
+    RT_REQUIRE(maxWidthInElements);
+    RT_REQUIRE(fmtDesc);
+    RT_TRY(check_device(device));
+    return weir_texture_linear_most(&weir_core.contexts[device],
+                                    (const int[]){fmtDesc->x, fmtDesc->y, fmtDesc->z, fmtDesc->w},
+                                    (int)fmtDesc->f, maxWidthInElements);
 }
