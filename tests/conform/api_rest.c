@@ -17,7 +17,9 @@ static void settings(void)
     enum cudaSharedMemConfig banks = (enum cudaSharedMemConfig)99;
     struct cudaPitchedPtr unused = {0};
     unsigned flags = 99;
+    struct cudaChannelFormatDesc texel = {32, 0, 0, 0, cudaChannelFormatKindFloat};
     int value = -1, version = 0, runtime = 0;
+    size_t most = 0;
 
     (void)unused;
     OK(cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
@@ -39,6 +41,15 @@ static void settings(void)
     EXPECT(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0),
            cudaErrorInvalidDevice); /* a device and itself */
     OK(cudaCtxResetPersistingL2Cache());
+    OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &texel, 0));
+    OK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxTexture1DLinearWidth, 0));
+    CHECK(most == (size_t)value);
+    EXPECT(cudaDeviceGetTexture1DLinearMaxWidth(NULL, &texel, 0), cudaErrorInvalidValue);
+    EXPECT(cudaDeviceGetTexture1DLinearMaxWidth(&most, NULL, 0), cudaErrorInvalidValue);
+    EXPECT(cudaDeviceGetTexture1DLinearMaxWidth(&most, &texel, 99), cudaErrorInvalidDevice);
+    texel.y = 8; /* channels of two sizes */
+    EXPECT(cudaDeviceGetTexture1DLinearMaxWidth(&most, &texel, 0),
+           cudaErrorInvalidChannelDescriptor);
     OK(cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
                                           cudaFlushGPUDirectRDMAWritesToOwner));
     EXPECT(cudaDeviceFlushGPUDirectRDMAWrites((enum cudaFlushGPUDirectRDMAWritesTarget)9,

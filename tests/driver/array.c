@@ -1,5 +1,5 @@
-/* Arrays by the driver API: descriptions, copies of bytes and of boxes, levels, and what is refused.
- * How a texture reads one is tests/ptx/textures.c's.
+/* Arrays by the driver API: descriptions, copies of bytes and of boxes, levels, and what is
+ * refused. How a texture reads one is tests/ptx/textures.c's.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "driver.h"
 

@@ -141,7 +141,7 @@ static void check_boxes(void)
     c.srcMemoryType = (CUmemorytype)9;
     EXPECT(cuMemcpy2DAsync(&c, 0), CUDA_ERROR_INVALID_VALUE);
     c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    EXPECT(cuMemcpy2D(&c), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT(cuMemcpy2D(&c), CUDA_ERROR_INVALID_HANDLE); /* none */
     EXPECT(cuMemcpy2D(NULL), CUDA_ERROR_INVALID_VALUE);
 
     b.srcMemoryType = CU_MEMORYTYPE_HOST;

@@ -21,6 +21,9 @@ static void check_load_errors(void)
     EXPECT(cuModuleLoadData(NULL, driver_ptx), CUDA_ERROR_INVALID_VALUE);
     EXPECT(cuModuleLoadData(&m, NULL), CUDA_ERROR_INVALID_VALUE);
     EXPECT(cuModuleLoadData(&m, elf), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    EXPECT(cuModuleLoadFatBinary(NULL, driver_ptx), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuModuleLoadFatBinary(&m, NULL), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuModuleLoadFatBinary(&m, elf), CUDA_ERROR_NO_BINARY_FOR_GPU);
     EXPECT(cuModuleLoad(&m, "/there/is/no/such.ptx"), CUDA_ERROR_FILE_NOT_FOUND);
     EXPECT(cuModuleLoadDataEx(&m, bad, 6, options, values), CUDA_ERROR_INVALID_PTX);
     CHECK(strstr(error, "6") != NULL); /* the line */
@@ -264,6 +267,8 @@ static void check_link(void)
     OK(cuLinkDestroy(link));
     EXPECT(cuLinkDestroy(link), CUDA_ERROR_INVALID_HANDLE);
     OK(cuModuleLoadData(&m, copy));
+    OK(cuModuleUnload(m));
+    OK(cuModuleLoadFatBinary(&m, copy));
     free(copy);
     OK(cuModuleGetFunction(&f, m, "use"));
     OK(cuMemAlloc(&p, 4));

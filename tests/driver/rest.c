@@ -21,6 +21,8 @@ static unsigned char byte_at(size_t i)
 static void check_contexts(void)
 {
     CUsharedconfig bank = 77;
+    const void *table = &bank;
+    CUexecAffinityParam param;
     unsigned flags = 0;
     int affinity = 77;
 
@@ -34,6 +36,23 @@ static void check_contexts(void)
     EXPECT(cuCtxSetFlags(0x4000), CUDA_ERROR_INVALID_VALUE);
     OK(cuDeviceGetExecAffinitySupport(&affinity, CU_EXEC_AFFINITY_TYPE_SM_COUNT, 0));
     CHECK(affinity == 0 || affinity == 1);
+    if (affinity == 0)
+        EXPECT(cuCtxGetExecAffinity(&param, CU_EXEC_AFFINITY_TYPE_SM_COUNT),
+               CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    EXPECT(cuCtxGetExecAffinity(NULL, CU_EXEC_AFFINITY_TYPE_SM_COUNT), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuCtxGetExecAffinity(&param, CU_EXEC_AFFINITY_TYPE_MAX), CUDA_ERROR_INVALID_VALUE);
+    OK(cuFlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                  CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    EXPECT(cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)9,
+                                      CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
+           CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuFlushGPUDirectRDMAWrites(CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
+                                      (CUflushGPUDirectRDMAWritesScope)9),
+           CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuGetExportTable(&table, &(CUuuid){{1, 2, 3}}), CUDA_ERROR_NOT_FOUND);
+    CHECK(table == NULL);
+    EXPECT(cuGetExportTable(NULL, &(CUuuid){{1, 2, 3}}), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cuGetExportTable(&table, NULL), CUDA_ERROR_INVALID_VALUE);
     OK(cuProfilerStart());
     OK(cuProfilerStop());
 }
