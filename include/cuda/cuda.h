@@ -166,6 +166,7 @@ CUresult cuDriverGetVersion(int *driverVersion);
 
 /* --- Entry points ------------------------------------------------------------------------- */
 
+CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId);
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *symbolStatus);
 

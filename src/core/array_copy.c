@@ -58,6 +58,8 @@ enum weir_err weir_array_copy_bytes(const struct weir_array_spot *at, void *line
 
             err = weir_array_copy_rows(&c, kind, stream, async);
         }
+        if (err != WEIR_OK)
+            break;
         memory += width * rows;
         count -= width * rows;
         y += rows;
