@@ -65,7 +65,8 @@ static enum weir_err location_device(const CUmemLocation *location, CUmemAllocat
                                      int *device)
 {
     DRV_REQUIRE(location);
-    if (location->type == CU_MEM_LOCATION_TYPE_INVALID || type == CU_MEM_ALLOCATION_TYPE_INVALID)
+    if (location->type == CU_MEM_LOCATION_TYPE_INVALID || type == CU_MEM_ALLOCATION_TYPE_INVALID ||
+        (unsigned)location->type > CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "location type %d, allocation type %d",
                          (int)location->type, (int)type);
     if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED) {

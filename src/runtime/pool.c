@@ -119,7 +119,8 @@ static enum weir_err location_device(const struct cudaMemLocation *location,
 {
     RT_REQUIRE(location);
     if (location->type != cudaMemLocationTypeDevice || type != cudaMemAllocationTypePinned) {
-        if (location->type == cudaMemLocationTypeInvalid || type == cudaMemAllocationTypeInvalid)
+        if (location->type == cudaMemLocationTypeInvalid || type == cudaMemAllocationTypeInvalid ||
+            (unsigned)location->type > cudaMemLocationTypeHostNumaCurrent)
             return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "location type %d, allocation type %d",
                              (int)location->type, (int)type);
         weir_log_unsupported("pools of host and managed memory", "cudaMemGetMemPool");
