@@ -182,6 +182,7 @@ void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t ki
 {
     if (!low_touches(l, a))
         return;
-    say(l, a, bytes, kind);
+    if (bytes) /* of a bulk copy the service tells how many there are */
+        say(l, a, bytes, kind);
     low_to_twin(l, a);
 }
