@@ -243,6 +243,24 @@ void weir_check_written(const void *p, size_t bytes);
 void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
                              const struct weir_check_wrong *w);
 
+/* --kernel-races: what the threads of one kernel do to each other. */
+bool weir_check_wants_kernel_races(void);
+enum weir_check_threads_kind {
+    WEIR_THREADS_RACE,       /* the access of `first` and that of `second`: no order */
+    WEIR_THREADS_UNFINISHED, /* first's asynchronous copy to there may not be complete */
+    WEIR_THREADS_DIVERGENT,  /* second goes on where first waits at a barrier */
+    WEIR_THREADS_STUCK,      /* first waits at a barrier that never completes */
+    WEIR_THREADS_KINDS
+};
+struct weir_check_threads {
+    enum weir_check_threads_kind kind;
+    struct weir_check_thread first, second; /* address: in shared memory from its begin on */
+    bool shared;
+    uint32_t arrived, threads; /* at the barrier, of the block */
+};
+void weir_check_kernel_threads(struct weir_actor *a, const char *name,
+                               const struct weir_check_threads *t);
+
 /* ---- memory ---- */
 
 void weir_check_alloc(const void *p, size_t bytes, const char *kind);

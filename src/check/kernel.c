@@ -62,14 +62,19 @@ void weir_check_block_gone_locked(const struct weir_check_block *b, struct weir_
 
 /* ---- texts ---- */
 
-static void add_thread(struct weir_text *t, const struct weir_check_thread *w)
+static void add_place(struct weir_text *t, const struct weir_check_thread *w)
 {
-    weir_text_add(t, "thread (%u, %u, %u) of block (%u, %u, %u)", w->thread[0], w->thread[1],
-                  w->thread[2], w->block[0], w->block[1], w->block[2]);
     if (w->line)
         weir_text_add(t, " at %s:%u", w->file ? w->file : "?", w->line);
     else if (w->ptx_line)
         weir_text_add(t, " at line %u of its PTX", w->ptx_line);
+}
+
+static void add_thread(struct weir_text *t, const struct weir_check_thread *w)
+{
+    weir_text_add(t, "thread (%u, %u, %u) of block (%u, %u, %u)", w->thread[0], w->thread[1],
+                  w->thread[2], w->block[0], w->block[1], w->block[2]);
+    add_place(t, w);
 }
 
 static const char *verb(enum weir_access a)
@@ -228,5 +233,148 @@ void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
         f.end = w->at.address + w->at.bytes;
     }
     weir_check_found(&f, of[w->kind].explain, &arg);
+    weir_check_unlock();
+}
+
+/* ---- what a kernel's threads do to each other ---- */
+
+bool weir_check_wants_kernel_races(void)
+{
+    return weir_checker.settings.kernel_races;
+}
+
+/* Of global memory the finding has the range. */
+static void add_bytes(struct weir_text *t, const struct weir_check_threads *w)
+{
+    if (w->shared)
+        weir_text_add(t, " at byte %" PRIu64 " of the block's shared memory", w->second.address);
+    else
+        weir_text_add(t, " at 0x%" PRIx64, w->second.address);
+}
+
+static const char *did(enum weir_access a)
+{
+    return a == WEIR_ACCESS_READ ? "read" : a == WEIR_ACCESS_WRITE ? "wrote" : "updated";
+}
+
+static void explain_race(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_threads *w = arg;
+    bool blocks = memcmp(w->first.block, w->second.block, sizeof w->first.block) != 0;
+    struct weir_text t = {.length = 0};
+
+    add_thread(&t, &w->second);
+    weir_text_add(&t, " %s %u bytes", verb(w->second.access), w->second.bytes);
+    add_bytes(&t, w);
+    weir_text_add(&t, ", which ");
+    add_thread(&t, &w->first);
+    weir_text_add(&t, " %s", did(w->first.access));
+    f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){
+        .format = blocks ? "blocks of a kernel have no order, and no atomic makes one here"
+                         : "between the two is no barrier of both threads and no atomic that one "
+                           "of them waited for; lanes of a warp have no order either"};
+    f->change = (struct weir_check_say){
+        .format = blocks ? "let one thread or block write the bytes, use atomics, or two kernels"
+                         : "put __syncthreads() between the two (__syncwarp() inside of a warp), "
+                           "or use atomics"};
+}
+
+static void explain_unfinished(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_threads *w = arg;
+    struct weir_text t = {.length = 0};
+
+    add_thread(&t, &w->second);
+    weir_text_add(&t, " %s %u bytes", verb(w->second.access), w->second.bytes);
+    add_bytes(&t, w);
+    weir_text_add(&t, ", where an asynchronous copy");
+    add_place(&t, &w->first);
+    weir_text_add(&t, " may not have ended");
+    f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){
+        .format = "a copy to shared memory has only ended for who waited for it (cp.async.wait, "
+                  "a barrier object), and for others behind a barrier after that"};
+    f->change = (struct weir_check_say){
+        .format = "wait for the copy first: __pipeline_wait_prior or consumer_wait, then "
+                  "__syncthreads() if other threads use the bytes"};
+}
+
+static void explain_divergent(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_threads *w = arg;
+    struct weir_text t = {.length = 0};
+
+    add_thread(&t, &w->second);
+    weir_text_add(&t, " does not come to the barrier");
+    add_place(&t, &w->first);
+    weir_text_add(&t, ", and has gone on: %u of the block's %u threads wait there", w->arrived,
+                  w->threads);
+    f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){
+        .format = "__syncthreads() in conditional code is undefined unless the condition is the "
+                  "same for all threads of the block"};
+    f->change = (struct weir_check_say){
+        .format = "move the barrier out of the condition, so that every thread comes to it"};
+}
+
+static void explain_stuck(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_threads *w = arg;
+    struct weir_text t = {.length = 0};
+
+    add_thread(&t, &w->first);
+    weir_text_add(&t,
+                  " waits at a barrier that never completes: %u threads came to it, and all "
+                  "others of the block have ended or wait at other barriers",
+                  w->arrived);
+    f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){.format = "the barrier waits for more threads than come to "
+                                               "it; on a GPU the kernel hangs"};
+    f->change = (struct weir_check_say){
+        .format = "let as many threads come to the barrier as it is for (bar.sync's count)"};
+}
+
+static uint32_t line_of(const struct weir_check_thread *w)
+{
+    return w->line ? w->line : w->ptx_line;
+}
+
+/* The same lines are one finding, however often the compiler has written them out. */
+static uint32_t place_of(const struct weir_check_threads *t)
+{
+    uint32_t reads = (t->first.access == WEIR_ACCESS_READ) |
+                     (uint32_t)(t->second.access == WEIR_ACCESS_READ) << 1;
+
+    return (line_of(&t->first) * 65599u + line_of(&t->second)) * 4 + reads;
+}
+
+void weir_check_kernel_threads(struct weir_actor *a, const char *name,
+                               const struct weir_check_threads *t)
+{
+    static const struct {
+        enum weir_check_finding_kind kind;
+        void (*explain)(struct weir_check_finding *f, void *arg);
+    } of[WEIR_THREADS_KINDS] = {
+        [WEIR_THREADS_RACE] = {WEIR_FOUND_KERNEL_RACE, explain_race},
+        [WEIR_THREADS_UNFINISHED] = {WEIR_FOUND_UNFINISHED_COPY, explain_unfinished},
+        [WEIR_THREADS_DIVERGENT] = {WEIR_FOUND_DIVERGENT_BARRIER, explain_divergent},
+        [WEIR_THREADS_STUCK] = {WEIR_FOUND_DIVERGENT_BARRIER, explain_stuck},
+    };
+    struct weir_check_finding f = {.kind = of[t->kind].kind, .place = place_of(t)};
+    struct weir_check_threads arg = *t;
+
+    weir_check_lock();
+    if (a)
+        f.a = weir_check_side_of(a, t->second.access);
+    else
+        f.a = (struct weir_check_side){
+            .used = true, .op = {.kind = WEIR_OP_KERNEL, .name = name}, .access = t->second.access};
+    f.a.no_access = t->kind == WEIR_THREADS_DIVERGENT || t->kind == WEIR_THREADS_STUCK;
+    if (!t->shared && t->second.bytes) {
+        f.begin = t->second.address;
+        f.end = t->second.address + t->second.bytes;
+    }
+    weir_check_found(&f, of[t->kind].explain, &arg);
     weir_check_unlock();
 }

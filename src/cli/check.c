@@ -45,6 +45,14 @@ static const char help[] =
     "allocation: no copy,\n"
     "                   memset or kernel (uninitialised); memory that a pool gives again counts as "
     "new\n"
+    "  --kernel-races   what the threads of one kernel do to each other: accesses to shared and "
+    "global memory that no\n"
+    "                   barrier or atomic orders, shared memory used before its cp.async was "
+    "waited "
+    "for, barriers that\n"
+    "                   some threads do not come to (kernel-race, unfinished-copy, "
+    "divergent-barrier); kernels are\n"
+    "                   many times slower\n"
     "  --notes          all notes, also of waits that are not needed\n"
     "  --without LIST   orders that do not count: legacy (what the legacy default stream orders), "
     "free (that\n"
@@ -80,6 +88,7 @@ static const struct option {
     {"--forbid", "WEIR_CHECK_FORBID", true},
     {"--leaks", "WEIR_CHECK_LEAKS", false},
     {"--init", "WEIR_CHECK_INIT", false},
+    {"--kernel-races", "WEIR_CHECK_KERNEL_RACES", false},
     {"--notes", "WEIR_CHECK_NOTES", false},
     {"--without", "WEIR_CHECK_WITHOUT", true},
 };

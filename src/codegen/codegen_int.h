@@ -28,6 +28,7 @@ struct weir_cg_settings {
     const char *missing;  /* processor feature, or NULL */
     bool checks;          /* somebody wants to know what kernels access (WEIR_CHECK) */
     bool touch;           /* code says what it accesses (WEIR_CHECK=1) */
+    bool races;           /* ... and which thread (WEIR_CHECK_KERNEL_RACES=1) */
     bool counts;          /* WEIR_COUNT: code adds up what it does */
     bool perf;            /* names of code for perf */
     bool gdb;             /* names and lines for debuggers */

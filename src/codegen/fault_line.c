@@ -87,6 +87,7 @@ static uint32_t line_of(struct weir_cg_variant *v, enum weir_jit_tier tier,
                     .tier = tier,
                     .lines = WEIR_JIT_LINES_PTX,
                     .touch = weir_cg_settings()->touch,
+                    .races = weir_cg_settings()->races,
                     .counts = weir_cg_settings()->counts},
     };
     struct weir_object o;

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 7
+#define WEIR_JIT_ABI 8
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -36,6 +36,7 @@ struct weir_jit_request {
     enum weir_jit_tier tier;
     enum weir_jit_lines lines;
     bool touch;  /* says what it accesses: services->touch */
+    bool races;  /* with touch: says which thread does, and what orders them: services->race */
     bool counts; /* the code adds up what it does (weir_block.instructions, bytes) */
     /* What the module's variable with index i (module->vars[i]) is at run time: ((void
      * **)launch->module_data)[i] holds its address. */

@@ -29,6 +29,7 @@ static struct weir_cg_settings settings;
 static void read_settings(void)
 {
     const char *tier = getenv("WEIR_JIT_TIER"), *check = getenv("WEIR_CHECK");
+    const char *races = getenv("WEIR_CHECK_KERNEL_RACES");
     const char *clock = getenv("WEIR_CLOCK"); /* modelled time is made of what kernels count */
     struct weir_hash128 h;
     uint32_t abi[2] = {WEIR_KERNEL_ABI, WEIR_JIT_ABI};
@@ -39,6 +40,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_BEST;
     settings.checks = check != NULL;
     settings.touch = check && strcmp(check, "1") == 0;
+    settings.races = settings.touch && races && strcmp(races, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
     settings.perf = getenv("WEIR_PERF") != NULL;
     settings.gdb = getenv("WEIR_GDB") != NULL;
@@ -52,7 +54,9 @@ static void read_settings(void)
     weir_cg_jit_hash(&h);
     weir_cpu_hash(&h);
     weir_hash128_add_field(&h, &settings.touch, sizeof settings.touch);
-    if (settings.counts) /* other code, kept apart */
+    if (settings.races) /* other code, kept apart */
+        weir_hash128_add_field(&h, "races", sizeof "races");
+    if (settings.counts)
         weir_hash128_add_field(&h, "counts", sizeof "counts");
     if (settings.gdb) /* the same code, but with lines */
         weir_hash128_add_field(&h, "lines", sizeof "lines");
@@ -360,6 +364,7 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .tier = tier,
         .lines = weir_cg_settings()->gdb ? WEIR_JIT_LINES_SOURCE : WEIR_JIT_LINES_NONE,
         .touch = weir_cg_settings()->touch,
+        .races = weir_cg_settings()->races,
         .counts = weir_cg_settings()->counts,
     };
     struct weir_jit_result result = {0};

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/race.h"
 #include "core/texture.h" /* halves */
 #include "core/touch.h"
 #include "device/bulk.h"
@@ -213,7 +214,7 @@ static void copy_many(const struct copy *c, uint64_t mask)
     }
 }
 
-static void copy(struct weir_block *b, uint32_t code, const uint64_t *rows)
+static void copy(struct weir_block *b, uint32_t code, const uint64_t *rows, uint32_t lane)
 {
     struct copy c = {b,
                      code,
@@ -230,6 +231,9 @@ static void copy(struct weir_block *b, uint32_t code, const uint64_t *rows)
         check_global(b, c.from, c.bytes, 0);
     if (!(code & WEIR_BULK_TO_SHARED) && c.bytes)
         check_global(b, c.to, c.bytes, WEIR_BULK_OP(code) == WEIR_BULK_SET ? 1 : 2);
+    if (WEIR_UNLIKELY(b->races) && (code & WEIR_BULK_TO_SHARED) && (code & WEIR_BULK_COMPLETES) &&
+        !(code & WEIR_BULK_MANY))
+        weir_race_bulk(b, lane, c.to, c.bytes, c.barrier);
     if (code & WEIR_BULK_MANY)
         copy_many(&c, rows[WEIR_BULK_MASK * LANES]);
     else
@@ -253,11 +257,12 @@ static void store(struct weir_block *b, uint32_t code, const uint64_t *rows)
 void weir_bulk_serve(struct weir_block *block, uint32_t lanes, uint32_t code, const uint64_t *rows)
 {
     for (; lanes; lanes &= lanes - 1) {
-        const uint64_t *mine = rows + __builtin_ctz(lanes);
+        uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        const uint64_t *mine = rows + lane;
 
         if (WEIR_BULK_DATA(code))
             store(block, code, mine);
         else
-            copy(block, code, mine);
+            copy(block, code, mine, lane);
     }
 }

@@ -11,6 +11,7 @@
 #include "core/context.h"
 #include "core/dependent.h"
 #include "core/printf.h"
+#include "core/race.h"
 #include "core/texture.h"
 #include "core/touch.h"
 #include "device/device.h"
@@ -226,4 +227,6 @@ const struct weir_kernel_services weir_kernel_services = {
     .touch_lanes = weir_touch_lanes,
     .texture = weir_texture_serve,
     .bulk = weir_bulk_serve,
+    .race = weir_race_access,
+    .order = weir_race_order,
 };

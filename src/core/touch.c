@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "core/module.h"
+#include "core/race.h"
 #include "core/touch_int.h"
 #include "memory/memory.h"
 
@@ -36,6 +37,7 @@ struct touches {
     struct weir_lock lock; /* all that follows, but for the entries: they are read without */
     struct table *table;
     struct chunk *chunks;
+    struct weir_races *races; /* NULL: nobody asks */
     struct weir_check_wrong wrong[WRONGS];
     uint32_t wrong_count;
     uint64_t number;     /* of the operation */
@@ -160,7 +162,16 @@ void *weir_touches_begin(void)
     if (!t)
         return &nobody;
     weir_lock_init(&t->lock, WEIR_RANK_TOUCH);
+    if (weir_check_wants_kernel_races() && !(t->races = weir_races_create()))
+        t->lost = true;
     return t;
+}
+
+struct weir_races *weir_touches_races(const struct weir_launch *l)
+{
+    const struct touches *t = l->touches;
+
+    return t ? t->races : NULL;
 }
 
 void weir_touches_open(struct weir_launch *l, const void *op)
@@ -500,14 +511,17 @@ static bool tell(void *ctx, struct weir_check_page *out)
     return true;
 }
 
+static void find_source(struct weir_check_thread *at, const struct weir_function_image *image)
+{
+    if (!weir_cg_kernel_source(image->kernel, at->ptx_line, &at->file, &at->line))
+        at->line = 0;
+}
+
 static void tell_wrongs(struct touches *t, struct weir_actor *a, const struct weir_function *f,
                         const struct weir_function_image *image)
 {
     for (uint32_t i = 0; i < t->wrong_count; i++) {
-        struct weir_check_thread *at = &t->wrong[i].at;
-
-        if (!weir_cg_kernel_source(image->kernel, at->ptx_line, &at->file, &at->line))
-            at->line = 0;
+        find_source(&t->wrong[i].at, image);
         weir_check_kernel_wrong(a, f->name, &t->wrong[i]);
     }
 }
@@ -532,7 +546,25 @@ void weir_touches_drop(void *touches)
     if (t->table)
         table_give(t->table);
     weir_map_finish(&t->far);
+    weir_races_destroy(t->races);
     weir_free(t);
+}
+
+static void tell_races(struct touches *t, struct weir_actor *a, const struct weir_function *f,
+                       const struct weir_function_image *image)
+{
+    uint32_t count;
+    const struct weir_check_threads *found = weir_races_found(t->races, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct weir_check_threads one = found[i];
+
+        find_source(&one.first, image);
+        find_source(&one.second, image);
+        weir_check_kernel_threads(a, f->name, &one);
+    }
+    if (weir_races_lost(t->races))
+        weir_check_lost();
 }
 
 void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_function *f,
@@ -550,5 +582,7 @@ void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_fun
         weir_check_access_pages(a, tell, &telling);
     }
     tell_wrongs(t, a, f, image);
+    if (t->races)
+        tell_races(t, a, f, image);
     weir_touches_drop(t);
 }

@@ -20,6 +20,9 @@ void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_fun
 /* It has not run. */
 void weir_touches_drop(void *touches);
 
+/* What its threads do to each other (race.h); NULL: nobody asks. */
+struct weir_races *weir_touches_races(const struct weir_launch *l);
+
 /* The services (touch_fast.c). */
 void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
                 int64_t stride);

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 10
+#define WEIR_KERNEL_ABI 11
 
 struct weir_block;
 struct weir_launch;
@@ -76,7 +76,10 @@ struct weir_kernel_services {
                     const uint64_t *handles, const uint32_t *in, uint32_t *out);
     /* Bulk copies, and stores with a barrier object (device/bulk.h), for the lanes in the mask. */
     void (*bulk)(struct weir_block *block, uint32_t lanes, uint32_t code, const uint64_t *rows);
-    void *reserved[1];
+    /* Code made with `races` says which shared and global memory its threads access, each time, and
+     * what orders them (device/race.h). */
+    void (*race)(struct weir_block *block, uint64_t lanes, uint64_t code, const uint64_t *rows);
+    void (*order)(struct weir_block *block, uint32_t what, uint32_t lanes, uint64_t arg);
 };
 
 /* One launch, constant while it runs. Generated code reads it. */
@@ -137,6 +140,7 @@ struct weir_block {
     uint64_t error_address; /* for ILLEGAL_ADDRESS */
     void *escape;           /* engine's: where a fault or services->fail leaves to */
     void *engine;           /* engine's */
+    void *races;            /* core's, of code with `races`: what its threads did */
     uint32_t triggered;     /* engine's: it has let dependents begin */
     /* What it has done so far: instructions of warps, and bytes that their lanes loaded and stored
      * in global memory. Only code that was made to count (weir_jit_request.counts) touches them;

@@ -13,6 +13,7 @@ struct low_access {
     struct low_address a;
     LLVMTypeRef elem;
     uint32_t size, comps;
+    bool copy;                       /* the destination of a cp.async */
     struct low_val v[LOW_MAX_COMPS]; /* per component: what is stored, or was loaded */
 };
 
@@ -21,6 +22,10 @@ void low_access_exact(struct low *l, const struct low_access *x, struct low_addr
 /* Checks the whole access, then makes it, in the form that the address's shape allows. */
 void low_access_load(struct low *l, struct low_access *x);
 void low_access_store(struct low *l, struct low_access *x);
+
+/* race.c: says who is about to access; nothing where nobody asked. */
+void low_race_load(struct low *l, struct low_access *x);
+void low_race_store(struct low *l, struct low_access *x);
 
 /* outline.c: in the quick tier, makes the access by calling a function of the object. False: it is
  * to be made in place. */

@@ -15,6 +15,7 @@
 
 #include "base/bits.h"
 #include "codegen/lower/lower.h"
+#include "device/race.h"
 
 #define STATE_HEADER 256u
 #define RED_OFFSET   128u /* two pairs: lanes with a true predicate, lanes */
@@ -656,6 +657,7 @@ static void end_barrier(struct control *c, uint32_t at)
     check_barrier(l, i);
     if (b->partial)
         low_need_general(l, i->p, "barrier where the warp's lanes are apart");
+    low_order_arrive(l, i, LLVMConstInt(l->t.i32, 0, 0), b->barrier);
     if (reduction(l, b))
         count_votes(c, i);
     live_state(c, b, true);
@@ -807,6 +809,7 @@ static void emit_block(struct control *c, uint32_t at)
     }
     if (l->request->counts)
         count(l, b);
+    low_race_block(l, at);
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
         if (!is_control(b, i, n + 1 == b->end) && !computed_before(l, i))
@@ -1041,6 +1044,7 @@ static void emit_dispatch(struct control *c)
     LLVMBuildStore(l->b, n, c->pass);
     for (unsigned k = 0; k < 2; k++)
         LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, 0, 0), red_pointer(c, false, k));
+    low_order_block(l, WEIR_RACE_PASS, NULL);
     LLVMBuildBr(l->b, pick);
     LLVMPositionBuilderAtEnd(l->b, pick);
     cur = LLVMBuildLoad2(l->b, l->t.i64, c->current, "");
@@ -1123,7 +1127,7 @@ static void make_slots(struct low *l)
     for (size_t k = 0; k < l->blocks.count; k++)
         for (unsigned g = 0; g < l->groups && l->blocks.items[k].needs_mask; g++)
             wait_slots(l, (uint32_t)k)[g] = low_alloca(l, l->t.mask, "wait");
-    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, low_scratch_bytes(l)), "scratch");
     LLVMSetAlignment(l->scratch, 64);
 }
 
@@ -1143,6 +1147,7 @@ void low_emit_kernel(struct low *l)
     make_slots(l);
     l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
     c.finish = low_bb(l, "finish");
+    low_order_block(l, WEIR_RACE_START, NULL);
     if (!l->barriers) {
         LLVMBuildBr(l->b, start);
         emit_region(&c, 0, NULL, start, c.finish);
@@ -1171,6 +1176,7 @@ void low_emit_kernel(struct low *l)
     if (l->named_barriers & (l->named_barriers - 1))
         low_need_general(l, NULL, "several named barriers");
     LLVMPositionBuilderAtEnd(l->b, c.finish);
+    low_order_block(l, WEIR_RACE_END, NULL);
     LLVMBuildRet(l->b, LLVMConstInt(l->t.i32, WEIR_BLOCK_DONE, 0));
     l->result->meta.state_bytes = l->barriers ? STATE_HEADER + l->state_bytes * l->warps : 0;
 }

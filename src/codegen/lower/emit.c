@@ -5,6 +5,7 @@
 
 #include "codegen/forms_bulk.h"
 #include "codegen/lower/lower.h"
+#include "device/race.h"
 
 #define DEST_CARRY 15
 
@@ -349,10 +350,23 @@ static void no_policy(struct low *l, const struct low_inst *i)
         low_write(l, low_reg_of(l, i, i->p->operands[0].reg), &v);
 }
 
+static void emit_one(struct low *l, const struct low_inst *i);
+
 void low_emit_inst(struct low *l, const struct low_inst *i)
 {
+    bool meets = i->kind == LOW_PTX && low_general_is_sync(i->p);
+
     l->inst = i;
     low_debug_at(l, i);
+    if (meets) /* what lanes did before is ordered before what they do together, and so on */
+        low_order(l, WEIR_RACE_WARP, NULL);
+    emit_one(l, i);
+    if (meets)
+        low_order(l, WEIR_RACE_WARP, NULL);
+}
+
+static void emit_one(struct low *l, const struct low_inst *i)
+{
     if (i->kind == LOW_MOVE) {
         emit_move(l, i);
         return;

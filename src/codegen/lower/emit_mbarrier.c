@@ -160,8 +160,14 @@ void low_emit_mbarrier(struct low *l, const struct low_inst *i)
     enum low_mbarrier kind = weir_cg_form_mbarrier(p);
     if (kind == LOW_MBARRIER_OTHER)
         low_refuse(l, p, "form");
-    if (kind == LOW_MBARRIER_NONE_COPY)
-        return; /* one arrival more is expected, and has arrived */
+    if (kind == LOW_MBARRIER_NONE_COPY) { /* one arrival more is expected, and has arrived */
+        if (l->request->races) {
+            struct low_address to;
+            low_address_exact(l, i, &p->operands[p->dest_count], p->space, &to);
+            low_race_handed(l, &to);
+        }
+        return;
+    }
     if (kind == LOW_MBARRIER_PENDING) {
         pending_count(l, i);
         return;
@@ -170,6 +176,8 @@ void low_emit_mbarrier(struct low *l, const struct low_inst *i)
     LLVMValueRef v[LOW_MAX_GROUPS];
     unsigned at = p->dest_count;
     low_address_exact(l, i, &p->operands[at], p->space, &a);
+    if (p->opcode == WEIR_PTX_OP_cp)
+        low_race_handed(l, &a);
     low_address_vectors(l, &a, 8, 2, v);
     put(l, 0, v);
     bool has_operand = p->operand_count > at + 1;

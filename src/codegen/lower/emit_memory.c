@@ -335,6 +335,7 @@ void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, u
                          LLVMValueRef *out)
 {
     check(l, a, bytes, 1, kind);
+    low_race(l, a, bytes, kind);
     low_touch(l, a, bytes, kind == 2 ? LOW_TOUCH_UPDATE : kind);
     for (unsigned g = 0; g < l->groups; g++)
         out[g] = absolute(l, a, low_vector(l, &a->base, g));
@@ -579,6 +580,7 @@ static void load_by_shape(struct low *l, struct low_access *x)
 void low_access_load(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 0);
+    low_race_load(l, x);
     low_touch(l, &x->a, x->size * x->comps, 0);
     load_by_shape(l, x);
 }
@@ -724,6 +726,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 {
     LLVMValueRef v[LOW_MAX_COMPS];
     check(l, &x->a, x->size, x->comps, 0);
+    low_race_load(l, x);
     low_touch(l, &x->a, x->size * x->comps, LOW_TOUCH_LOOKED);
     if (x->a.base.shape == LOW_UNIFORM) {
         ordered_load(l, x, pointer(l, &x->a, x->a.base.v[0]), v);
@@ -755,6 +758,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 static void store_ordered(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 1);
+    low_race_store(l, x);
     low_touch(l, &x->a, x->size * x->comps, LOW_TOUCH_ORDERED);
     struct low_lane_loop loop;
     scratch_addresses(l, &x->a);
@@ -772,6 +776,13 @@ static void store_ordered(struct low *l, struct low_access *x)
     }
     ordered_store(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v);
     low_lane_loop_end(l, &loop);
+}
+
+/* Where threads are told apart there is one way, without guesses (race.c). */
+static void not_guessed(struct low *l, struct low_access *x)
+{
+    if (l->request->races && x->a.spec)
+        low_access_exact(l, x, &x->a);
 }
 
 /* ---- the load instruction ---- */
@@ -827,6 +838,7 @@ void low_emit_load(struct low *l, const struct low_inst *i)
                                                 (uint64_t)o->imm + (uint64_t)c * x.size, x.size));
     } else {
         low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
+        not_guessed(l, &x);
         if (ordered(i->p, x.a.space)) {
             if (x.a.spec)
                 low_access_exact(l, &x, &x.a);
@@ -963,6 +975,7 @@ static void store_by_shape(struct low *l, struct low_access *x)
 void low_access_store(struct low *l, struct low_access *x)
 {
     check(l, &x->a, x->size, x->comps, 1);
+    low_race_store(l, x);
     low_touch(l, &x->a, x->size * x->comps, 1);
     store_by_shape(l, x);
 }
@@ -1016,6 +1029,7 @@ void low_emit_store(struct low *l, const struct low_inst *i)
         return;
     }
     low_address(l, i, o, i->p->space, x.size * x.comps, &x.a);
+    not_guessed(l, &x);
     if (ordered(i->p, x.a.space)) {
         if (x.a.spec)
             low_access_exact(l, &x, &x.a);
@@ -1085,14 +1099,17 @@ static void load_filled(struct low *l, struct low_access *x, const struct low_in
 void low_emit_copy(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
-    if (weir_cg_form_copy(p) != LOW_COPY_DATA)
+    if (weir_cg_form_copy(p) != LOW_COPY_DATA) {
+        low_race_copies(l, p);
         return;
+    }
     uint32_t bytes = (uint32_t)p->operands[2].imm;
     if (bytes != 4 && bytes != 8 && bytes != 16)
         low_refuse(l, p, "size");
     struct low_access from = {.i = i, .p = p, .elem = l->t.i32, .size = 4, .comps = bytes / 4},
                       to = from;
     low_address(l, i, &p->operands[1], WEIR_PTX_GLOBAL, bytes, &from.a);
+    not_guessed(l, &from);
     const struct weir_ptx_operand *fill =
         p->operand_count - (p->cache_hint ? 1 : 0) > 3 ? &p->operands[3] : NULL;
     bool filled = fill && !(fill->kind == WEIR_PTX_OPERAND_INT && fill->imm >= (int64_t)bytes);
@@ -1107,6 +1124,8 @@ void low_emit_copy(struct low *l, const struct low_inst *i)
     }
     memcpy(to.v, from.v, sizeof to.v);
     low_address(l, i, &p->operands[0], WEIR_PTX_SHARED, bytes, &to.a);
+    to.copy = true;
+    not_guessed(l, &to);
     if (low_outline_access(l, &to, true))
         return;
     if (to.a.spec)

@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "codegen/lower/lower.h"
+#include "device/race.h"
 
 /* Header of the block's state: one word for each of the 16 barriers in each row. */
 enum { ROW_ARRIVED, ROW_EXPECTED, ROW_YES, ROW_LANES, ROW_LAST_YES, ROW_LAST_LANES, ROWS };
@@ -344,7 +345,7 @@ static LLVMValueRef arrive(struct low *l, const struct low_inst *i)
 
 void low_general_arrive(struct low *l, const struct low_inst *i)
 {
-    (void)arrive(l, i);
+    low_order_arrive(l, i, arrive(l, i), -1);
 }
 
 /* ---- the cluster's barrier: device/cluster.c says when it is complete ---- */
@@ -408,6 +409,7 @@ void low_general_barrier(struct low *l, uint32_t block)
         return;
     }
     LLVMValueRef id = arrive(l, i);
+    low_order_arrive(l, i, id, b->barrier);
     or_word(l, at(l, g->warp_state, g->arrive_at + 4 * k), low_mask_bits(l, l->mask));
     LLVMBuildStore(l->b, id, at(l, g->warp_state, g->ids_at + 4 * k));
     LLVMBuildBr(l->b, g->pick);
@@ -504,6 +506,7 @@ static void emit_barriers(struct low *l, LLVMValueRef live)
         LLVMBuildAnd(l->b, some, LLVMBuildICmp(l->b, LLVMIntUGE, have, want, ""), "");
     LLVMBuildCondBr(l->b, done, full, next);
     LLVMPositionBuilderAtEnd(l->b, full);
+    low_order_block(l, WEIR_RACE_RELEASE, LLVMBuildZExt(l->b, id, l->t.i64, ""));
     emit_release(l, id);
     clear_barrier(l, id);
     LLVMBuildBr(l->b, next);
@@ -673,7 +676,7 @@ static void make_general_slots(struct low *l)
     l->wait_slot = low_alloc(l, l->blocks.count * l->groups * sizeof *l->wait_slot);
     l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
     g->unit_bb = low_alloc(l, g->units * sizeof *g->unit_bb);
-    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, low_scratch_bytes(l)), "scratch");
     LLVMSetAlignment(l->scratch, 64);
     g->spins = low_alloca(l, l->t.i32, "spins");
     g->floor = low_alloca(l, l->t.i32, "floor");
@@ -690,6 +693,7 @@ static void emit_called(struct low *l, LLVMBasicBlockRef called, LLVMBasicBlockR
         LLVMBuildICmp(l->b, LLVMIntEQ, cluster_phase(l), load32(l, at(l, l->state, PHASE_AT)), "");
     LLVMBuildCondBr(l->b, same, round, complete);
     LLVMPositionBuilderAtEnd(l->b, complete);
+    low_order_block(l, WEIR_RACE_CLUSTER, NULL);
     emit_release(l, c32(l, CLUSTER));
     LLVMBuildBr(l->b, round);
 }
@@ -719,6 +723,7 @@ void low_general_emit(struct low *l)
     if (l->clusters)
         emit_called(l, called, round);
     LLVMPositionBuilderAtEnd(l->b, start);
+    low_order_block(l, WEIR_RACE_START, NULL);
     emit_start(l);
     LLVMBuildStore(l->b, c32(l, 1), resume);
     LLVMBuildBr(l->b, round);
@@ -739,6 +744,14 @@ void low_general_emit(struct low *l)
     LLVMValueRef tired = LLVMBuildAnd(l->b, LLVMBuildLoad2(l->b, l->t.i1, g->spun, ""),
                                       LLVMBuildICmp(l->b, LLVMIntUGE, n, c32(l, ROUNDS), ""), "");
     LLVMValueRef stuck = LLVMBuildNot(l->b, unused, "");
+    if (l->request->races && !l->clusters) {
+        LLVMBasicBlockRef ever = low_bb(l, "stuck"), other = low_bb(l, "other");
+        LLVMBuildCondBr(l->b, stuck, ever, other);
+        LLVMPositionBuilderAtEnd(l->b, ever);
+        low_order_block(l, WEIR_RACE_STUCK, NULL);
+        LLVMBuildBr(l->b, other);
+        LLVMPositionBuilderAtEnd(l->b, other);
+    }
     LLVMBuildCondBr(l->b, LLVMBuildOr(l->b, tired, stuck, ""), park, again);
     LLVMPositionBuilderAtEnd(l->b, again);
     LLVMBuildBr(l->b, round);
@@ -749,6 +762,7 @@ void low_general_emit(struct low *l)
     }
     LLVMBuildRet(l->b, c32(l, WEIR_BLOCK_PARKED));
     LLVMPositionBuilderAtEnd(l->b, done);
+    low_order_block(l, WEIR_RACE_END, NULL);
     LLVMBuildRet(l->b, c32(l, WEIR_BLOCK_DONE));
     l->result->meta.state_bytes = HEADER + l->state_bytes * l->warps;
     l->result->meta.may_park = 1;

@@ -159,6 +159,7 @@ static void compile_guarded(struct low *l)
     low_liveness(l);
     low_shapes(l);
     low_nan_find(l);
+    low_race_prepare(l);
     low_stage(l, LOW_STAGE_ANALYSIS);
     if (l->general)
         low_general_emit(l);

@@ -226,6 +226,7 @@ struct low {
     uint64_t *local_regs;        /* general: registers that live inside one block only */
     struct low_general *gen;
     uint32_t named_barriers; /* bit per barrier number used */
+    uint64_t *past;          /* race.c: a bit for each barrier that a block is behind */
 
     /* emission */
     LLVMContextRef ctx;
@@ -554,6 +555,19 @@ void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t ki
 void low_to_twin(struct low *l, struct low_address *a);
 /* A warp begins to run: accesses and failures are its threads'. */
 void low_touch_warp(struct low *l);
+/* race.c: with `races`, says that each active lane is about to access bytes of shared or global
+ * memory (kind: 0 read, 1 write, 2 update), and what orders a block's threads (device/race.h; arg:
+ * i64, NULL is 0). Nothing is made when nobody asked. */
+void low_race(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind);
+void low_race_handed(struct low *l, struct low_address *a);
+void low_race_copies(struct low *l, const struct weir_ptx_inst *p);
+void low_order(struct low *l, uint32_t what, LLVMValueRef arg);
+void low_order_block(struct low *l, uint32_t what, LLVMValueRef arg); /* of the block, no lanes */
+/* Lanes arrive at the barrier that ends block b; number: i32. */
+void low_order_arrive(struct low *l, const struct low_inst *i, LLVMValueRef number, int32_t place);
+/* Where blocks lie behind barriers that not all threads need have passed. */
+void low_race_prepare(struct low *l);
+void low_race_block(struct low *l, uint32_t block);
 /* Checked 64-bit addresses of the active lanes, for accesses lane by lane: vectors. */
 void low_address_vectors(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind,
                          LLVMValueRef *out);
@@ -566,6 +580,8 @@ LLVMValueRef low_local_base(struct low *l, bool vector,
 #define LOW_SLOW_TOUCH   (1u << 23) /* services->touch is told */
 #define LOW_SLOW_FORM    2304u
 #define LOW_SCRATCH      2432u
+#define LOW_SCRATCH_RACE 2432u /* where race.c puts addresses and data, 2304 bytes */
+uint32_t low_scratch_bytes(const struct low *l);
 /* slow.c: calls the object's slow path for the lanes of `bits`; scratch holds their addresses. op:
  * 0 check, 1 load, 2 store. */
 /* Whose line it is when a later access fails: for functions that stand for many. */

@@ -175,7 +175,7 @@ static void build(struct low *l, const struct kind *k, LLVMTypeRef result)
     l->entry_bb = low_bb(l, "entry");
     LLVMPositionBuilderAtEnd(l->b, l->entry_bb);
     low_control_context(l);
-    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, low_scratch_bytes(l)), "scratch");
     LLVMSetAlignment(l->scratch, 64);
     l->mask_full = false;
     low_mask_from_bits(l, LLVMGetParam(l->fn, next++), l->mask);
@@ -290,7 +290,8 @@ bool low_outline_access(struct low *l, struct low_access *x, bool store)
     LLVMValueRef args[MAX_ARGS];
     unsigned count = 3;
     struct kind k;
-    if (l->request->tier != WEIR_JIT_QUICK || x->a.is_param || x->size * x->comps > 16)
+    if (l->request->tier != WEIR_JIT_QUICK || l->request->races || x->a.is_param ||
+        x->size * x->comps > 16)
         return false;
     memset(&k, 0, sizeof k);
     k.store = store;
@@ -422,7 +423,7 @@ static void begin_values(struct low *l, bool accesses)
     if (!accesses)
         return;
     low_control_context(l);
-    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, LOW_SCRATCH), "scratch");
+    l->scratch = low_alloca(l, LLVMArrayType2(l->t.i8, low_scratch_bytes(l)), "scratch");
     LLVMSetAlignment(l->scratch, 64);
     l->mask_full = false;
     low_mask_from_bits(l, LLVMGetParam(l->fn, 1), l->mask);

@@ -1,0 +1,69 @@
+#!/bin/sh
+# kernel_races.sh SOURCES: what weir check --kernel-races says of races.cu: what is wrong is found, at its lines, and nothing of
+# what is right. Compiled by nvcc, where there is one, and by weir cc, where there is clang.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+[ -x "$BUILD/bin/weir" ] && [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+src=$1
+mkdir -p "$BUILD/tests/kernel_races" && cd "$BUILD/tests/kernel_races" || exit 1
+. "$SOURCE/tests/programs/check.sh"
+compilers=
+if command -v nvcc >/dev/null; then
+    compilers=nvcc
+    if newer races-nvcc "$src/races.cu"; then
+        nvcc -O2 -lineinfo -std=c++17 -diag-suppress 128 -gencode arch=compute_90,code=compute_90 -o races-nvcc "$src/races.cu" ||
+            die races-nvcc
+    fi
+fi
+if "$WEIR" cc -O2 -lineinfo -std=c++17 -arch=sm_90 -o races-cc "$src/races.cu" >cc.log 2>&1; then
+    compilers="$compilers cc"
+fi
+[ -n "$compilers" ] || { echo "skipped: no nvcc, and weir cc compiles nothing here"; exit 77; }
+line() { echo "races.cu:$(grep -n "/\\* $1 \\*/" "$src/races.cu" | cut -d: -f1)"; }
+verdict() { # FORM KINDS TEXT: TEXT is in the report
+    for c in $compilers; do
+        LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --device h200 -- "./races-$c" "$1" >out 2>err
+        rc=$?
+        kinds=$(sed -n 's/^weir: hazard: \([a-z-]*\).*/\1/p' err | grep -v failed-operation | sort -u | paste -sd,)
+        if [ "$kinds" != "$2" ] || [ $rc -ne 99 ] || ! grep -q -e "$3" err; then
+            printf 'FAILED %s by %s: found "%s", wanted "%s" and "%s"; status %s\n%s\n' "$1" "$c" "$kinds" "$2" "$3" $rc "$(cat err)"
+            failed=1
+        else
+            echo "ok $1 by $c: $kinds"
+        fi
+    done
+}
+
+# Nothing without being asked.
+c=${compilers%% *}
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --device h200 -- "./races-$c" tree-unordered >out 2>err || { echo "FAILED: unasked: $(cat err)"; failed=1; }
+
+# What is right, all of it in one program.
+right='product tree warp-sync warp-volatile warp-shuffle histogram flag look-back last-block grid spin named early-return async object bulk'
+for c in $compilers; do
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --device h200 -- "./races-$c" $right >out 2>err || { echo "FAILED: right by $c: $(cat err)"; failed=1; }
+done
+
+while read -r form kind text; do
+    verdict "$form" "$kind" "$text"
+done <<END
+product-before kernel-race $(line product) reads 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) of block (.*) at .*$(line tile) wrote
+product-after kernel-race $(line product) reads 4 bytes at byte
+tree-last kernel-race thread (33, 0, 0) of block ([0-9], 0, 0) at .*$(line result) reads 4 bytes at byte 0 of .*, which thread (0, 0, 0) of .*$(line step) wrote
+tree-unordered kernel-race $(line unordered) reads 4 bytes at byte
+warp-nothing kernel-race $(line own) writes 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) at .*$(line lane) read
+histogram-clear kernel-race which thread (.*) at .*$(line clear) wrote
+histogram-plain kernel-race $(line increment) writes 4 bytes at byte
+total-block kernel-race thread (32, 0, 0) of block (0, 0, 0) at .*$(line total) reads 4 bytes at 0x
+total-blocks kernel-race thread (0, 0, 0) of block (.*) at .*$(line total) reads 4 bytes at 0x
+neighbour kernel-race $(line mine) wr
+named-no-wait kernel-race $(line take) reads 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) at .*$(line give) wrote
+half-warp divergent-barrier thread (16, 0, 0) of block (.*) does not come to the barrier at .*$(line some), and has gone on: 16 of the block's 256 threads
+half-block divergent-barrier thread (128, 0, 0) of block (.*) does not come to the barrier at .*$(line half), and has gone on: 128 of
+two-kinds divergent-barrier waits at a barrier that never completes: 64 threads
+async-no-wait unfinished-copy $(line use) reads [0-9]* bytes at byte [0-9]* of the block's shared memory, where an asynchronous copy at .*races.cu:[0-9]* may not
+async-short-wait unfinished-copy $(line use) reads
+object-no-wait kernel-race,unfinished-copy $(line object) reads
+bulk-no-wait unfinished-copy $(line bulk) reads [0-9]* bytes at byte [0-9]* of the block's shared memory, where an asynchronous copy
+END
+exit $failed
