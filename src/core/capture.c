@@ -353,15 +353,6 @@ enum weir_err weir_capture_forbid_slow(enum weir_capture_call sort, struct weir_
     return fail(r, call);
 }
 
-/* GRA-004: programmatic edges from kernels, ordinary ones from what cannot trigger. */
-static void make_programmatic(struct weir_model_edges *ends)
-{
-    for (uint32_t i = 0; i < ends->count; i++)
-        if (ends->items[i].node->kind == WEIR_NODE_KERNEL)
-            ends->items[i].data = (struct weir_edge_data){.from_port = WEIR_PORT_PROGRAMMATIC,
-                                                          .type = WEIR_EDGE_PROGRAMMATIC};
-}
-
 /* *blame: who broke the capture, when that is the error. */
 static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params *params,
                                  bool programmatic, struct weir_capture_blame *blame)
@@ -377,7 +368,7 @@ static enum weir_err take_locked(struct weir_stream *s, struct weir_node_params 
     }
     params->captured = true;
     if (programmatic)
-        make_programmatic(&m->ends);
+        weir_model_capture_programmatic(m);
     err = weir_graph_append_locked(weir_graph_of(m->capture->graph), s->ctx, params, m->ends.items,
                                    m->ends.count, &n);
     if (err != WEIR_OK)
@@ -508,8 +499,8 @@ enum weir_err weir_capture_record(struct weir_stream *s, struct weir_event *e, b
     return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }
 
-enum weir_err weir_capture_record_data(struct weir_stream *s, struct weir_event *e,
-                                       struct weir_edge_data data)
+enum weir_err weir_capture_record_launch(struct weir_stream *s, struct weir_event *e,
+                                         enum weir_launch_event event)
 {
     struct weir_capture_blame blame = {0};
     struct weir_model_captured *c;
@@ -519,8 +510,8 @@ enum weir_err weir_capture_record_data(struct weir_stream *s, struct weir_event 
     if (s->member.capture)
         err = record_locked(s, e, &blame);
     c = captured_of(e);
-    if (err == WEIR_OK && c && c->ends.count == 1)
-        c->ends.items[0].data = data;
+    if (err == WEIR_OK && c)
+        weir_model_captured_by_launch(c, event);
     weir_graphs_unlock();
     return blame.call ? fail_blaming(WEIR_CAPTURE_ERR_INVALIDATED, &blame) : err;
 }

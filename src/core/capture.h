@@ -88,9 +88,9 @@ void weir_capture_bad_launch(struct weir_stream *s);
 
 enum weir_err weir_capture_record(struct weir_stream *s, struct weir_event *e, bool external,
                                   bool *taken) WEIR_MUST_CHECK;
-/* The same right behind a kernel, with this data on the edge from it. s captures. */
-enum weir_err weir_capture_record_data(struct weir_stream *s, struct weir_event *e,
-                                       struct weir_edge_data data) WEIR_MUST_CHECK;
+/* The same right behind a kernel, by an attribute of its launch. s captures. */
+enum weir_err weir_capture_record_launch(struct weir_stream *s, struct weir_event *e,
+                                         enum weir_launch_event event) WEIR_MUST_CHECK;
 enum weir_err weir_capture_wait(struct weir_stream *s, struct weir_event *e, bool external,
                                 bool *taken) WEIR_MUST_CHECK;
 /* Query, synchronise (breaks) or elapsed time of an event that may be a captured one. */

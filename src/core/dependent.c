@@ -1,5 +1,4 @@
-/* See dependent.h. The model knows nothing of this: a kernel that began early waits at the end for
- * its turn to complete.
+/* See dependent.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/dependent.h"
 
@@ -9,34 +8,6 @@
 
 #define WAIT_NS 50000 /* between looks for something to help with */
 
-static struct weir_kernel_op *kernel_of(struct weir_model_op *m)
-{
-    return m && m->kind == WEIR_OP_KERNEL ? (struct weir_kernel_op *)m : NULL;
-}
-
-static bool has_begun(const struct weir_kernel_op *op)
-{
-    return atomic_load_explicit(&op->op.dispatched, memory_order_acquire) &&
-           (op->early != WEIR_EARLY_NONE || op->op.m.state == WEIR_OP_READY);
-}
-
-/* From the stream's head on: the first kernel that has not begun though those before it let it. */
-static struct weir_kernel_op *find_locked(struct weir_stream *s)
-{
-    struct weir_kernel_op *op = kernel_of(s->m.head), *next;
-
-    while (op && has_begun(op) && (op->triggered || op->early == WEIR_EARLY_ENDED)) {
-        next = kernel_of(op->op.m.next);
-        if (!next || !next->programmatic || next->op.m.state != WEIR_OP_QUEUED ||
-            next->op.m.dep_count)
-            return NULL;
-        if (next->early == WEIR_EARLY_NONE)
-            return next;
-        op = next;
-    }
-    return NULL;
-}
-
 void weir_dependent_look(struct weir_stream *s)
 {
     struct weir_kernel_op *op;
@@ -45,13 +16,13 @@ void weir_dependent_look(struct weir_stream *s)
     if (weir_context_error(s->ctx) != WEIR_OK || weir_explore_enabled())
         return;
     weir_lock_acquire(&s->lock);
-    op = find_locked(s);
+    op = (struct weir_kernel_op *)weir_model_early_next(&s->m);
     if (op)
         weir_op_attach_job_locked(s, &op->op);
     if (op && !op->job) /* no memory: it waits for its turn */
         op = NULL;
     if (op)
-        op->early = WEIR_EARLY_RUNS;
+        weir_model_begin_early(&op->op.m);
     weir_lock_release(&s->lock);
     if (!op)
         return;
@@ -66,36 +37,32 @@ void weir_dependent_triggered(struct weir_kernel_work *work)
     struct weir_stream *s = weir_stream_of(op->op.m.stream);
 
     weir_lock_acquire(&s->lock);
-    op->triggered = true;
+    weir_model_trigger(&op->op.m);
     weir_lock_release(&s->lock);
     weir_dependent_look(s);
 }
 
-enum weir_early weir_dependent_turn(struct weir_kernel_op *op, enum weir_err *status)
+unsigned weir_dependent_turn(struct weir_kernel_op *op, enum weir_err *status)
 {
     struct weir_stream *s = weir_stream_of(op->op.m.stream);
-    enum weir_early early;
+    unsigned early;
 
     weir_lock_acquire(&s->lock);
-    early = (enum weir_early)op->early;
+    early = weir_model_turn(&op->op.m);
     *status = (enum weir_err)op->early_status;
-    op->early = WEIR_EARLY_NONE;
     weir_lock_release(&s->lock);
     return early;
 }
 
-bool weir_dependent_ended(struct weir_op *o, enum weir_err status)
+bool weir_dependent_ended(struct weir_op *op, enum weir_err status)
 {
-    struct weir_kernel_op *op = (struct weir_kernel_op *)o;
-    struct weir_stream *s = weir_stream_of(o->m.stream);
+    struct weir_stream *s = weir_stream_of(op->m.stream);
     bool early;
 
     weir_lock_acquire(&s->lock);
-    early = op->early == WEIR_EARLY_RUNS;
-    if (early) {
-        op->early = WEIR_EARLY_ENDED;
-        op->early_status = (uint16_t)status;
-    }
+    early = weir_model_end_early(&op->m);
+    if (early)
+        ((struct weir_kernel_op *)op)->early_status = (uint16_t)status;
     weir_lock_release(&s->lock);
     if (early)
         weir_dependent_look(s); /* the one behind it, perhaps */
@@ -109,8 +76,9 @@ static bool help_head(struct weir_stream *s)
     bool helped = false;
 
     weir_lock_acquire(&s->lock);
-    op = kernel_of(s->m.head);
-    if (op && !has_begun(op))
+    op = (struct weir_kernel_op *)s->m.head;
+    if (op && (op->op.m.kind != WEIR_OP_KERNEL ||
+               !atomic_load_explicit(&op->op.dispatched, memory_order_acquire)))
         op = NULL;
     if (op)
         op->op.refs++;
@@ -138,7 +106,7 @@ void weir_dependent_wait(struct weir_block *block)
         return;
     }
     s = weir_stream_of(op->op.m.stream);
-    point = (struct weir_model_point){&s->m, op->op.m.seq - 1};
+    point = weir_model_waits_inside(&op->op.m);
     while (!weir_model_point_holds(&point)) {
         if (!help_head(s))
             weir_wait_briefly(&point, WAIT_NS);

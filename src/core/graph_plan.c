@@ -359,16 +359,6 @@ static struct weir_item *exit_of(struct weir_node *n)
     return n->m.kind == WEIR_NODE_GRAPH ? n->item + 1 : n->item;
 }
 
-/* GRA-004; as measured, behind two edges nothing starts early. */
-static bool is_early(const struct weir_model_edge *e)
-{
-    if (e->node->in.count != 1 || e->node->kind != WEIR_NODE_KERNEL)
-        return false;
-    return (e->data.type == WEIR_EDGE_PROGRAMMATIC &&
-            e->data.from_port == WEIR_PORT_PROGRAMMATIC) ||
-           e->data.from_port == WEIR_PORT_LAUNCHED;
-}
-
 static enum weir_err build_graph(struct build *b, struct weir_graph *g)
 {
     struct weir_model_node **order =
@@ -407,11 +397,13 @@ static enum weir_err build_graph(struct build *b, struct weir_graph *g)
         begin_edges(b, from);
         for (uint32_t k = 0; k < n->m.out.count; k++) {
             const struct weir_model_edge *e = &n->m.out.items[k];
+            enum weir_edge_port port = weir_model_edge_lets(n->m.kind == WEIR_NODE_KERNEL &&
+                                                                e->node->kind == WEIR_NODE_KERNEL,
+                                                            e->data, e->node->in.count);
 
             add_edge(b, from, weir_node_of(e->node)->item);
-            if (is_early(e) && from->wanted == WEIR_ITEM_KERNEL)
-                add_early(b, from, weir_node_of(e->node)->item,
-                          e->data.from_port == WEIR_PORT_LAUNCHED);
+            if (port != WEIR_PORT_END)
+                add_early(b, from, weir_node_of(e->node)->item, port == WEIR_PORT_LAUNCHED);
         }
         if (n->m.out.count == 0 && g->parent && g->parent->m.kind == WEIR_NODE_GRAPH &&
             g->parent->item)

@@ -136,57 +136,60 @@ static inline void release(struct burst *b, uint32_t entry)
     push(b, index);
 }
 
-/* A source is settled, or the node itself has ended; when that was the last of them, those behind
- * it have one source less. */
-static void settle(struct weir_run *run, struct weir_item *item)
+/* A source is settled, or the node itself has ended; when that was the last of them it is complete:
+ * those behind it that could begin early have one source less, the others are let go. */
+static void settle(struct burst *b, struct weir_item *item)
 {
-    if (atomic_fetch_sub_explicit(&item->early->unsettled, 1, memory_order_acq_rel) != 1)
+    if (!weir_model_dependent_settle(&item->early->m))
         return;
-    for (uint32_t i = 0; i < item->succ_count; i++)
+    for (uint32_t i = 0; i < item->succ_count; i++) {
         if (item->succ[i] & WEIR_SUCC_EARLY)
-            settle(run, &run->items[item->succ[i] & WEIR_SUCC_INDEX]);
+            settle(b, &b->run->items[item->succ[i] & WEIR_SUCC_INDEX]);
+        else
+            release(b, item->succ[i]);
+    }
 }
 
-/* finish() for a node with programmatic edges. */
+static enum weir_edge_port port_of(uint32_t entry)
+{
+    if (!(entry & WEIR_SUCC_EARLY))
+        return WEIR_PORT_END;
+    return entry & WEIR_SUCC_BEGUN ? WEIR_PORT_LAUNCHED : WEIR_PORT_PROGRAMMATIC;
+}
+
+/* finish() for a node with programmatic edges: those go that could go before and did not. */
 static void finish_early(struct burst *b, struct weir_item *item)
 {
-    bool released = atomic_load_explicit(&item->early->released, memory_order_acquire);
-    bool begun = atomic_load_explicit(&item->early->begun, memory_order_acquire);
-
     b->done++;
-    settle(b->run, item);
     for (uint32_t i = 0; i < item->succ_count; i++)
-        if (!(item->succ[i] & WEIR_SUCC_EARLY) ||
-            !(item->succ[i] & WEIR_SUCC_BEGUN ? begun : released))
+        if ((item->succ[i] & WEIR_SUCC_EARLY) &&
+            !weir_model_dependent_holds(&item->early->m, port_of(item->succ[i])))
             release(b, item->succ[i]);
+    settle(b, item);
 }
 
 /* From within the kernel or on its way: lets those go whose edges hold now. */
-static void release_early(struct weir_item *item, _Atomic bool *done, uint32_t sort)
+static void release_early(struct weir_item *item, enum weir_moment moment)
 {
     struct burst b;
 
     hold(item); /* beside the kernel itself */
     begin(&b, item->run);
-    atomic_store_explicit(done, true, memory_order_release);
+    weir_model_dependent_reach(&item->early->m, moment);
     for (uint32_t i = 0; i < item->succ_count; i++)
-        if ((item->succ[i] & (WEIR_SUCC_EARLY | WEIR_SUCC_BEGUN)) == sort)
+        if (weir_model_port_holds(port_of(item->succ[i]), moment))
             release(&b, item->succ[i]);
     drain(&b, false);
 }
 
 void weir_item_triggered(struct weir_kernel_work *work)
 {
-    struct weir_item *item = work->work.owner;
-
-    release_early(item, &item->early->released, WEIR_SUCC_EARLY);
+    release_early(work->work.owner, WEIR_MOMENT_TRIGGERED);
 }
 
 void weir_item_begun(struct weir_kernel_work *work)
 {
-    struct weir_item *item = work->work.owner;
-
-    release_early(item, &item->early->begun, WEIR_SUCC_EARLY | WEIR_SUCC_BEGUN);
+    release_early(work->work.owner, WEIR_MOMENT_BEGUN);
 }
 
 #define SOURCE_DEPTH 16 /* kernels in front of each other that a waiting block helps with */
@@ -197,7 +200,7 @@ static bool help_sources(const struct weir_item *item, int depth)
         struct weir_item *source = item->early->sources[i];
         struct weir_work *work = &source->kernel.work.work;
 
-        if (atomic_load_explicit(&source->early->unsettled, memory_order_acquire) == 0)
+        if (weir_model_dependent_settled(&source->early->m))
             continue;
         if (weir_device_help(source->ctx->engines, work, NULL) ||
             weir_device_help_parked(source->ctx->engines, work) || help_sources(source, depth + 1))
@@ -210,8 +213,7 @@ void weir_item_wait_dependencies(struct weir_item *item)
 {
     if (!item->early)
         return;
-    /* All but the node itself. */
-    while (atomic_load_explicit(&item->early->unsettled, memory_order_acquire) > 1)
+    while (!weir_model_dependent_passes(&item->early->m)) /* ORD-032 */
         if (!help_sources(item, 0))
             weir_cpu_relax();
 }
@@ -707,11 +709,8 @@ static void start_run(struct weir_run *run)
     /* This thread counts as one more node: the run outlives what it hands over. */
     atomic_store_explicit(&run->remaining, run->count + 1, memory_order_relaxed);
     atomic_store_explicit(&run->holders, 1, memory_order_relaxed);
-    for (struct weir_early_item *e = run->early; e; e = e->next) {
-        atomic_store_explicit(&e->released, false, memory_order_relaxed);
-        atomic_store_explicit(&e->begun, false, memory_order_relaxed);
-        atomic_store_explicit(&e->unsettled, e->source_count + 1, memory_order_relaxed);
-    }
+    for (struct weir_early_item *e = run->early; e; e = e->next)
+        weir_model_dependent_reset(&e->m, e->source_count);
     begin(&b, run);
     b.done = 1;
     b.root_end = run->root_count;

@@ -7,6 +7,7 @@
 
 #include "core/graph_int.h"
 #include "core/submit.h"
+#include "model/dependent.h"
 
 enum weir_item_kind {
     WEIR_ITEM_NOTHING, /* orders only; disabled nodes as well */
@@ -27,16 +28,13 @@ struct weir_run;
 #define WEIR_SUCC_BEGUN 0x20000000u /* with EARLY: holds once the source's blocks have begun */
 #define WEIR_SUCC_INDEX 0x1fffffffu
 
-/* A node with programmatic edges (GRA-004). One behind such an edge starts when the source kernel
- * has triggered, and may end before it; whoever waits in it (griddepcontrol.wait) waits for its
- * sources and for theirs. */
+/* A node with edges that do not hold at their source's end alone: what that means is the model's.
+ */
 struct weir_early_item {
     struct weir_early_item *next; /* of the run */
     struct weir_item *item;
-    _Atomic bool released; /* those behind programmatic edges have been let go, */
-    _Atomic bool begun;    /* those behind edges that hold when its blocks have begun */
+    struct weir_model_dependent m;
     uint32_t source_count;
-    _Atomic uint32_t unsettled; /* sources that are not settled, and itself: settled at 0 */
     struct weir_item **sources; /* owned */
 };
 

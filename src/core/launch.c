@@ -284,7 +284,7 @@ static struct weir_launch_config config_of(const struct weir_kernel_op *op)
 {
     struct weir_launch_config c = {.dynamic_shared_bytes = op->dynamic_shared_bytes,
                                    .cooperative = op->cooperative,
-                                   .programmatic = op->programmatic};
+                                   .programmatic = (op->op.m.early & WEIR_EARLY_ASKS) != 0};
 
     for (int i = 0; i < 3; i++) {
         c.grid[i] = op->grid[i];
@@ -375,9 +375,7 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         op->heap.workspace = workspace;
     }
     set_shape(op, config);
-    op->programmatic = config->programmatic;
-    op->triggered = false;
-    op->early = WEIR_EARLY_NONE;
+    op->op.m.early = config->programmatic ? WEIR_EARLY_ASKS : 0;
     op->early_status = WEIR_OK;
     if (weir_inject_enabled())
         op->early_status = (uint16_t)weir_inject_kernel(f->name);

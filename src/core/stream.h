@@ -157,10 +157,7 @@ struct weir_kernel_op {
     uint32_t grid[3], dynamic_shared_bytes;
     uint16_t block[3];
     uint8_t cluster[3]; /* as the launch says it; 0: not */
-    bool cooperative : 1, programmatic : 1, has_heap : 1;
-    /* dependent.h; guarded by the stream's lock */
-    bool triggered; /* lets the one behind it begin */
-    uint8_t early;  /* enum weir_early */
+    bool cooperative : 1, has_heap : 1;
     /* What the kernel is to fail with on demand (inject.h); what one that began early ended with.
      */
     uint16_t early_status; /* enum weir_err */

@@ -391,22 +391,18 @@ static void start(struct weir_op *op, struct weir_model_out *out)
         ((struct weir_graph_op *)op)->start((struct weir_graph_op *)op);
         return;
     }
-    if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL &&
-                      ((struct weir_kernel_op *)op)->programmatic)) {
+    if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL && (op->m.early & WEIR_EARLY_ASKS))) {
         enum weir_err status;
+        unsigned early = weir_dependent_turn((struct weir_kernel_op *)op, &status);
 
-        switch (weir_dependent_turn((struct weir_kernel_op *)op, &status)) {
-        case WEIR_EARLY_RUNS:
-            return;
-        case WEIR_EARLY_ENDED:
+        if (early & WEIR_MOMENT_ENDED) {
             if (status != WEIR_OK)
                 fail(op, status);
             free_payload(op);
             complete(op, out);
-            return;
-        default:
-            break;
         }
+        if (early)
+            return;
     }
     if (ends_unrun(op)) {
         free_payload(op);
@@ -503,19 +499,20 @@ static void pages_done(const struct weir_op *op)
 
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
+    struct weir_op *op = work->owner;
+
     if (WEIR_UNLIKELY(status != WEIR_OK))
-        report(work->owner, status);
+        report(op, status);
     if (weir_trace_enabled())
-        weir_core_trace_done(work->owner, work, status);
+        weir_core_trace_done(op, work, status);
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
-        pages_done(work->owner);
+        pages_done(op);
     if (weir_check_follows())
-        weir_core_check_done(work->owner, status);
-    if (WEIR_UNLIKELY(((struct weir_op *)work->owner)->m.kind == WEIR_OP_KERNEL &&
-                      ((struct weir_kernel_op *)work->owner)->programmatic) &&
-        weir_dependent_ended(work->owner, status))
+        weir_core_check_done(op, status);
+    if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL && (op->m.early & WEIR_EARLY_ASKS)) &&
+        weir_dependent_ended(op, status))
         return;
-    weir_op_end(work->owner, status);
+    weir_op_end(op, status);
 }
 
 void weir_op_end(struct weir_op *op, enum weir_err status)

@@ -265,6 +265,15 @@ enum weir_capture_result weir_model_capture_node(struct weir_model_member *membe
     return WEIR_CAPTURE_OK;
 }
 
+void weir_model_capture_programmatic(struct weir_model_member *member)
+{
+    struct weir_model_edges *ends = &member->ends;
+
+    for (uint32_t i = 0; i < ends->count; i++)
+        if (ends->items[i].node->kind == WEIR_NODE_KERNEL)
+            ends->items[i].data = weir_model_programmatic_edge;
+}
+
 enum weir_capture_result weir_model_capture_update(struct weir_model_member *member,
                                                    const struct weir_model_edge *ends, size_t count,
                                                    bool set)
@@ -317,6 +326,12 @@ enum weir_capture_result weir_model_capture_record(struct weir_model_member *mem
     out->capture = c;
     c->refs++;
     return WEIR_CAPTURE_OK;
+}
+
+void weir_model_captured_by_launch(struct weir_model_captured *out, enum weir_launch_event event)
+{
+    if (out->ends.count == 1) /* the launch */
+        out->ends.items[0].data = weir_model_launch_event_rule(event).edge;
 }
 
 void weir_model_captured_drop(struct weir_model_captured *e)

@@ -8,6 +8,7 @@
 #ifndef WEIR_MODEL_CAPTURE_H
 #define WEIR_MODEL_CAPTURE_H
 
+#include "model/dependent.h"
 #include "model/graph.h"
 
 /* Numbers as programs see them. */
@@ -147,6 +148,9 @@ enum weir_capture_result weir_model_capture_check(const struct weir_model_member
 /* `node`, just added to the graph behind member->ends, is the stream's end now. ORD-001 */
 enum weir_capture_result weir_model_capture_node(struct weir_model_member *member,
                                                  struct weir_model_node *node);
+/* The stream's next node is a launch with cudaLaunchAttributeProgrammaticStreamSerialization: the
+ * edges to it from kernels are programmatic, those from others stay (GRA-004, ORD-031). */
+void weir_model_capture_programmatic(struct weir_model_member *member);
 /* cudaStreamUpdateCaptureDependencies. `set`: in place of the present ones. */
 enum weir_capture_result weir_model_capture_update(struct weir_model_member *member,
                                                    const struct weir_model_edge *ends, size_t count,
@@ -161,6 +165,8 @@ void weir_model_capture_break(struct weir_model_member *member, uint16_t rule,
 /* CAP-020: record in a capturing stream. `out` is zeroed or holds an earlier one. */
 enum weir_capture_result weir_model_capture_record(struct weir_model_member *member,
                                                    struct weir_model_captured *out);
+/* `out` was recorded by the launch just captured, as one of its attributes said. */
+void weir_model_captured_by_launch(struct weir_model_captured *out, enum weir_launch_event event);
 /* The event was recorded outside, or destroyed. */
 void weir_model_captured_drop(struct weir_model_captured *e);
 /* A wait in `stream` (its member zeroed or in a capture) for a captured event: joins the stream to

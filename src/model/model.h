@@ -99,6 +99,7 @@ struct weir_model_op {
     uint16_t dep_count, dep_pos;
     uint8_t kind, state;
     uint8_t fails; /* reserved for the caller: the op is to complete without running */
+    uint8_t early; /* of kernels: model/dependent.h */
     struct weir_model_dep dep_inline[WEIR_MODEL_INLINE_DEPS];
 };
 
@@ -203,8 +204,8 @@ static inline bool weir_model_needs_all(const struct weir_model_stream *s)
     return s->cls == WEIR_STREAM_LEGACY;
 }
 
-/* Appends op (kind set, the rest overwritten) to s. Adds the edges of the default-stream rules.
- * Shards: s, or all when weir_model_needs_all(s). */
+/* Appends op (kind set, `early` of kernels, the rest overwritten) to s. Adds the edges of the
+ * default-stream rules. Shards: s, or all when weir_model_needs_all(s). */
 enum weir_model_result weir_model_submit(struct weir_model_stream *s, struct weir_model_op *op,
                                          struct weir_model_out *out);
 

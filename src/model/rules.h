@@ -29,6 +29,11 @@ enum weir_rule {
     WEIR_RULE_TRANSITIVE = 28,           /* ORD-028 */
     /* graphs */
     WEIR_RULE_GRAPH_ITSELF = 30, /* ORD-030 */
+    /* programmatic dependent launch */
+    WEIR_RULE_EARLY_BEGIN = 31,        /* ORD-031 */
+    WEIR_RULE_DEPENDENCY_WAIT = 32,    /* ORD-032 */
+    WEIR_RULE_LAUNCH_COMPLETION = 33,  /* ORD-033 */
+    WEIR_RULE_PROGRAMMATIC_EVENT = 34, /* ORD-034 */
     /* host waits */
     WEIR_RULE_STREAM_SYNC = 40,       /* ORD-040 */
     WEIR_RULE_LEGACY_SYNC = 41,       /* ORD-041 */

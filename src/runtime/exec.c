@@ -98,10 +98,7 @@ enum weir_err weir_rt_launch_attribute(const cudaLaunchAttribute *a,
                              (int)a->val.memSyncDomain);
         return WEIR_OK;
     case cudaLaunchAttributeProgrammaticEvent:
-        events->programmatic_data = (struct weir_edge_data){
-            .type = WEIR_EDGE_PROGRAMMATIC,
-            .from_port = a->val.programmaticEvent.triggerAtBlockStart ? WEIR_PORT_LAUNCHED
-                                                                      : WEIR_PORT_PROGRAMMATIC};
+        events->at_block_start = a->val.programmaticEvent.triggerAtBlockStart != 0;
         return check_event(a->val.programmaticEvent.event, a->val.programmaticEvent.flags,
                            events->capturing, &events->programmatic);
     case cudaLaunchAttributeLaunchCompletionEvent:
@@ -115,46 +112,43 @@ enum weir_err weir_rt_launch_attribute(const cudaLaunchAttribute *a,
     }
 }
 
-/* Waits for them become edges with data (GRA-004). */
-static enum weir_err capture_events(struct weir_stream *s,
-                                    const struct weir_rt_launch_events *events)
+static enum weir_err record(struct weir_stream *s, cudaEvent_t handle, enum weir_launch_event event,
+                            bool capturing)
 {
-    static const struct weir_edge_data launched = {.from_port = WEIR_PORT_LAUNCHED};
     struct weir_event *e;
 
-    if (events->completion) {
-        RT_TRY(weir_event_get(events->completion, &e));
-        RT_TRY(weir_capture_record_data(s, e, launched));
-    }
-    if (events->programmatic) {
-        RT_TRY(weir_event_get(events->programmatic, &e));
-        RT_TRY(weir_capture_record_data(s, e, events->programmatic_data));
-    }
-    return WEIR_OK;
+    if (!handle)
+        return WEIR_OK;
+    RT_TRY(weir_event_get(handle, &e));
+    return capturing ? weir_capture_record_launch(s, e, event) : weir_event_record(e, s, false);
 }
 
-/* A launch completion event says that the kernel has begun, and promises nothing about memory: it
- * stands before the kernel. A programmatic one is complete when the kernel is, outside of captures,
- * whatever the kernel triggers (oracle pdl_event_attr). */
+/* Those whose place is in front of the kernel, or behind it; in a capture all are behind, and what
+ * waits for them gets edges with data (GRA-004). */
+static enum weir_err record_side(struct weir_stream *s, const struct weir_rt_launch_events *events,
+                                 bool in_front)
+{
+    enum weir_launch_event programmatic =
+        events->at_block_start ? WEIR_LAUNCH_PROGRAMMATIC_AT_START : WEIR_LAUNCH_PROGRAMMATIC;
+    bool first =
+        !events->capturing && weir_model_launch_event_rule(WEIR_LAUNCH_COMPLETION).in_front;
+    bool second = !events->capturing && weir_model_launch_event_rule(programmatic).in_front;
+
+    if (first == in_front)
+        RT_TRY(record(s, events->completion, WEIR_LAUNCH_COMPLETION, events->capturing));
+    return second == in_front ? record(s, events->programmatic, programmatic, events->capturing)
+                              : WEIR_OK;
+}
+
 enum weir_err weir_rt_launch_with_events(struct weir_function *f, struct weir_stream *s,
                                          const struct weir_launch_config *c, void **args,
                                          const struct weir_rt_launch_events *events)
 {
-    struct weir_event *e;
-
-    if (events->capturing) {
-        RT_TRY(weir_launch_kernel(f, s, c, args));
-        return capture_events(s, events);
-    }
-    if (events->completion) {
-        RT_TRY(weir_event_get(events->completion, &e));
-        RT_TRY(weir_event_record(e, s, false));
-    }
+    if (!events->completion && !events->programmatic)
+        return weir_launch_kernel(f, s, c, args);
+    RT_TRY(record_side(s, events, true));
     RT_TRY(weir_launch_kernel(f, s, c, args));
-    if (!events->programmatic)
-        return WEIR_OK;
-    RT_TRY(weir_event_get(events->programmatic, &e));
-    return weir_event_record(e, s, false);
+    return record_side(s, events, false);
 }
 
 enum weir_err weir_rt_LaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,

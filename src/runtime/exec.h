@@ -17,8 +17,8 @@ enum weir_err weir_rt_function_attribute_set(struct weir_context *ctx,
 /* What the attributes of a launch ask for beside the configuration. */
 struct weir_rt_launch_events {
     cudaEvent_t programmatic, completion;
-    struct weir_edge_data programmatic_data; /* of a wait for it, in a capture */
-    bool capturing;                          /* set by the caller: the stream captures */
+    bool at_block_start; /* of the programmatic one */
+    bool capturing;      /* set by the caller: the stream captures */
 };
 
 /* Attributes that only hint are ignored; those that change what the launch means are refused by

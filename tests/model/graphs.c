@@ -1,13 +1,14 @@
 /* Graphs against a second implementation, a matrix of who is before whom written from the rules'
  * text: every digraph of up to 4 nodes with its edges added one by one, then random ones of up to
  * 24 nodes with edges and nodes coming and going. Compared: what is refused, the order, cycles, the
- * nodes above a set, the comparison of two graphs. Usage: graphs [SEED]. Rules: GRA-001 to GRA-004,
- * GRA-020.
+ * nodes above a set, the comparison of two graphs; and runs of kernels that begin early. Usage:
+ * graphs [SEED]. Rules: GRA-001 to GRA-004, GRA-020, ORD-032 to ORD-034.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/dependent.h"
 #include "model/graph.h"
 
 enum { MAX = 24 };
@@ -360,8 +361,174 @@ static void random_graph(void)
     CHECK(live == 0);
 }
 
+/* ---- runs (GRA-001, GRA-004) ---- */
+
+/* A run as one who obeys the model would do it: edges that hold are counted down. */
+struct run {
+    struct naive n; /* edges lead from lower to higher numbers */
+    struct weir_model_dependent d[MAX];
+    int pending[MAX]; /* edges to it that do not hold */
+    bool begun[MAX], all_begun[MAX], triggered[MAX], ended[MAX];
+};
+
+static enum weir_edge_port port_of(const struct run *r, int from, int to)
+{
+    size_t edges = 0;
+
+    for (int i = 0; i < r->n.count; i++)
+        edges += r->n.edge[i][to];
+    return weir_model_edge_lets(r->n.kind[from] == WEIR_NODE_KERNEL &&
+                                    r->n.kind[to] == WEIR_NODE_KERNEL,
+                                r->n.data[from][to], edges);
+}
+
+static void settle(struct run *r, int i)
+{
+    if (!weir_model_dependent_settle(&r->d[i]))
+        return;
+    for (int k = 0; k < r->n.count; k++) {
+        if (!r->n.edge[i][k])
+            continue;
+        if (port_of(r, i, k) == WEIR_PORT_END)
+            r->pending[k]--;
+        else
+            settle(r, k);
+    }
+}
+
+static void reach(struct run *r, int i, enum weir_moment moment)
+{
+    weir_model_dependent_reach(&r->d[i], moment);
+    for (int k = 0; k < r->n.count; k++)
+        if (r->n.edge[i][k] && weir_model_port_holds(port_of(r, i, k), moment))
+            r->pending[k]--;
+}
+
+static void end(struct run *r, int i)
+{
+    r->ended[i] = true;
+    for (int k = 0; k < r->n.count; k++)
+        if (r->n.edge[i][k] && port_of(r, i, k) != WEIR_PORT_END &&
+            !weir_model_dependent_holds(&r->d[i], port_of(r, i, k)))
+            r->pending[k]--;
+    settle(r, i);
+}
+
+/* The rule's text: does this edge give leave to begin early? */
+static bool gives_leave(const struct naive *n, int from, int to)
+{
+    struct weir_edge_data d = n->data[from][to];
+
+    for (int i = 0; i < n->count; i++)
+        if (i != from && n->edge[i][to])
+            return false;
+    return (d.type == 1 || d.from_port == 2) && n->kind[from] == WEIR_NODE_KERNEL &&
+           n->kind[to] == WEIR_NODE_KERNEL;
+}
+
+/* Complete: ended, and so is all that it might have overtaken. */
+static bool is_complete(const struct run *r, int i)
+{
+    if (!r->ended[i])
+        return false;
+    for (int k = 0; k < i; k++)
+        if (r->n.edge[k][i] && gives_leave(&r->n, k, i) && !is_complete(r, k))
+            return false;
+    return true;
+}
+
+static void compare_run(const struct run *r)
+{
+    for (int i = 0; i < r->n.count; i++) {
+        bool may = true, over = true;
+
+        for (int k = 0; k < i; k++) {
+            if (!r->n.edge[k][i])
+                continue;
+            if (!gives_leave(&r->n, k, i)) {
+                may = may && is_complete(r, k);
+                continue;
+            }
+            may = may && (r->ended[k] ||
+                          (r->n.data[k][i].from_port == 1 ? r->triggered[k] : r->all_begun[k]));
+            over = over && is_complete(r, k);
+        }
+        CHECK((r->pending[i] == 0) == may);
+        CHECK(r->ended[i] || weir_model_dependent_passes(&r->d[i]) == over);
+        CHECK(weir_model_dependent_settled(&r->d[i]) == is_complete(r, i));
+    }
+}
+
+static void random_run(void)
+{
+    static const struct weir_edge_data kinds[] = {
+        {0}, {.type = 1, .from_port = 1}, {.type = 1, .from_port = 2}, {.from_port = 2}};
+    static struct run r;
+    int left;
+
+    memset(&r, 0, sizeof r);
+    r.n.count = left = 2 + (int)pick(9);
+    for (int i = 0; i < r.n.count; i++) {
+        r.n.kind[i] = pick(8) ? WEIR_NODE_KERNEL : WEIR_NODE_MEMSET;
+        for (int k = 0; k < i; k++) {
+            r.n.edge[k][i] = k == i - 1 ? pick(4) != 0 : pick(8) == 0;
+            r.pending[i] += r.n.edge[k][i];
+            if (r.n.kind[i] == WEIR_NODE_KERNEL && r.n.kind[k] == WEIR_NODE_KERNEL)
+                r.n.data[k][i] = kinds[pick(4)];
+        }
+    }
+    for (int i = 0; i < r.n.count; i++) {
+        uint32_t sources = 0;
+
+        for (int k = 0; k < i; k++)
+            sources += r.n.edge[k][i] && port_of(&r, k, i) != WEIR_PORT_END;
+        weir_model_dependent_reset(&r.d[i], sources);
+    }
+    while (left) {
+        int i = (int)pick((unsigned)r.n.count);
+        bool kernel = r.n.kind[i] == WEIR_NODE_KERNEL;
+
+        compare_run(&r);
+        if (r.ended[i] || r.pending[i])
+            continue;
+        if (!r.begun[i]) {
+            r.begun[i] = true;
+        } else if (kernel && !r.all_begun[i]) {
+            r.all_begun[i] = true;
+            reach(&r, i, WEIR_MOMENT_BEGUN);
+        } else if (kernel && !r.triggered[i] && pick(2)) {
+            r.triggered[i] = true;
+            reach(&r, i, WEIR_MOMENT_TRIGGERED);
+        } else {
+            end(&r, i);
+            left--;
+        }
+    }
+    compare_run(&r);
+    checks++;
+}
+
+/* ORD-033, ORD-034 */
+static void launch_events(void)
+{
+    static const struct {
+        int in_front, type, port, rule;
+    } want[] = {[WEIR_LAUNCH_COMPLETION] = {1, 0, 2, 33},
+                [WEIR_LAUNCH_PROGRAMMATIC] = {0, 1, 1, 34},
+                [WEIR_LAUNCH_PROGRAMMATIC_AT_START] = {0, 1, 2, 34}};
+
+    for (int i = 0; i < 3; i++) {
+        struct weir_launch_event_rule r = weir_model_launch_event_rule((enum weir_launch_event)i);
+
+        CHECK(r.in_front == want[i].in_front && r.promised_in_front && r.rule == want[i].rule);
+        CHECK(r.edge.type == want[i].type && r.edge.from_port == want[i].port && !r.edge.to_port);
+        CHECK(data_good(r.edge, WEIR_NODE_KERNEL, WEIR_NODE_KERNEL));
+    }
+}
+
 int main(int argc, char **argv)
 {
+    launch_events();
     if (argc > 1)
         rng = strtoull(argv[1], NULL, 0) | 1;
     for (int count = 1; count <= 4; count++)
@@ -369,6 +536,8 @@ int main(int argc, char **argv)
             digraph(count, edges);
     for (int i = 0; i < 1200; i++)
         random_graph();
+    for (int i = 0; i < 20000; i++)
+        random_run();
     printf("%ld graphs compared\n", checks);
     return 0;
 }

@@ -77,6 +77,34 @@ int naive_submit(struct naive *n, int stream)
     return add(n, (struct naive_op){.stream = stream, .peer_device = -1});
 }
 
+/* The operation in front of one in the stream that is submitted as number j, -1 none. */
+static int in_front(const struct naive *n, int stream, int j)
+{
+    const struct naive_stream *s = &n->streams[stream];
+
+    while (--j >= 0)
+        if (n->ops[j].stream == stream ||
+            (s->cls == NAIVE_LEGACY && n->ops[j].peer_device == s->device)) /* ORD-012 */
+            return j;
+    return -1;
+}
+
+int naive_launch(struct naive *n, int stream, bool asks)
+{
+    int j = naive_submit(n, stream), front = in_front(n, stream, j);
+
+    n->ops[j].kernel = true;
+    n->ops[j].asks = asks;
+    n->ops[j].front = front;
+    for (int k = 0; k < n->pending_count; k++) {
+        int i = n->pending[k];
+
+        if (naive_direct(n, i, j) && i != front && (front < 0 || !naive_direct(n, i, front)))
+            n->ops[j].apart = true;
+    }
+    return j;
+}
+
 int naive_submit_peer(struct naive *n, int stream, int other_device)
 {
     return add(n, (struct naive_op){.stream = stream, .peer_device = other_device});
@@ -124,6 +152,28 @@ bool naive_ready(const struct naive *n, int j)
         if (naive_direct(n, n->pending[k], j))
             return false;
     return !n->ops[j].done;
+}
+
+int naive_early(const struct naive *n, int stream)
+{
+    for (int k = 0; k < n->pending_count; k++) {
+        const struct naive_op *o = &n->ops[n->pending[k]], *f;
+
+        if (o->stream != stream || !o->kernel || !o->asks || o->begun || o->front < 0)
+            continue;
+        f = &n->ops[o->front];
+        if (!o->apart && f->kernel && !f->done && f->begun && (f->triggered || f->ended))
+            return n->pending[k];
+    }
+    return -1;
+}
+
+bool naive_wait_is_over(const struct naive *n, int j)
+{
+    for (int k = 0; k < n->pending_count && n->pending[k] < j; k++)
+        if (n->ops[n->pending[k]].stream == n->ops[j].stream)
+            return false;
+    return true;
 }
 
 bool naive_stream_sync_waits(const struct naive *n, int stream, int i)

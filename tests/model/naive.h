@@ -27,6 +27,10 @@ struct naive_op {
     bool done;
     bool waits;
     struct naive_event wait; /* the event as it was when the wait was submitted */
+    bool kernel, asks;       /* asks: launched with the programmatic attribute */
+    int front;               /* of those: the operation in front of it in its stream, -1 none */
+    bool apart;              /* when launched, pending work of others was in front of it alone */
+    bool begun, triggered, ended;
 };
 
 /* The arrays are the caller's. pending: ids of the operations not done, ascending. */
@@ -40,6 +44,8 @@ struct naive {
 int naive_stream_add(struct naive *n, int device, enum naive_class cls);
 int naive_submit(struct naive *n, int stream);
 int naive_submit_peer(struct naive *n, int stream, int other_device);
+/* A kernel; begun, triggered and ended are set in n->ops by the caller when they happen. */
+int naive_launch(struct naive *n, int stream, bool asks);
 /* -1: the wait is nothing, no operation is made. */
 int naive_wait(struct naive *n, int stream, const struct naive_event *e);
 void naive_record(struct naive *n, struct naive_event *e, int stream);
@@ -50,6 +56,10 @@ void naive_done(struct naive *n, int op);
 bool naive_direct(const struct naive *n, int i, int j);
 /* Not done, and everything that must precede it is. */
 bool naive_ready(const struct naive *n, int j);
+/* The kernel in the stream that may begin although it is not ready (ORD-031), -1: none. */
+int naive_early(const struct naive *n, int stream);
+/* Is griddepcontrol.wait in kernel j over (ORD-032)? */
+bool naive_wait_is_over(const struct naive *n, int j);
 /* Would a host call on the stream (synchronise, query) wait for op i? Only i itself, not what i
  * waits for. */
 bool naive_stream_sync_waits(const struct naive *n, int stream, int i);

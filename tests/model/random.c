@@ -2,14 +2,16 @@
  * between devices, streams that come, go and are reused, allocations that fail, completions and
  * messages between streams in random order. The naive model runs beside; every few steps what is
  * ready, what is complete, what the host waits for and the order of some pending pairs are
- * compared. Usage: random [SEED [OPERATIONS]]. Rules: ORD-001 to ORD-012, ORD-020 to ORD-028,
- * ORD-040 to ORD-044.
+ * compared. Kernels trigger, begin early and end before their turn. Usage: random [SEED
+ * [OPERATIONS]]. Rules: ORD-001 to ORD-012, ORD-020 to ORD-028, ORD-031, ORD-032, ORD-040 to
+ * ORD-044.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/dependent.h"
 #include "model/model.h"
 #include "model/naive.h"
 
@@ -33,8 +35,10 @@ static struct {
     /* messages under way: an order of delivery is chosen at random, as threads would */
     struct weir_model_op *blocked[SLOTS], *notified[SLOTS], *ready[SLOTS];
     int blocked_count, notified_count, ready_count;
+    struct weir_model_op *early[SLOTS]; /* begun, and their turn has not come */
+    int early_count;
     uint64_t rng;
-    long live, failed, refused, checks;
+    long live, failed, refused, checks, early_begun, early_ended;
     bool may_fail;
 } t;
 
@@ -72,6 +76,21 @@ static void test_free(void *ctx, void *p)
 
 /* ---- messages ---- */
 
+/* The turn of a kernel that began early has come. */
+static void take_turn(struct weir_model_op *op)
+{
+    unsigned early = weir_model_turn(op);
+    int k = 0;
+
+    CHECK(!!early == t.n.ops[((struct rop *)op)->naive].begun);
+    if (!early)
+        return;
+    CHECK(!!(early & WEIR_MOMENT_ENDED) == t.n.ops[((struct rop *)op)->naive].ended);
+    while (t.early[k] != op)
+        k++;
+    t.early[k] = t.early[--t.early_count];
+}
+
 static void take(struct weir_model_out *out)
 {
     for (struct weir_model_op *op = out->blocked; op; op = op->out_next)
@@ -80,6 +99,8 @@ static void take(struct weir_model_out *out)
         t.notified[t.notified_count++] = op;
     for (struct weir_model_op *op = out->ready; op; op = op->out_next) {
         CHECK(op->state == WEIR_OP_READY);
+        if (op->kind == WEIR_OP_KERNEL)
+            take_turn(op);
         t.ready[t.ready_count++] = op;
     }
 }
@@ -101,6 +122,7 @@ static void complete(struct weir_model_op *op)
     weir_model_out_init(&out);
     if (r->naive >= 0) {
         CHECK(naive_ready(&t.n, r->naive));
+        CHECK(op->kind != WEIR_OP_KERNEL || !weir_model_end_early(op));
         naive_done(&t.n, r->naive);
         t.of_naive[r->naive] = NULL;
     }
@@ -230,6 +252,24 @@ static void compare_points(const struct weir_model_point *points, size_t count, 
     CHECK(!memcmp(model, naive, sizeof model));
 }
 
+static void compare_early(void)
+{
+    for (int s = 0; s < STREAMS; s++) {
+        const struct weir_model_op *op;
+
+        if (t.naive_stream[s] < 0)
+            continue;
+        op = weir_model_early_next(&t.s[s]);
+        CHECK((op ? ((const struct rop *)op)->naive : -1) == naive_early(&t.n, t.naive_stream[s]));
+    }
+    for (int k = 0; k < t.early_count; k++) {
+        struct weir_model_point point = weir_model_waits_inside(t.early[k]);
+
+        CHECK(weir_model_point_holds(&point) ==
+              naive_wait_is_over(&t.n, ((const struct rop *)t.early[k])->naive));
+    }
+}
+
 static void compare(void)
 {
     struct weir_model_point points[MAX_POINTS];
@@ -237,6 +277,7 @@ static void compare(void)
 
     settle();
     t.checks++;
+    compare_early();
     for (int k = 0; k < t.n.pending_count; k++) {
         int i = t.n.pending[k];
 
@@ -299,16 +340,70 @@ static void call_submit(void)
 {
     int s = random_stream();
     struct rop *r = slot(-1);
+    bool asks = rnd(3) > 0;
     struct weir_model_out out;
 
+    r->op.early = asks ? WEIR_EARLY_ASKS : 0;
+    if (rnd(8) == 0)
+        r->op.kind = WEIR_OP_COPY;
     weir_model_out_init(&out);
     if (weir_model_submit(&t.s[s], &r->op, &out) == WEIR_MODEL_OK) {
-        accepted(r, naive_submit(&t.n, t.naive_stream[s]));
+        accepted(r, r->op.kind == WEIR_OP_KERNEL ? naive_launch(&t.n, t.naive_stream[s], asks)
+                                                 : naive_submit(&t.n, t.naive_stream[s]));
     } else {
         t.refused++;
         give_back(r);
     }
     take(&out);
+}
+
+/* ---- kernels between their begin and their end ---- */
+
+static void trigger(struct weir_model_op *op)
+{
+    struct naive_op *o = &t.n.ops[((struct rop *)op)->naive];
+
+    if (op->kind != WEIR_OP_KERNEL)
+        return;
+    weir_model_trigger(op);
+    o->begun = o->triggered = true;
+}
+
+static void begin_early(void)
+{
+    int s = random_stream();
+    struct weir_model_op *op = weir_model_early_next(&t.s[s]);
+
+    CHECK((op ? ((const struct rop *)op)->naive : -1) == naive_early(&t.n, t.naive_stream[s]));
+    if (!op)
+        return;
+    weir_model_begin_early(op);
+    t.n.ops[((struct rop *)op)->naive].begun = true;
+    t.early[t.early_count++] = op;
+    t.early_begun++;
+}
+
+static void end_early(struct weir_model_op *op)
+{
+    struct naive_op *o = &t.n.ops[((struct rop *)op)->naive];
+
+    CHECK(weir_model_end_early(op));
+    o->ended = true;
+    t.early_ended++;
+}
+
+static void step_kernel(void)
+{
+    uint32_t k = rnd(8);
+
+    if (k < 3 && t.ready_count)
+        trigger(t.ready[rnd((uint32_t)t.ready_count)]);
+    else if (k == 3 && t.early_count)
+        trigger(t.early[rnd((uint32_t)t.early_count)]);
+    else if (k == 4 && t.early_count)
+        end_early(t.early[rnd((uint32_t)t.early_count)]);
+    else
+        begin_early();
 }
 
 /* One operation behind several events, as a graph launch may be: in the naive model one wait after
@@ -363,6 +458,7 @@ static void call_peer(void)
     struct rop *r = slot(-1), *before = slot(-1), *after = slot(-1);
     struct weir_model_out out;
 
+    r->op.kind = WEIR_OP_COPY;
     before->op.kind = after->op.kind = WEIR_OP_MARKER;
     weir_model_out_init(&out);
     if (weir_model_submit_peer(&t.s[d], &r->op, &t.s[1 - d], &before->op, &after->op, &out) ==
@@ -417,7 +513,9 @@ static void step(void)
         call_create_or_destroy();
     else if (t.n.pending_count < MAX_PENDING && k == 54 && rnd(4) == 0)
         call_peer();
-    else if (k < 75)
+    else if (k < 66)
+        step_kernel();
+    else if (k < 82)
         step_message();
     else if (t.ready_count)
         complete(pick(t.ready, &t.ready_count));
@@ -453,11 +551,13 @@ int main(int argc, char **argv)
         complete(pick(t.ready, &t.ready_count));
     }
     settle();
-    CHECK(!t.live && t.failed && t.refused);
+    CHECK(!t.live && t.failed && t.refused && !t.early_count);
     for (int s = 0; s < STREAMS; s++)
         CHECK(weir_model_stream_is_idle(&t.s[s]) && !t.s[s].head && !t.s[s].waiters);
-    printf("%d operations, %d streams, %ld comparisons, %ld allocations refused\n", t.n.op_count,
-           t.n.stream_count, t.checks, t.failed);
+    CHECK(t.early_begun > limit / 200 && t.early_ended > limit / 1000);
+    printf("%d operations, %d streams, %ld comparisons, %ld allocations refused, %ld kernels began "
+           "early, %ld ended early\n",
+           t.n.op_count, t.n.stream_count, t.checks, t.failed, t.early_begun, t.early_ended);
     free(t.of_naive);
     free(t.n.streams);
     free(t.n.pending);
