@@ -37,7 +37,7 @@ static enum weir_err make(const struct weir_pool_config *config, bool is_default
     p->is_default = is_default;
     p->imported = p->destroyed = p->gone = false;
     p->max_bytes = config->max_bytes ? config->max_bytes : memory;
-    p->follow = p->opportunistic = p->internal = true;
+    p->policy.follow = p->policy.opportunistic = p->internal = true;
     p->threshold = 0;
     p->access = (uint64_t)1 << config->device;
     p->reserved = p->reserved_high = p->used = p->used_high = p->live = 0;
@@ -176,10 +176,10 @@ static enum weir_err attribute_locked(struct weir_pool *p, enum weir_pool_attrib
 {
     switch (attr) {
     case WEIR_POOL_FOLLOW_EVENTS:
-        *value = p->follow;
+        *value = p->policy.follow;
         return WEIR_OK;
     case WEIR_POOL_OPPORTUNISTIC:
-        *value = p->opportunistic;
+        *value = p->policy.opportunistic;
         return WEIR_OK;
     case WEIR_POOL_INTERNAL:
         *value = p->internal;
@@ -220,10 +220,10 @@ static enum weir_err set_attribute_locked(struct weir_pool *p, enum weir_pool_at
 {
     switch (attr) {
     case WEIR_POOL_FOLLOW_EVENTS:
-        p->follow = value != 0;
+        p->policy.follow = value != 0;
         return WEIR_OK;
     case WEIR_POOL_OPPORTUNISTIC:
-        p->opportunistic = value != 0;
+        p->policy.opportunistic = value != 0;
         return WEIR_OK;
     case WEIR_POOL_INTERNAL:
         p->internal = value != 0;
@@ -298,45 +298,30 @@ enum weir_pool_access weir_pool_get_access(struct weir_pool *p, int device)
 
 /* ---- whose turn ---- */
 
-/* s has waited, by an event, for `point` of another stream. */
 static bool has_followed(const struct weir_stream *s, const struct weir_model_point *point)
 {
     struct weir_stream *t = (struct weir_stream *)(uintptr_t)s; /* its lock */
-    bool found = false;
+    bool found;
 
     weir_lock_acquire(&t->follows_lock);
-    for (int i = 0; i < WEIR_STREAM_FOLLOWS && !found; i++)
-        found = t->follows[i].stream == point->stream && t->follows[i].seq >= point->seq;
+    found = weir_model_follows_has(&t->follows, point);
     weir_lock_release(&t->follows_lock);
     return found;
 }
 
 void weir_pool_follow(struct weir_stream *s, const struct weir_model_point *point)
 {
-    int at = -1;
-
-    if (!point->stream || point->stream == &s->m)
-        return;
     weir_lock_acquire(&s->follows_lock);
-    for (int i = 0; i < WEIR_STREAM_FOLLOWS && at < 0; i++) {
-        if (s->follows[i].stream == point->stream)
-            at = i;
-    }
-    if (at < 0)
-        at = (int)(s->follows_next++ % WEIR_STREAM_FOLLOWS);
-    if (s->follows[at].stream != point->stream || s->follows[at].seq < point->seq)
-        s->follows[at] = *point;
+    weir_model_follows_add(&s->follows, &s->m, point);
     weir_lock_release(&s->follows_lock);
 }
 
 static bool is_usable(const struct weir_pool *p, const struct weir_model_point *point,
                       const struct weir_stream *s)
 {
-    if (!point->stream || point->stream == &s->m)
-        return true;
-    if (p->opportunistic && weir_model_point_holds(point))
-        return true;
-    return p->follow && has_followed(s, point);
+    enum weir_reuse reuse = weir_model_reuse(point, &s->m, p->policy);
+
+    return reuse == WEIR_REUSE_IF_FOLLOWED ? has_followed(s, point) : reuse == WEIR_REUSE_YES;
 }
 
 enum weir_err weir_pool_alloc(struct weir_pool *p, struct weir_stream *s, size_t bytes, void **out)
@@ -531,30 +516,7 @@ enum weir_err weir_pool_free(struct weir_stream *s, void *ptr)
 
 /* ---- synchronisations ---- */
 
-/* What the host has waited for. */
-struct synced {
-    struct weir_stream *stream;
-    const struct weir_model_point *point;
-    const struct weir_context *ctx;
-};
-
-static bool covers(const struct synced *w, const struct weir_model_point *freed)
-{
-    const struct weir_stream *t = weir_stream_of(freed->stream);
-
-    if (!weir_model_point_holds(freed))
-        return false;
-    if (w->point)
-        return w->point->stream == freed->stream && w->point->seq >= freed->seq;
-    if (!w->stream)
-        return t->ctx == w->ctx;
-    if (&w->stream->m == freed->stream || has_followed(w->stream, freed))
-        return true;
-    return w->stream->m.cls == WEIR_STREAM_LEGACY && t->ctx == w->stream->ctx &&
-           t->m.cls != WEIR_STREAM_NONBLOCKING;
-}
-
-static void settle_pool(struct weir_pool *p, const struct synced *w)
+static void settle_pool(struct weir_pool *p, const struct weir_model_synced *w)
 {
     struct weir_piece *covered = NULL;
     bool gone;
@@ -563,7 +525,7 @@ static void settle_pool(struct weir_pool *p, const struct synced *w)
     for (int i = 0; i < WEIR_POOL_BINS; i++) {
         for (struct weir_piece *b = p->bins[i], *next; b; b = next) {
             next = b->bin_next;
-            if (b->point.stream && covers(w, &b->point))
+            if (b->point.stream && weir_model_synced_covers(w, &b->point))
                 weir_arena_take_out_locked(p, b, &covered);
         }
     }
@@ -580,8 +542,19 @@ static void settle_pool(struct weir_pool *p, const struct synced *w)
 void weir_pool_synced_slow(struct weir_stream *s, const struct weir_model_point *point,
                            struct weir_context *ctx)
 {
-    struct synced w = {.stream = s, .point = point, .ctx = ctx};
+    struct weir_model_synced w = {.point = point};
     struct weir_slots *slots = &weir_core.pools;
+    struct weir_model_follows follows;
+
+    if (s) {
+        weir_lock_acquire(&s->follows_lock);
+        follows = s->follows;
+        weir_lock_release(&s->follows_lock);
+        w.stream = &s->m;
+        w.follows = &follows;
+    } else if (ctx) {
+        w.device = ctx->index;
+    }
 
     for (uint32_t i = 0, used = weir_slots_used(slots); i < used; i++) {
         struct weir_pool *p = weir_slots_at(slots, i);

@@ -8,6 +8,7 @@
 
 #include "core/pool.h"
 #include "memory/region.h"
+#include "model/reuse.h"
 
 #define WEIR_POOL_STEP ((size_t)32 << 20)
 #define WEIR_POOL_BINS 40
@@ -48,7 +49,8 @@ struct weir_pool {
 
     bool destroyed; /* by the program; goes when its last allocation does */
     bool gone;
-    bool follow, opportunistic, internal;
+    struct weir_reuse_policy policy;
+    bool internal;
     uint64_t threshold, access;
     size_t reserved, reserved_high, used, used_high;
     size_t live;

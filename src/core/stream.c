@@ -110,10 +110,9 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->queues = queues_of(ctx);
     s->retired_next = NULL;
     weir_lock_init(&s->follows_lock, WEIR_RANK_LEAF);
-    s->follows_next = 0;
     memset(s->policy_window, 0, sizeof s->policy_window);
     s->sync_domain = s->sync_domain_map = 0;
-    memset(s->follows, 0, sizeof s->follows);
+    s->follows = (struct weir_model_follows){0};
     memset(&s->member, 0, sizeof s->member);
     atomic_store_explicit(&s->captures, false, memory_order_relaxed);
     atomic_store_explicit(&s->sync_policy, -1, memory_order_relaxed); /* as measured */

@@ -7,11 +7,11 @@
 #include "core/core.h"
 #include "model/capture.h"
 #include "model/limits.h"
+#include "model/reuse.h"
 
 struct weir_op;
 struct weir_job;
 
-#define WEIR_STREAM_FOLLOWS      4
 #define WEIR_POLICY_WINDOW_BYTES 32
 
 /* Queues of a device that its streams share, in a strict mode (ORD-090): [1] for copies. */
@@ -54,8 +54,7 @@ struct weir_stream {
     /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).
      */
     struct weir_lock follows_lock; /* rank LEAF */
-    uint32_t follows_next;
-    struct weir_model_point follows[WEIR_STREAM_FOLLOWS];
+    struct weir_model_follows follows;
 };
 
 static inline struct weir_stream *weir_stream_of(const struct weir_model_stream *m)

@@ -80,8 +80,8 @@ static inline struct weir_model_point weir_model_waits_inside(const struct weir_
 /* ---- kernels in a run of a graph ---- */
 
 /* One with edges that do not hold at the source's end alone. Its sources are the other ends of such
- * edges. Settled, that is complete: it has ended, and its sources are settled (ORD-031, ORD-032). An
- * ordinary edge from it holds then. */
+ * edges. Settled, that is complete: it has ended, and its sources are settled (ORD-031, ORD-032).
+ * An ordinary edge from it holds then. */
 struct weir_model_dependent {
     _Atomic uint32_t unsettled; /* sources that are not settled, and itself */
     _Atomic uint8_t moments;
@@ -110,7 +110,8 @@ static inline bool weir_model_dependent_holds(const struct weir_model_dependent 
 }
 
 /* It has ended, or a source of it is settled. True: it is settled by that, those whose source it is
- * have one less, and its ordinary edges hold. Acquire and release: who is let go sees what all of them did. */
+ * have one less, and its ordinary edges hold. Acquire and release: who is let go sees what all of
+ * them did. */
 static inline bool weir_model_dependent_settle(struct weir_model_dependent *d)
 {
     return atomic_fetch_sub_explicit(&d->unsettled, 1, memory_order_acq_rel) == 1;

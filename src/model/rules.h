@@ -40,6 +40,11 @@ enum weir_rule {
     WEIR_RULE_EMPTY_STREAM_SYNC = 42, /* ORD-042 */
     WEIR_RULE_DEVICE_SYNC = 43,       /* ORD-043 */
     WEIR_RULE_EVENT_SYNC = 44,        /* ORD-044 */
+    /* memory freed in streams */
+    WEIR_RULE_REUSE_IN_STREAM = 50,     /* ORD-050 */
+    WEIR_RULE_REUSE_BEHIND_EVENT = 51,  /* ORD-051 */
+    WEIR_RULE_REUSE_OPPORTUNISTIC = 52, /* ORD-052 */
+    WEIR_RULE_FREED_SYNCED = 53,        /* ORD-053 */
     /* copies and memsets against the host */
     WEIR_RULE_COPY_ZERO = 60,          /* ORD-060 */
     WEIR_RULE_COPY_H2D_PAGEABLE = 61,  /* ORD-061 */

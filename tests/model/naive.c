@@ -4,7 +4,7 @@
 
 int naive_stream_add(struct naive *n, int device, enum naive_class cls)
 {
-    n->streams[n->stream_count] = (struct naive_stream){device, cls};
+    n->streams[n->stream_count] = (struct naive_stream){device, cls, n->op_count};
     return n->stream_count++;
 }
 
@@ -82,7 +82,7 @@ static int in_front(const struct naive *n, int stream, int j)
 {
     const struct naive_stream *s = &n->streams[stream];
 
-    while (--j >= 0)
+    while (--j >= s->born)
         if (n->ops[j].stream == stream ||
             (s->cls == NAIVE_LEGACY && n->ops[j].peer_device == s->device)) /* ORD-012 */
             return j;
@@ -122,7 +122,10 @@ int naive_wait(struct naive *n, int stream, const struct naive_event *e)
 
 void naive_record(struct naive *n, struct naive_event *e, int stream)
 {
-    *e = (struct naive_event){.recorded = true, .stream = stream, .time = n->op_count};
+    *e = (struct naive_event){.recorded = true,
+                              .stream = stream,
+                              .time = n->op_count,
+                              .front = in_front(n, stream, n->op_count)};
 }
 
 bool naive_event_complete(const struct naive *n, const struct naive_event *e)
@@ -174,6 +177,44 @@ bool naive_wait_is_over(const struct naive *n, int j)
         if (n->ops[n->pending[k]].stream == n->ops[j].stream)
             return false;
     return true;
+}
+
+/* Does e stand for all that is in front of the free? Both in one stream. */
+static bool is_behind(const struct naive_event *e, const struct naive_event *freed)
+{
+    return e->recorded && e->stream == freed->stream && freed->front < e->time;
+}
+
+static bool has_waited(const struct naive_waits *waits, const struct naive_event *freed)
+{
+    for (int k = 0; k < waits->count; k++)
+        if (is_behind(&waits->events[k], freed))
+            return true;
+    return false;
+}
+
+bool naive_may_reuse(const struct naive *n, const struct naive_event *freed, int stream,
+                     const struct naive_waits *waits, bool follow, bool opportunistic)
+{
+    return freed->stream == stream ||                         /* ORD-050 */
+           (follow && has_waited(waits, freed)) ||            /* ORD-051 */
+           (opportunistic && naive_event_complete(n, freed)); /* ORD-052 */
+}
+
+bool naive_settles(const struct naive *n, const struct naive_event *freed, int stream,
+                   const struct naive_waits *waits, const struct naive_event *event, int device)
+{
+    const struct naive_stream *t = &n->streams[freed->stream], *s;
+
+    if (!naive_event_complete(n, freed))
+        return false;
+    if (event)
+        return is_behind(event, freed);
+    if (stream < 0)
+        return t->device == device;
+    s = &n->streams[stream];
+    return stream == freed->stream || has_waited(waits, freed) ||
+           (s->cls == NAIVE_LEGACY && s->device == t->device && t->cls != NAIVE_NONBLOCKING);
 }
 
 bool naive_stream_sync_waits(const struct naive *n, int stream, int i)

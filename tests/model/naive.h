@@ -13,12 +13,14 @@ enum naive_class { NAIVE_LEGACY, NAIVE_PER_THREAD, NAIVE_BLOCKING, NAIVE_NONBLOC
 struct naive_stream {
     int device;
     enum naive_class cls;
+    int born; /* operations submitted before it was made */
 };
 
 struct naive_event {
     bool recorded;
     int stream; /* recorded in */
     int time;   /* operations submitted before the record (its own included) */
+    int front;  /* the last of these in the stream, -1 none */
 };
 
 struct naive_op {
@@ -60,6 +62,22 @@ bool naive_ready(const struct naive *n, int j);
 int naive_early(const struct naive *n, int stream);
 /* Is griddepcontrol.wait in kernel j over (ORD-032)? */
 bool naive_wait_is_over(const struct naive *n, int j);
+/* ---- memory freed in streams: a free is the record of an event ---- */
+
+/* What a stream has ever waited for. */
+struct naive_waits {
+    struct naive_event *events;
+    int count;
+};
+
+/* May an allocation in the stream take what was freed (ORD-050 to ORD-052)? */
+bool naive_may_reuse(const struct naive *n, const struct naive_event *freed, int stream,
+                     const struct naive_waits *waits, bool follow, bool opportunistic);
+/* Has the host, which waited for the stream (with its waits), for the event, or for the device,
+ * settled the free (ORD-053)? One of the three: stream or device -1, event NULL. */
+bool naive_settles(const struct naive *n, const struct naive_event *freed, int stream,
+                   const struct naive_waits *waits, const struct naive_event *event, int device);
+
 /* Would a host call on the stream (synchronise, query) wait for op i? Only i itself, not what i
  * waits for. */
 bool naive_stream_sync_waits(const struct naive *n, int stream, int i);

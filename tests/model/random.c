@@ -2,9 +2,10 @@
  * between devices, streams that come, go and are reused, allocations that fail, completions and
  * messages between streams in random order. The naive model runs beside; every few steps what is
  * ready, what is complete, what the host waits for and the order of some pending pairs are
- * compared. Kernels trigger, begin early and end before their turn. Usage: random [SEED
+ * compared. Kernels trigger, begin early and end before their turn; memory is freed in streams and
+ * asked for in others. Usage: random [SEED
  * [OPERATIONS]]. Rules: ORD-001 to ORD-012, ORD-020 to ORD-028, ORD-031, ORD-032, ORD-040 to
- * ORD-044.
+ * ORD-044, ORD-050 to ORD-053.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +15,18 @@
 #include "model/dependent.h"
 #include "model/model.h"
 #include "model/naive.h"
+#include "model/reuse.h"
 
-enum { DEVICES = 2, STREAMS = 48, EVENTS = 24, MAX_PENDING = 400, SLOTS = 2048, MAX_POINTS = 128 };
+enum {
+    DEVICES = 2,
+    STREAMS = 48,
+    EVENTS = 24,
+    FREES = 16,
+    WAITS = 64,
+    MAX_PENDING = 400,
+    SLOTS = 2048,
+    MAX_POINTS = 128
+};
 
 struct rop {
     struct weir_model_op op; /* first */
@@ -29,6 +40,12 @@ static struct {
     int naive_stream[STREAMS];           /* -1: not in use */
     struct weir_model_event e[EVENTS];
     struct naive_event ne[EVENTS];
+    struct weir_model_event freed[FREES]; /* as the places of frees */
+    struct naive_event nfreed[FREES];
+    weir_seq birth[STREAMS]; /* what the struct had counted when its stream was made */
+    struct weir_model_follows follows[STREAMS];
+    struct naive_event waits[STREAMS][WAITS]; /* the newest of each stream waited for */
+    int wait_count[STREAMS];
     struct rop slots[SLOTS], *free;
     struct naive n;
     struct rop **of_naive; /* while pending */
@@ -252,6 +269,39 @@ static void compare_points(const struct weir_model_point *points, size_t count, 
     CHECK(!memcmp(model, naive, sizeof model));
 }
 
+static void compare_reuse(int s)
+{
+    bool follow = rnd(2), opportunistic = rnd(2), few = t.wait_count[s] <= WEIR_MODEL_FOLLOWS;
+    struct naive_waits waits = {t.waits[s], t.wait_count[s]};
+    int ns = t.naive_stream[s], e = (int)rnd(EVENTS);
+
+    for (int f = 0; f < FREES; f++) {
+        const struct weir_model_point *point = &t.freed[f].point;
+        const struct naive_event *nf = &t.nfreed[f];
+        struct weir_model_synced synced[] = {{.stream = &t.s[s], .follows = &t.follows[s]},
+                                             {.point = &t.e[e].point},
+                                             {.device = (int)rnd(DEVICES)}};
+        enum weir_reuse r =
+            weir_model_reuse(point, &t.s[s], (struct weir_reuse_policy){follow, opportunistic});
+        bool may = r == WEIR_REUSE_YES ||
+                   (r == WEIR_REUSE_IF_FOLLOWED && weir_model_follows_has(&t.follows[s], point));
+        bool naive, settled;
+
+        if (!t.freed[f].recorded)
+            continue;
+        naive = naive_may_reuse(&t.n, nf, ns, &waits, follow, opportunistic);
+        CHECK(may == naive || (!may && !few)); /* of many streams it may have forgotten one */
+        settled = weir_model_synced_covers(&synced[0], point);
+        naive = naive_settles(&t.n, nf, ns, &waits, NULL, -1);
+        CHECK(settled == naive || (!settled && !few));
+        if (t.e[e].recorded)
+            CHECK(weir_model_synced_covers(&synced[1], point) ==
+                  naive_settles(&t.n, nf, -1, NULL, &t.ne[e], -1));
+        CHECK(weir_model_synced_covers(&synced[2], point) ==
+              naive_settles(&t.n, nf, -1, NULL, NULL, synced[2].device));
+    }
+}
+
 static void compare_early(void)
 {
     for (int s = 0; s < STREAMS; s++) {
@@ -278,6 +328,8 @@ static void compare(void)
     settle();
     t.checks++;
     compare_early();
+    if (t.naive_stream[s] >= 0)
+        compare_reuse(s);
     for (int k = 0; k < t.n.pending_count; k++) {
         int i = t.n.pending[k];
 
@@ -406,6 +458,32 @@ static void step_kernel(void)
         begin_early();
 }
 
+static void forget_waits(int s)
+{
+    t.follows[s] = (struct weir_model_follows){0};
+    t.wait_count[s] = 0;
+}
+
+/* s has waited for e. */
+static void has_waited(int s, int e)
+{
+    int k = 0;
+
+    if (!t.e[e].recorded || t.ne[e].stream == t.naive_stream[s])
+        return;
+    weir_model_follows_add(&t.follows[s], &t.s[s], &t.e[e].point);
+    while (k < t.wait_count[s] && t.waits[s][k].stream != t.ne[e].stream)
+        k++;
+    if (k == WAITS) {
+        forget_waits(s);
+        return;
+    }
+    if (k == t.wait_count[s])
+        t.waits[s][t.wait_count[s]++] = t.ne[e];
+    else if (t.waits[s][k].time < t.ne[e].time)
+        t.waits[s][k] = t.ne[e];
+}
+
 /* One operation behind several events, as a graph launch may be: in the naive model one wait after
  * the other. */
 static void call_wait(void)
@@ -418,13 +496,16 @@ static void call_wait(void)
     bool nothing = naive_event_complete(&t.n, &t.ne[e]) || t.ne[e].stream == t.naive_stream[s];
 
     CHECK(depends == !nothing);
-    if (!depends && !weir_model_wait_needs_op(&t.s[s]))
+    if (!depends && !weir_model_wait_needs_op(&t.s[s])) {
+        has_waited(s, e);
         return;
+    }
     r = slot(-1);
     r->op.kind = WEIR_OP_WAIT;
     weir_model_out_init(&out);
     if (weir_model_submit_after(&t.s[s], &r->op, &dep, depends ? 1 : 0, &out) == WEIR_MODEL_OK) {
         accepted(r, naive_wait(&t.n, t.naive_stream[s], &t.ne[e]));
+        has_waited(s, e);
     } else {
         t.refused++;
         give_back(r);
@@ -432,19 +513,23 @@ static void call_wait(void)
     take(&out);
 }
 
-static void call_record(void)
+static void call_record(struct weir_model_event *events, struct naive_event *naive, int e)
 {
-    int s = random_stream(), e = (int)rnd(EVENTS);
+    int s = random_stream();
     struct weir_model_out out;
     struct rop *r = NULL;
 
     weir_model_out_init(&out);
     if (weir_model_record_needs_op(&t.s[s]) || rnd(2))
         r = slot(-1);
-    if (weir_model_record(&t.e[e], &t.s[s], r ? &r->op : NULL, &out) == WEIR_MODEL_OK) {
+    if (weir_model_record(&events[e], &t.s[s], r ? &r->op : NULL, &out) == WEIR_MODEL_OK) {
         if (r)
             accepted(r, naive_submit(&t.n, t.naive_stream[s]));
-        naive_record(&t.n, &t.ne[e], t.naive_stream[s]);
+        naive_record(&t.n, &naive[e], t.naive_stream[s]);
+        /* A free with nothing in front of it in its stream is a point of the struct's last owner.
+         */
+        if (events == t.freed)
+            events[e].recorded = events[e].point.seq > t.birth[s];
     } else {
         t.refused++;
         give_back(r);
@@ -483,6 +568,8 @@ static void stream_create(int s)
     int c = (int)rnd(3), d = s % DEVICES; /* a struct stays with its device */
 
     weir_model_stream_init(&t.m, &t.s[s], d, classes[c], -(int)rnd(6));
+    forget_waits(s);
+    t.birth[s] = atomic_load(&t.s[s].last);
     t.naive_stream[s] = naive_stream_add(&t.n, d, naive_classes[c]);
 }
 
@@ -495,6 +582,8 @@ static void call_create_or_destroy(void)
             stream_create(s);
     } else if (s >= DEVICES + 4) { /* some always stay */
         weir_model_stream_finish(&t.s[s]);
+        for (int f = 0; f < FREES; f++) /* its struct may stand for another stream soon */
+            t.freed[f].recorded = t.freed[f].recorded && t.freed[f].point.stream != &t.s[s];
         t.naive_stream[s] = -1;
     }
 }
@@ -507,8 +596,10 @@ static void step(void)
         call_submit();
     else if (t.n.pending_count < MAX_PENDING && k < 42)
         call_wait();
+    else if (t.n.pending_count < MAX_PENDING && k < 50)
+        call_record(t.e, t.ne, (int)rnd(EVENTS));
     else if (t.n.pending_count < MAX_PENDING && k < 52)
-        call_record();
+        call_record(t.freed, t.nfreed, (int)rnd(FREES));
     else if (k < 54)
         call_create_or_destroy();
     else if (t.n.pending_count < MAX_PENDING && k == 54 && rnd(4) == 0)
