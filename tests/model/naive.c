@@ -179,6 +179,64 @@ bool naive_wait_is_over(const struct naive *n, int j)
     return true;
 }
 
+bool naive_is_full(const struct naive *n, int stream, int depth, bool beyond)
+{
+    int count = 0;
+
+    for (int k = 0; k < n->pending_count; k++)
+        count += n->ops[n->pending[k]].stream == stream;
+    return !beyond && count > depth; /* one that runs, and `depth` behind it */
+}
+
+void naive_enqueue(struct naive *n, int op, int queue)
+{
+    n->ops[op].queue = queue;
+}
+
+bool naive_may_start(const struct naive *n, int j)
+{
+    for (int k = 0; k < n->pending_count && n->pending[k] < j; k++) {
+        const struct naive_op *o = &n->ops[n->pending[k]];
+
+        if (o->queue && o->queue == n->ops[j].queue && !o->begun)
+            return false;
+    }
+    return naive_ready(n, j);
+}
+
+bool naive_load_waits(const struct naive *n, int device, int i)
+{
+    return !n->ops[i].done && n->streams[n->ops[i].stream].device == device;
+}
+
+#define NAIVE_MIB (1L << 20)
+
+bool naive_stage(struct naive_staging *s, long bytes)
+{
+    long pieces = 0;
+
+    if (bytes <= 65536) {
+        if (s->small + bytes + 32 > 4068000)
+            return false;
+        s->small += bytes + 32;
+        return true;
+    }
+    while (pieces * NAIVE_MIB < bytes)
+        pieces++;
+    if (s->pieces + pieces > 2)
+        return false;
+    s->pieces += pieces;
+    return true;
+}
+
+void naive_unstage(struct naive_staging *s, long bytes)
+{
+    if (bytes <= 65536)
+        s->small -= bytes + 32;
+    else
+        s->pieces -= (bytes + NAIVE_MIB - 1) / NAIVE_MIB;
+}
+
 /* Does e stand for all that is in front of the free? Both in one stream. */
 static bool is_behind(const struct naive_event *e, const struct naive_event *freed)
 {

@@ -33,6 +33,7 @@ struct naive_op {
     int front;               /* of those: the operation in front of it in its stream, -1 none */
     bool apart;              /* when launched, pending work of others was in front of it alone */
     bool begun, triggered, ended;
+    int queue; /* that it shares with other streams, 0 none */
 };
 
 /* The arrays are the caller's. pending: ids of the operations not done, ascending. */
@@ -62,6 +63,28 @@ bool naive_ready(const struct naive *n, int j);
 int naive_early(const struct naive *n, int stream);
 /* Is griddepcontrol.wait in kernel j over (ORD-032)? */
 bool naive_wait_is_over(const struct naive *n, int j);
+/* ---- limits and strict modes ---- */
+
+/* Must a call that submits to the stream wait for a place (ORD-085)? `beyond`: event waits, host
+ * functions, callbacks, stream-ordered allocations and frees. */
+bool naive_is_full(const struct naive *n, int stream, int depth, bool beyond);
+/* In which queue op stands; a wait has begun when it is done, others when the caller says so. */
+void naive_enqueue(struct naive *n, int op, int queue);
+/* Ready, and its queue lets it (ORD-090). */
+bool naive_may_start(const struct naive *n, int j);
+/* Does the first use of a kernel in the context wait for op i, where loading may synchronise
+ * (ORD-091)? */
+bool naive_load_waits(const struct naive *n, int device, int i);
+
+/* Staging memory of a device (ORD-086), in the sizes measured. */
+struct naive_staging {
+    long small, pieces; /* in use: bytes with what goes with them; pieces of 1 MiB */
+};
+
+/* Is there room for a pageable source? Then it is taken. */
+bool naive_stage(struct naive_staging *s, long bytes);
+void naive_unstage(struct naive_staging *s, long bytes);
+
 /* ---- memory freed in streams: a free is the record of an event ---- */
 
 /* What a stream has ever waited for. */
