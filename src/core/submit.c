@@ -377,8 +377,64 @@ static bool make_job(struct weir_op *op, struct weir_model_out *out)
     return true;
 }
 
-/* op may start: the model found all its edges to hold. */
-static void start(struct weir_op *op, struct weir_model_out *out)
+static void pages_done(const struct weir_op *op)
+{
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_pages_kernel_end(weir_stream_of(op->m.stream)->ctx->ordinal,
+                              ((const struct weir_kernel_op *)op)->function->name);
+}
+
+static void report(const struct weir_op *op, struct weir_work *work, enum weir_err status)
+{
+    const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
+
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_fault_report(weir_op_ctx(op), k->function, k->image,
+                          WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
+}
+
+/* What has run is told, but for its completion. */
+static void tell_done(struct weir_op *op, struct weir_work *work, enum weir_err status)
+{
+    if (WEIR_UNLIKELY(status != WEIR_OK))
+        report(op, work, status);
+    if (weir_trace_enabled())
+        weir_core_trace_done(op, work, status);
+    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
+        pages_done(op);
+    if (weir_check_follows())
+        weir_core_check_done(op, status);
+}
+
+static void end(struct weir_op *op, enum weir_err status, struct weir_model_out *out)
+{
+    if (WEIR_UNLIKELY(status != WEIR_OK)) {
+        weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", weir_op_ctx(op)->ordinal,
+                 weir_err_name(status), weir_err_message());
+        fail(op, status);
+    }
+    free_payload(op);
+    complete(op, out);
+}
+
+/* A short kernel behind one that this thread has just run need not go through the engine's queue.
+ * (What is checked or watched tells the engine when it begins.) False: it must. */
+static bool run_here(struct weir_op *op, struct weir_model_out *out)
+{
+    struct weir_kernel_work *work = &((struct weir_job_op *)op)->job->kernel;
+    enum weir_err status;
+
+    if (!weir_thread_still_waits() || weir_check_follows() || weir_explore_enabled() ||
+        atomic_load_explicit(&weir_pages_watching, memory_order_relaxed) ||
+        !weir_device_run_next(weir_op_ctx(op)->engines, work, weir_trace_enabled(), &status))
+        return false;
+    tell_done(op, &work->work, status);
+    end(op, status, out);
+    return true;
+}
+
+/* op may start: the model found all its edges to hold. here: this thread is free to run it. */
+static void start(struct weir_op *op, struct weir_model_out *out, bool here)
 {
     struct weir_work *work;
 
@@ -420,6 +476,8 @@ static void start(struct weir_op *op, struct weir_model_out *out)
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_COPY && ((struct weir_copy_op *)op)->late) &&
         weir_late_hold((struct weir_copy_op *)op))
         return;
+    if (here && run_here(op, out))
+        return;
     work = engine_work(op);
     atomic_store_explicit(&op->dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */
@@ -447,15 +505,22 @@ static struct weir_op *pop(struct weir_model_op **first, struct weir_model_op **
 }
 
 /* Carries out the model's messages until none is left. Holds no lock. Work that completes in place
- * is a loop here, never a recursion: chains of events are as long as programs make them. */
+ * is a loop here, never a recursion: chains of events are as long as programs make them. Of the
+ * kernels the first is kept for this thread, until all others have been started. */
 static void pump(struct weir_model_out *out)
 {
+    struct weir_op *kept = NULL;
+
     for (;;) {
         struct weir_op *op;
         struct weir_stream *own;
 
         if (out->ready) {
-            start(pop(&out->ready, &out->ready_tail), out);
+            op = pop(&out->ready, &out->ready_tail);
+            if (!kept && op->m.kind == WEIR_OP_KERNEL)
+                kept = op;
+            else
+                start(op, out, false);
             continue;
         }
         if (out->notified) {
@@ -471,6 +536,11 @@ static void pump(struct weir_model_out *out)
             weir_lock_release(&other->lock);
             if (subscribed)
                 continue;
+        } else if (kept) {
+            op = kept;
+            kept = NULL;
+            start(op, out, true);
+            continue;
         } else {
             return;
         }
@@ -482,33 +552,11 @@ static void pump(struct weir_model_out *out)
     }
 }
 
-static void report(struct weir_op *op, enum weir_err status)
-{
-    struct weir_kernel_op *k = (struct weir_kernel_op *)op;
-
-    if (op->m.kind == WEIR_OP_KERNEL && k->job)
-        weir_fault_report(weir_op_ctx(op), k->function, k->image, &k->job->kernel, status);
-}
-
-static void pages_done(const struct weir_op *op)
-{
-    if (op->m.kind == WEIR_OP_KERNEL)
-        weir_pages_kernel_end(weir_stream_of(op->m.stream)->ctx->ordinal,
-                              ((const struct weir_kernel_op *)op)->function->name);
-}
-
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     struct weir_op *op = work->owner;
 
-    if (WEIR_UNLIKELY(status != WEIR_OK))
-        report(op, status);
-    if (weir_trace_enabled())
-        weir_core_trace_done(op, work, status);
-    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
-        pages_done(op);
-    if (weir_check_follows())
-        weir_core_check_done(op, status);
+    tell_done(op, work, status);
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL && (op->m.early & WEIR_EARLY_ASKS)) &&
         weir_dependent_ended(op, status))
         return;
@@ -519,14 +567,8 @@ void weir_op_end(struct weir_op *op, enum weir_err status)
 {
     struct weir_model_out out;
 
-    if (WEIR_UNLIKELY(status != WEIR_OK)) {
-        weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", weir_op_ctx(op)->ordinal,
-                 weir_err_name(status), weir_err_message());
-        fail(op, status);
-    }
-    free_payload(op);
     weir_model_out_init(&out);
-    complete(op, &out);
+    end(op, status, &out);
     pump(&out);
 }
 

@@ -70,6 +70,19 @@ void weir_thread_wait_begin(struct weir_model_stream *stream, uint64_t seq)
     atomic_store_explicit(&more->wait.stream, stream, memory_order_release);
 }
 
+bool weir_thread_still_waits(void)
+{
+    const struct weir_thread_more *more = weir_thread.more;
+    struct weir_model_point point;
+
+    if (!more)
+        return true;
+    point =
+        (struct weir_model_point){atomic_load_explicit(&more->wait.stream, memory_order_relaxed),
+                                  atomic_load_explicit(&more->wait.seq, memory_order_relaxed)};
+    return !point.stream || !weir_model_point_holds(&point);
+}
+
 void weir_thread_wait_since(uint64_t now_ns)
 {
     struct weir_thread_wait *wait;

@@ -110,6 +110,8 @@ static inline void weir_thread_call_end(uint64_t before, enum weir_err err)
 /* Around a wait of the calling thread for a stream. */
 void weir_thread_wait_begin(struct weir_model_stream *stream, uint64_t seq);
 void weir_thread_wait_end(void);
+/* False: the calling thread waits for a point that has come, and helps nobody any more. */
+bool weir_thread_still_waits(void);
 /* The clock during it; the first of a wait counts. */
 void weir_thread_wait_since(uint64_t now_ns);
 

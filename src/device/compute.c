@@ -280,7 +280,10 @@ static void kernel_end(struct runner *r, struct weir_kernel_work *k)
     atomic_store_explicit(&k->state, KERNEL_DONE, memory_order_release);
     r->completed++;
     weir_lock_check_none_held();
+    r->ends_kernel = true;
+    r->run_ns = r->run_count = 0;
     k->work.done(&k->work, err); /* k may be gone */
+    r->ends_kernel = false;
 }
 
 void weir_kernel_finish_blocks(struct runner *r, struct weir_kernel_work *k, uint64_t count)
@@ -576,10 +579,8 @@ static void *worker_run(void *arg)
     return NULL;
 }
 
-void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake)
+void weir_kernel_begin(struct weir_kernel_work *k)
 {
-    int32_t priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
-
     k->cluster_blocks = launch_cluster_blocks(&k->launch);
     k->block_count = launch_blocks(&k->launch) / k->cluster_blocks;
     atomic_store_explicit(&k->next_block, 0, memory_order_relaxed);
@@ -596,6 +597,13 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
     k->refused = 0;
     if (k->code)
         k->shared_bytes = shared_bytes_of(k);
+}
+
+void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake)
+{
+    int32_t priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
+
+    weir_kernel_begin(k);
     weir_inbox_push(&c->inbox, &k->work);
     if (WEIR_UNLIKELY(priority < 0)) { /* running blocks of lower priority make room soon */
         int32_t best = atomic_load(&c->best_priority);

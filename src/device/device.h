@@ -165,6 +165,12 @@ enum weir_err weir_device_inline_run(struct weir_device *dev,
 bool weir_device_inline_is_needed_elsewhere(struct weir_device *dev);
 void weir_device_inline_end(struct weir_device *dev);
 int weir_device_worker_count(const struct weir_device *dev);
+/* The same for a kernel that is ready and was not submitted: runs it when this is the thread and
+ * the time, it is known to be short, and nothing else needs the thread sooner. False: nothing was
+ * done, submit it. True: it has ended with *status, `done` was not called. timed: its start_ns and
+ * end_ns are wanted. */
+bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *kernel, bool timed,
+                          enum weir_err *status);
 
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
  * first. True when the fault was in a block that this thread was running: the context is rewritten

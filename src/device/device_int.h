@@ -101,7 +101,10 @@ struct runner {
     uint32_t completed; /* kernels ended by this thread, not yet taken off compute.live */
     bool parked_next;   /* take a parked block before a fresh one */
     bool is_worker, woke_as_sentry;
-    bool away;       /* not counted as attentive while it runs what it has claimed */
+    bool away;        /* not counted as attentive while it runs what it has claimed */
+    bool ends_kernel; /* is in `done` of a kernel that it has run */
+    uint32_t run_ns;  /* believed length of those it has run since, in there (inline.c) */
+    uint32_t run_count;
     uint32_t streak; /* parked blocks polled in vain, in a row */
     uint32_t pause;  /* rounds of polling in vain */
 };
@@ -268,6 +271,8 @@ void weir_compute_finish(struct compute *c);
 void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake);
 bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k);
 bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Atomic bool *stop);
+/* What an engine keeps of k as it is before its first block. */
+void weir_kernel_begin(struct weir_kernel_work *k);
 /* A worker that goes on with something long, outside of its loop: no longer attentive. */
 void weir_compute_step_out(struct compute *c, struct runner *r);
 /* `count` blocks of k are over; the last one ends the kernel. */

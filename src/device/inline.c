@@ -56,6 +56,72 @@ void weir_device_inline_end(struct weir_device *dev)
     r->now = weir_clock_ns();
 }
 
+/* ---- a stream's next kernel ---- */
+
+#define NEXT_NS     5000 /* kernels that are run in place take less */
+#define GIVE_WAY_NS 5000 /* that they take together while others wait for a worker */
+#define MEASURE     16   /* one of so many is timed */
+
+static bool is_turn(struct runner *r, const struct weir_kernel_work *k)
+{
+    struct compute *c = &r->dev->compute;
+
+    if (r->run_ns > CHUNK_NS || (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed)))
+        return false;
+    if (atomic_load_explicit(&c->best_priority, memory_order_relaxed) <
+        WEIR_MAX(k->work.priority, PRIORITY_BEST))
+        return false;
+    return !r->is_worker || r->run_ns < GIVE_WAY_NS ||
+           !weir_device_inline_is_needed_elsewhere(r->dev);
+}
+
+/* What k is believed to take, 0: unknown, or too long, or it may not run in place at all. */
+static uint32_t short_ns(struct compute *c, struct weir_kernel_work *k)
+{
+    const struct weir_kernel_code *code = k->code;
+    uint64_t ps;
+
+    if (!code || code->may_park || code->cooperative || code->triggers || code->clusters ||
+        k->begun || c->residency.sms)
+        return 0;
+    weir_kernel_begin(k);
+    ps = weir_compute_block_ps(c, k);
+    if (k->cluster_blocks != 1 || !ps || !k->block_count || k->block_count >= NEXT_NS * 1000u / ps)
+        return 0;
+    return (uint32_t)(k->block_count * ps / 1000) + 1;
+}
+
+bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, bool timed,
+                          enum weir_err *status)
+{
+    struct runner *r = weir_runner_current();
+    struct compute *c = &dev->compute;
+    uint64_t start = 0;
+    uint32_t ns;
+    bool measured;
+
+    if (!r || r->dev != dev || !r->ends_kernel || r->guarded || stats_on(dev) || !is_turn(r, k))
+        return false;
+    ns = short_ns(c, k);
+    if (!ns)
+        return false;
+    measured = timed || r->run_count++ % MEASURE == MEASURE - 1;
+    if (measured)
+        start = weir_clock_ns();
+    k->work.ready_ns = k->work.start_ns = measured ? start : r->now;
+    atomic_store_explicit(&k->next_block, k->block_count, memory_order_relaxed);
+    atomic_store_explicit(&k->state, KERNEL_RUNNING, memory_order_release);
+    *status = weir_device_inline_run(dev, k);
+    if (measured) {
+        r->now = k->work.end_ns = weir_clock_ns();
+        if (*status == WEIR_OK)
+            weir_compute_learn(c, k, r->now - start, k->block_count);
+        ns = WEIR_MAX(ns, (uint32_t)WEIR_MIN(r->now - start, CHUNK_NS));
+    }
+    r->run_ns += ns;
+    return true;
+}
+
 int weir_device_worker_count(const struct weir_device *dev)
 {
     return dev->compute.worker_count;
