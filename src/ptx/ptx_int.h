@@ -222,6 +222,8 @@ const char *ptx_space_name(enum weir_ptx_space s);
 /* verify.c: operand counts and types of one instruction. Converts floating-point literals to the
  * instruction's type. */
 bool ptx_verify_inst(struct ptx_parser *p, struct weir_ptx_inst *i);
+/* version.c: the module's .version and .target have this instruction. */
+bool ptx_check_version(struct ptx_parser *p, const struct weir_ptx_inst *i);
 bool ptx_verify_call(struct ptx_parser *p, const struct weir_ptx_inst *i);
 
 #endif

@@ -591,6 +591,8 @@ bool ptx_verify_inst(struct ptx_parser *p, struct weir_ptx_inst *i)
 {
     const char *form;
 
+    if (!ptx_check_version(p, i))
+        return false;
     if (i->opcode == WEIR_PTX_OP_call || i->opcode == WEIR_PTX_OP_bra)
         return true;
     if (!check_second_dests(p, i))

@@ -39,6 +39,44 @@ static void refuse(const struct refusal *c, const char *before, const char *afte
     free(text);
 }
 
+/* Instructions that came after the module's version or target; each is accepted one later. */
+static void in_older_modules(void **state)
+{
+    static const struct {
+        const char *before, *since, *text, *words;
+    } cases[] = {
+        {".version 6.1\n.target sm_70\n", ".version 6.2\n.target sm_70\n", "activemask.b32 %r1;",
+         "activemask needs .version 6.2 or later, the module says 6.1"},
+        {".version 7.0\n.target sm_75\n", ".version 7.0\n.target sm_80\n",
+         "redux.sync.add.s32 %r1, %r2, -1;",
+         "redux needs .target sm_80 or higher, the module says sm_75"},
+        {".version 6.5\n.target sm_80\n", ".version 7.0\n.target sm_80\n",
+         "cp.async.ca.shared.global [%r1], [%rd1], 4;",
+         "cp needs .version 7.0 or later, the module says 6.5"},
+        {".version 7.8\n.target sm_80\n", ".version 7.8\n.target sm_90\n", "griddepcontrol.wait;",
+         "griddepcontrol needs .target sm_90 or higher, the module says sm_80"},
+        {".version 7.0\n.target sm_70\n", ".version 7.0\n.target sm_75\n",
+         "tanh.approx.f32 %f1, %f1;", "tanh needs .target sm_75"},
+    };
+    char text[512];
+
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const struct refusal c = {cases[k].text, 4, 1, cases[k].words};
+        static const char kernel[] = ".entry k() { .reg .b32 %r<3>; .reg .b64 %rd<2>; "
+                                     ".reg .f32 %f<2>;\n";
+        struct weir_ptx_error e;
+        struct weir_ptx_module *m;
+
+        snprintf(text, sizeof text, "%s%s", cases[k].before, kernel);
+        refuse(&c, text, "\nret; }");
+        snprintf(text, sizeof text, "%s%s%s\nret; }", cases[k].since, kernel, cases[k].text);
+        if (weir_ptx_parse(text, strlen(text), &m, &e) != WEIR_OK)
+            fail_msg("refused: %s: %s", cases[k].text, e.message);
+        weir_ptx_module_destroy(m);
+    }
+}
+
 static void in_module(void **state)
 {
     static const struct refusal cases[] = {
@@ -293,9 +331,10 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(in_headers), cmocka_unit_test(in_module),
-        cmocka_unit_test(in_bodies),  cmocka_unit_test(deep_nesting),
-        cmocka_unit_test(floods),     cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(in_headers),       cmocka_unit_test(in_module),
+        cmocka_unit_test(in_older_modules), cmocka_unit_test(in_bodies),
+        cmocka_unit_test(deep_nesting),     cmocka_unit_test(floods),
+        cmocka_unit_test(out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
