@@ -11,7 +11,7 @@
 #define MAX_WORDS 16
 
 struct words {
-    char text[MAX_WORDS][16];
+    char text[MAX_WORDS][24];
     unsigned count;
 };
 
@@ -79,7 +79,7 @@ unsigned weir_cg_matrix_regs(const struct matrix_form *f, char which)
     enum matrix_elem e = f->elem[memory ? 0 : which - 'a'];
     switch (which) {
     case 'a':
-        return rows * (f->k / (4 * weir_cg_matrix_per(e)));
+        return rows * (f->k / (f->sparse ? 2 : 1) / (4 * weir_cg_matrix_per(e)));
     case 'b':
         return cols * (f->k / (4 * weir_cg_matrix_per(e)));
     default:
@@ -124,6 +124,29 @@ static const struct shape shapes[] = {
     {16, 16, 16, ELEM_S8, true},   {32, 8, 16, ELEM_S8, true},    {8, 32, 16, ELEM_S8, true},
     {8, 8, 32, ELEM_S4, true},     {8, 8, 128, ELEM_B1, true},
 };
+
+static const struct shape sparse_shapes[] = {
+    {16, 8, 16, ELEM_F16, false},  {16, 8, 32, ELEM_F16, false}, {16, 8, 16, ELEM_BF16, false},
+    {16, 8, 32, ELEM_BF16, false}, {16, 8, 8, ELEM_TF32, false}, {16, 8, 16, ELEM_TF32, false},
+    {16, 8, 32, ELEM_S8, false},   {16, 8, 64, ELEM_S8, false},  {16, 8, 64, ELEM_S4, false},
+    {16, 8, 128, ELEM_S4, false},  {16, 8, 64, ELEM_E4M3, false}};
+
+static bool sparse_shape_ok(const struct matrix_form *f)
+{
+    for (size_t k = 0; k < sizeof sparse_shapes / sizeof sparse_shapes[0]; k++) {
+        const struct shape *s = &sparse_shapes[k];
+        if (s->m == f->m && s->n == f->n && s->k == f->k && s->elem == class_of(f->elem[0]))
+            return true;
+    }
+    return false;
+}
+
+/* 4 bits for each 4 places along k (2 of tf32, 8 of 4 bits), of 16 rows in 8 fours of lanes. */
+unsigned weir_cg_matrix_selected(const struct matrix_form *f)
+{
+    unsigned places = f->elem[0] == ELEM_TF32 ? 2 : weir_cg_matrix_bits(f->elem[0]) == 4 ? 8 : 4;
+    return f->k / places / 4;
+}
 
 static bool accumulates(enum matrix_elem in, enum matrix_elem acc)
 {
@@ -195,7 +218,7 @@ static bool product_types(const struct words *w, struct matrix_form *f)
         } else if (strcmp(s, "xor") != 0 && strcmp(s, "popc") != 0 && strcmp(s, "sync") != 0 &&
                    strcmp(s, "aligned") != 0 && strcmp(s, "mma") != 0 && strcmp(s, "rn") != 0 &&
                    strcmp(s, "rz") != 0 && strcmp(s, "rm") != 0 && strcmp(s, "rp") != 0 &&
-                   !read_shape(s, f)) {
+                   !(f->sparse && k == 0) && !read_shape(s, f)) {
             return false;
         }
     }
@@ -214,14 +237,26 @@ static bool product_types(const struct words *w, struct matrix_form *f)
     return layouts == 2;
 }
 
+/* The metadata's register and the constant that selects lanes. */
+static bool read_selector(const struct weir_ptx_inst *p, struct matrix_form *f)
+{
+    const struct weir_ptx_operand *s = &p->operands[5];
+    if (s->kind != WEIR_PTX_OPERAND_INT || s->imm < 0 ||
+        s->imm >= (int64_t)(4 / weir_cg_matrix_selected(f)))
+        return false;
+    f->selector = (uint8_t)s->imm;
+    return operand_regs(&p->operands[4]) == 1;
+}
+
 static bool product_form(const struct weir_ptx_inst *p, const struct words *w,
                          struct matrix_form *f)
 {
-    if (!product_types(w, f) || p->operand_count != 4 || p->dest_count != 1)
+    if (!product_types(w, f) || p->operand_count != (f->sparse ? 6 : 4) || p->dest_count != 1)
         return false;
     bool integer = f->elem[3] == ELEM_S32, mixed = f->elem[0] != f->elem[1];
-    if (!shape_ok(f, f->elem[0], false) || class_of(f->elem[0]) != class_of(f->elem[1]) ||
-        !accumulates(f->elem[0], f->elem[2]) || !accumulates(f->elem[0], f->elem[3]) ||
+    if (!(f->sparse ? sparse_shape_ok(f) && read_selector(p, f) : shape_ok(f, f->elem[0], false)) ||
+        class_of(f->elem[0]) != class_of(f->elem[1]) || !accumulates(f->elem[0], f->elem[2]) ||
+        !accumulates(f->elem[0], f->elem[3]) ||
         (mixed && class_of(f->elem[0]) == f->elem[0] && class_of(f->elem[1]) == f->elem[1]))
         return false;
     if (f->satfinite && !integer && !f->wmma)
@@ -327,7 +362,8 @@ enum matrix_kind weir_cg_matrix_form(const struct weir_ptx_inst *p, struct matri
         return MATRIX_OTHER;
     switch (p->opcode) {
     case WEIR_PTX_OP_mma:
-        ok = strcmp(w.text[0], "sync") == 0 && product_form(p, &w, f);
+        f->sparse = strcmp(w.text[0], "sp") == 0 || strcmp(w.text[0], "sp::ordered_metadata") == 0;
+        ok = strcmp(w.text[f->sparse], "sync") == 0 && product_form(p, &w, f);
         break;
     case WEIR_PTX_OP_wmma:
         f->wmma = true;

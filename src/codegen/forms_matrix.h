@@ -4,7 +4,9 @@
  * (L % 4) * 2 and the next one of row L / 4. Registers follow each other by tiles of 8 rows, then
  * along k (A), by tiles along k, then by 8 columns (B), by 8 rows, then by 8 columns (C, D). So is
  * every fragment of mma.sync that the PTX ISA documents, but for m8n8k4 of f16. Those of wmma are
- * not documented: they are the same here, with registers left over for f16.
+ * not documented: they are the same here, with registers left over for f16. A sparse A (mma.sp) has
+ * half of its elements in such tiles; where they belong along k is in another register, of some of
+ * each row's four lanes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CODEGEN_FORMS_MATRIX_H
 #define WEIR_CODEGEN_FORMS_MATRIX_H
@@ -54,8 +56,9 @@ enum matrix_elem {
 struct matrix_form {
     uint8_t kind; /* enum matrix_kind */
     char which;   /* LOAD, STORE: a, b, c or d */
-    bool wmma, satfinite, bit_and, trans;
-    bool row[2]; /* layouts of A and B; [0] of LOAD, STORE: the matrix's */
+    bool wmma, satfinite, bit_and, trans, sparse;
+    uint8_t selector; /* sparse: which of four lanes have the metadata */
+    bool row[2];      /* layouts of A and B; [0] of LOAD, STORE: the matrix's */
     uint8_t m, n;
     uint16_t k;
     uint8_t elem[4]; /* of A, B, C, D; [0] of LOAD, STORE: the matrix's */
@@ -67,6 +70,8 @@ enum matrix_kind weir_cg_matrix_form(const struct weir_ptx_inst *p, struct matri
 /* Elements in a register of A or B. */
 unsigned weir_cg_matrix_per(enum matrix_elem e);
 unsigned weir_cg_matrix_bits(enum matrix_elem e);
+/* Lanes of four that have a sparse A's metadata: 1, 2 or 4. */
+unsigned weir_cg_matrix_selected(const struct matrix_form *f);
 /* Registers that matter, of matrix 'a', 'b', 'c' or 'd'; the operand may have more (wmma, f16). */
 unsigned weir_cg_matrix_regs(const struct matrix_form *f, char which);
 

@@ -341,8 +341,9 @@ static void add_list(struct text *x, const char *class, unsigned first, unsigned
 
 static const char head[] = ".version 8.7\n.target sm_90\n.address_size 64\n";
 
-/* Every thread: A, B and C from in[], D to out[]; 64 words each. */
-static void mma_kernel(struct text *x, const char *form, const struct fragment *f)
+/* Every thread: A, B and C from in[], D to out[]; 64 words each. selector: of a sparse A, whose
+ * metadata is in in[48]; -1: A is none. */
+static void mma_kernel(struct text *x, const char *form, const struct fragment *f, int selector)
 {
     static const unsigned at[3] = {0, 16, 32};
     unsigned first[4] = {0, 16, 32, 48};
@@ -362,12 +363,16 @@ static void mma_kernel(struct text *x, const char *form, const struct fragment *
                      : f[n].t == F32 ? "f32"
                                      : "b32",
                      reg_class(f[n].t), first[n] + k, at[n] * 4 + k * (f[n].t == F64 ? 8 : 4));
+    if (selector >= 0)
+        text_add(x, "  ld.global.b32 %%t, [%%rd2+192];\n");
     text_add(x, "  %s ", form);
     add_list(x, reg_class(f[3].t), first[3], regs_of(&f[3]));
     for (unsigned n = 0; n < 3; n++) {
         text_add(x, ", ");
         add_list(x, reg_class(f[n].t), first[n], regs_of(&f[n]));
     }
+    if (selector >= 0)
+        text_add(x, ", %%t, %d", selector);
     text_add(x, ";\n");
     for (unsigned k = 0; k < regs_of(&f[3]); k++)
         text_add(x, "  st.global.%s [%%rd1+%u], %%%s%u;\n",
@@ -460,7 +465,7 @@ static void test_fragments(const char *form, const struct product *like, const s
     if (filter && !strstr(form, filter))
         return;
     rng_seed_name(&r, form);
-    mma_kernel(&ptx, form, x->f);
+    mma_kernel(&ptx, form, x->f, -1);
     for (int n = 0; n < target_count; n++) {
         enum target t = targets[n];
         struct runner u;
@@ -548,6 +553,153 @@ static void all_mma(void)
         test_mma(16, 16, small[n], small[1], F32, F32, "", "", false);
         test_mma(16, 32, small[n], small[0], F32, F32, "", "", false);
         test_mma(16, 32, small[n], small[1], F16, F16, "", "", false);
+    }
+}
+
+/* ---- mma.sp ---- */
+
+struct sparse {
+    struct product dense, packed; /* packed: A's elements that are there, k half as large */
+    uint32_t meta[LANES];
+    unsigned selector;
+};
+
+/* Where the manual has the four bits of group n of a row: lanes of a row's four, and the lowest
+ * bit. lanes: how many of the four have any. */
+static void meta_place(enum type t, unsigned row, unsigned n, unsigned lanes, unsigned selector,
+                       unsigned *lane, unsigned *bit)
+{
+    unsigned upper = row / 8;
+
+    if (type_bits[t] >= 16) { /* a half of a register for each of two rows */
+        *lane = row % 8 * 4 + selector * lanes + n / 4;
+        *bit = upper * 16 + n % 4 * 4;
+    } else { /* a whole one */
+        *lane = row % 8 * 4 + selector * lanes + upper + n / 8 * 2;
+        *bit = n % 8 * 4;
+    }
+}
+
+/* Two of each group's places are taken; the others are 0 in `dense`. Lanes that are not selected
+ * have anything as metadata. */
+static void make_sparse(struct sparse *s, enum mode mode, struct rng *r)
+{
+    struct product *d = &s->dense;
+    unsigned run = type_bits[d->at] == 4 ? 2 : 1, choices = d->at == TF32 ? 2 : 4;
+    unsigned group = run * choices, groups = d->k / group;
+
+    fill(d, mode, r);
+    for (unsigned lane = 0; lane < LANES; lane++)
+        s->meta[lane] = (uint32_t)rng_next(r);
+    for (unsigned row = 0; row < d->m; row++)
+        for (unsigned n = 0; n < groups; n++) {
+            unsigned x = (unsigned)(rng_next(r) >> 33) % 6, lane, bit;
+            static const uint8_t pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+            unsigned nibble = choices == 2 ? (x & 1 ? 14 : 4) : pairs[x][0] | pairs[x][1] << 2u;
+
+            for (unsigned k = 0; k < group; k++) {
+                unsigned at = n * group + k, choice = k / run;
+                bool first = choices == 2 ? choice == (x & 1) : choice == pairs[x][0];
+                bool second = choices == 4 && choice == pairs[x][1];
+
+                if (first || second)
+                    s->packed.a[row][(n * (group / 2)) + (second ? run : 0) + k % run] =
+                        d->a[row][at];
+                else
+                    d->a[row][at] = 0;
+            }
+            meta_place(d->at, row, n, groups / 4, s->selector, &lane, &bit);
+            s->meta[lane] = (s->meta[lane] & ~(15u << bit)) | nibble << bit;
+        }
+}
+
+static void test_sparse(unsigned k, enum type a, enum type b, enum type c, enum type d,
+                        unsigned selector, const char *ordered, const char *after)
+{
+    static struct sparse s[WARPS];
+    const struct fragment f[4] = {{a, 16 * k / 2 / LANES, spot_a},
+                                  {b, 8 * k / LANES, spot_b},
+                                  {c, 16 * 8 / LANES, spot_c},
+                                  {d, 16 * 8 / LANES, spot_c}};
+    struct fragments rest = {.products = 1};
+    struct text ptx = {0};
+    struct rng r;
+    char form[128];
+
+    snprintf(form, sizeof form, "mma.sp%s.sync.aligned.m16n8k%u.row.col%s.%s.%s.%s.%s", ordered, k,
+             after, type_names[d], type_names[a], type_names[b], type_names[c]);
+    if (filter && !strstr(form, filter))
+        return;
+    memcpy(rest.f, f, sizeof f);
+    rng_seed_name(&r, form);
+    mma_kernel(&ptx, form, f, (int)selector);
+    for (int n = 0; n < target_count; n++) {
+        enum target t = targets[n];
+        struct runner u;
+        bool ok = begin(&u, t, form, ptx.s);
+        /* 0 times infinity is no part of a sparse product, but of the dense one */
+        for (enum mode mode = WHOLE; mode < (is_int(a) ? MODES : EDGES) && ok; mode++) {
+            uint32_t *in = memory_alloc(t, WARPS * LANES * 256),
+                     *out = memory_alloc(t, WARPS * LANES * 256);
+            struct {
+                void *out, *in;
+            } params = {out, in};
+
+            for (unsigned w = 0; w < WARPS; w++) {
+                uint32_t *lanes = in + w * LANES * 64;
+
+                s[w].dense =
+                    (struct product){.at = a, .bt = b, .ct = c, .dt = d, .m = 16, .n = 8, .k = k};
+                s[w].dense.satfinite = *after != 0;
+                s[w].selector = selector;
+                make_sparse(&s[w], mode, &r);
+                s[w].packed.at = a;
+                s[w].packed.m = 16;
+                s[w].packed.k = k / 2;
+                rest.f[0].elements = 0;
+                scatter(&rest, &s[w].dense, lanes);
+                for (unsigned lane = 0; lane < LANES; lane++) {
+                    lanes[lane * 64 + 48] = s[w].meta[lane];
+                    for (unsigned i = 0; i < f[0].elements; i++) {
+                        struct spot at = spot_a(&s[w].packed, lane, i);
+
+                        set_bits(lanes + lane * 64, i, type_bits[a], s[w].packed.a[at.row][at.col]);
+                    }
+                }
+            }
+            ok = run(&u, &params, sizeof params, WARPS * LANES);
+            for (unsigned w = 0; w < WARPS && ok; w++) {
+                collect(&rest, &s[w].dense, out + w * LANES * 64);
+                ok = check(&s[w].dense, form, t, mode);
+            }
+            memory_reset(t);
+        }
+        program_destroy(u.p);
+    }
+    text_free(&ptx);
+}
+
+static void all_sparse(void)
+{
+    static const enum type bytes[] = {S8, U8}, fours[] = {S4, U4}, accs[] = {F16, F32};
+    const char *ordered = "::ordered_metadata";
+
+    for (unsigned n = 0; n < 4; n++) {
+        test_sparse(16, F16, F16, accs[n & 1], accs[n >> 1], n, n & 1 ? ordered : "", "");
+        test_sparse(32, F16, F16, accs[n & 1], accs[n >> 1], n & 1, n & 2 ? ordered : "", "");
+        test_sparse(32, bytes[n & 1], bytes[n >> 1], S32, S32, n & 1, "",
+                    n & 2 ? ".satfinite" : "");
+        test_sparse(64, bytes[n & 1], bytes[n >> 1], S32, S32, 0, "", n & 1 ? ".satfinite" : "");
+        test_sparse(64, fours[n & 1], fours[n >> 1], S32, S32, n >> 1, ordered,
+                    n & 1 ? ".satfinite" : "");
+        test_sparse(128, fours[n & 1], fours[n >> 1], S32, S32, 0, "", n & 2 ? ".satfinite" : "");
+        test_sparse(64, n & 1 ? E5M2 : E4M3, n & 2 ? E5M2 : E4M3, F32, F32, 0, ordered, "");
+        test_sparse(8, TF32, TF32, F32, F32, n, "", "");
+    }
+    for (unsigned n = 0; n < 2; n++) {
+        test_sparse(16, TF32, TF32, F32, F32, n, n ? ordered : "", "");
+        test_sparse(16, BF16, BF16, F32, F32, 3 - n, "", "");
+        test_sparse(32, BF16, BF16, F32, F32, n, ordered, "");
     }
 }
 
@@ -984,6 +1136,7 @@ int main(int argc, char **argv)
         }
     }
     all_mma();
+    all_sparse();
     all_quads();
     all_wmma();
     all_rows();

@@ -23,5 +23,22 @@ void matrix_store(struct low *l, const struct low_inst *i, const struct matrix_f
 void matrix_rows(struct low *l, const struct low_inst *i, const struct matrix_form *f);
 /* matrix_product.c */
 void matrix_product(struct low *l, const struct low_inst *i, const struct matrix_form *f);
+/* What is known while the function of one form is made. */
+struct product {
+    const struct weir_ptx_inst *p;
+    const struct matrix_form *f;
+    unsigned rows, cols, along; /* in tiles */
+    unsigned parts;
+    LLVMValueRef *a, *b; /* registers */
+    LLVMValueRef
+        d[MATRIX_MAX_REGS * LOW_MAX_GROUPS]; /* [(column tile, row tile, column) * groups] */
+};
+/* Part n of a register of A or B, as vectors that are multiplied. */
+LLVMValueRef matrix_part(struct low *l, enum matrix_elem e, LLVMValueRef v, unsigned n);
+/* Lanes of vectors of 32 or 64 bits; pairs of i16 are one lane. */
+LLVMValueRef matrix_pick_lanes(struct low *l, LLVMValueRef *v, unsigned parts,
+                               const unsigned *index, bool pairs);
+/* matrix_sparse.c: all products of a sparse A; e: its metadata's register */
+void matrix_sparse_steps(struct low *l, struct product *x, LLVMValueRef *e);
 
 #endif

@@ -13,17 +13,6 @@
 
 #define MAX_PARTS 8 /* vectors made of one register of A or B */
 
-/* What is known while the function of one form is made. */
-struct product {
-    const struct weir_ptx_inst *p;
-    const struct matrix_form *f;
-    unsigned rows, cols, along; /* in tiles */
-    unsigned parts;
-    LLVMValueRef *a, *b; /* registers */
-    LLVMValueRef
-        d[MATRIX_MAX_REGS * LOW_MAX_GROUPS]; /* [(column tile, row tile, column) * groups] */
-};
-
 static bool is_integer(const struct matrix_form *f)
 {
     return f->elem[3] == ELEM_S32;
@@ -68,8 +57,7 @@ static LLVMValueRef integer_pair(struct low *l, LLVMValueRef v, unsigned bits, b
     return v;
 }
 
-/* Part n of a register. */
-static LLVMValueRef part_of(struct low *l, enum matrix_elem e, LLVMValueRef v, unsigned n)
+LLVMValueRef matrix_part(struct low *l, enum matrix_elem e, LLVMValueRef v, unsigned n)
 {
     switch (e) {
     case ELEM_F64:
@@ -161,8 +149,7 @@ static LLVMValueRef multiply_add(struct low *l, const struct product *x, LLVMVal
     return low_ternary(l, "llvm.fma", a, b, d);
 }
 
-/* Lanes of vectors of 32 or 64 bits; pairs of i16 are one lane. */
-static LLVMValueRef pick_lanes(struct low *l, LLVMValueRef *v, unsigned parts,
+LLVMValueRef matrix_pick_lanes(struct low *l, LLVMValueRef *v, unsigned parts,
                                const unsigned *index, bool pairs)
 {
     LLVMValueRef in[LOW_MAX_GROUPS];
@@ -182,13 +169,13 @@ static void step(struct low *l, struct product *x, unsigned q, LLVMValueRef *a, 
     for (unsigned c = 0; c < 2 * x->cols; c++) {
         for (unsigned lane = 0; lane < l->width; lane++)
             index[lane] = (lane % 4 * 2 + c % 2) * 4 + q;
-        column[c] = pick_lanes(l, b + c / 2 * groups, groups, index, pairs);
+        column[c] = matrix_pick_lanes(l, b + c / 2 * groups, groups, index, pairs);
     }
     for (unsigned lane = 0; lane < l->width; lane++)
         index[lane] = lane / 4 * 4 + q;
     for (unsigned r = 0; r < x->rows; r++)
         for (unsigned g = 0; g < groups; g++) {
-            LLVMValueRef row = pick_lanes(l, a + r * groups + g, 1, index, pairs);
+            LLVMValueRef row = matrix_pick_lanes(l, a + r * groups + g, 1, index, pairs);
             for (unsigned c = 0; c < 2 * x->cols; c++) {
                 LLVMValueRef *d = &x->d[((c / 2 * x->rows + r) * 2 + c % 2) * groups + g];
                 *d = multiply_add(l, x, row, column[c], *d);
@@ -205,11 +192,11 @@ static void all_steps(struct low *l, struct product *x)
             for (unsigned r = 0; r < x->rows; r++)
                 for (unsigned g = 0; g < groups; g++)
                     a[n][r * groups + g] =
-                        part_of(l, x->f->elem[0], x->a[(kt * x->rows + r) * groups + g], n);
+                        matrix_part(l, x->f->elem[0], x->a[(kt * x->rows + r) * groups + g], n);
             for (unsigned c = 0; c < x->cols; c++)
                 for (unsigned g = 0; g < groups; g++)
                     b[n][c * groups + g] =
-                        part_of(l, x->f->elem[1], x->b[(c * x->along + kt) * groups + g], n);
+                        matrix_part(l, x->f->elem[1], x->b[(c * x->along + kt) * groups + g], n);
         }
         for (unsigned q = 0; q < 4; q++)
             for (unsigned n = 0; n < x->parts; n++)
@@ -288,8 +275,8 @@ static void quad_steps(struct low *l, struct product *x)
     unsigned groups = l->groups, ia[64], ib[64];
     for (unsigned e = 0; e < 4; e++)
         for (unsigned g = 0; g < groups; g++) {
-            a[e * groups + g] = part_of(l, ELEM_F16, x->a[e / 2 * groups + g], e % 2);
-            b[e * groups + g] = part_of(l, ELEM_F16, x->b[e / 2 * groups + g], e % 2);
+            a[e * groups + g] = matrix_part(l, ELEM_F16, x->a[e / 2 * groups + g], e % 2);
+            b[e * groups + g] = matrix_part(l, ELEM_F16, x->b[e / 2 * groups + g], e % 2);
         }
     bool wide = x->f->elem[3] == ELEM_F32;
     for (unsigned i = 0; i < 8; i++)
@@ -362,6 +349,8 @@ static void build(struct low *l, const struct low_values *v, LLVMValueRef *in, L
         if (f.elem[2] != f.elem[3])
             quad_rearrange(l, x.d, f.elem[3] == ELEM_F32);
         quad_steps(l, &x);
+    } else if (f.sparse) {
+        matrix_sparse_steps(l, &x, c + weir_cg_matrix_regs(&f, 'c') * groups);
     } else {
         all_steps(l, &x);
     }
@@ -387,8 +376,13 @@ void matrix_product(struct low *l, const struct low_inst *i, const struct matrix
         matrix_read(l, i, &p->operands[k + 1], regs[k], bits, in + n);
         n += regs[k] * groups;
     }
+    if (f->sparse) {
+        matrix_read(l, i, &p->operands[4], 1, l->t.i32, in + n);
+        n += groups;
+    }
     LLVMTypeRef t = low_vec_type(l, f->elem[3] == ELEM_F64 ? l->t.i64 : l->t.i32);
     struct low_values v = {.i = i,
+                           .kind = f->selector,
                            .build = build,
                            .in = in,
                            .out = out,
