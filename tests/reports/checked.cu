@@ -279,6 +279,36 @@ static void P62(bool right)
     OK(cudaFreeAsync(p, right ? s2 : s1));
 }
 
+/* P79: a library that works in the default stream puts it between two blocking streams, so that
+ * nobody sees that they have no order of their own. */
+static void P79(bool right)
+{
+    cudaStream_t first = make_stream(cudaStreamDefault), second = make_stream(cudaStreamDefault);
+    int *of_library;
+
+    OK(cudaMalloc((void **)&of_library, 64));
+    fill<<<1, N, 0, first>>>(a, 1);
+    OK(cudaEventRecord(e, first));
+    fill<<<1, 1>>>(of_library, 0);
+    if (right)
+        OK(cudaStreamWaitEvent(second, e, 0));
+    sum<<<1, N, 0, second>>>(b, a);
+}
+
+/* The same where an allocator gives memory back in between, which waits for the device. */
+static void P79_free(bool right)
+{
+    int *other;
+
+    OK(cudaMalloc((void **)&other, 64));
+    fill<<<1, N, 0, s1>>>(a, 1);
+    OK(cudaEventRecord(e, s1));
+    OK(cudaFree(other));
+    if (right)
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    sum<<<1, N, 0, s2>>>(b, a);
+}
+
 /* P80: the next batch's input is copied while the graph of this one may still read the last. */
 static void P80(bool right)
 {
@@ -305,7 +335,8 @@ static const struct {
 } reports[] = {
     {"P12", P12}, {"P15", P15}, {"P15-pool", P15_pool}, {"P17", P17}, {"P18", P18},
     {"P23", P23}, {"P31", P31}, {"P32", P32},           {"P38", P38}, {"P41", P41},
-    {"P44", P44}, {"P50", P50}, {"P62", P62},           {"P80", P80}, {"P86", P86},
+    {"P44", P44}, {"P50", P50}, {"P62", P62},           {"P79", P79}, {"P79-free", P79_free},
+    {"P80", P80}, {"P86", P86},
 };
 
 /* checked NAME [right] */

@@ -12,7 +12,7 @@ if newer checked; then "$WEIR" cc -O1 -g -lineinfo -o checked "$src/checked.cu" 
 run() { # EXPECTED-STATUS ARGUMENTS
     want=$1
     shift
-    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check ${notes:-} -- ./checked "$@" >out 2>err
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check ${options:-} -- ./checked "$@" >out 2>err
     rc=$?
     [ $rc = "$want" ] || { echo "FAILED $*: status $rc, wanted $want"; cat out err; failed=1; }
 }
@@ -39,6 +39,16 @@ noted() {
     if grep -q '^weir: note' err; then echo "FAILED $1, the right form"; cat err; failed=1; fi
 }
 
+# without ORDER REPORT KIND WORDS: the wrong form is found only where that order does not count
+without() {
+    run 0 "$2"
+    if grep -q '^weir: hazard' err; then echo "FAILED $2: ordered, by $1"; cat err; failed=1; fi
+    options="--without $1"
+    shift
+    wrong "$@"
+    options=
+}
+
 wrong P12 race 'cudaMemcpy may return before the data is on the device'
 wrong P15 race 'let the second.s stream wait for the event recorded at checked.cu'
 wrong P15-pool use-after-free "let the free's stream wait for it"
@@ -49,10 +59,12 @@ wrong P31 capture-broken 'cudaDeviceSynchronize at checked.cu:[0-9]* (wait_for_d
 wrong P32 capture-broken 'make the capturing stream with cudaStreamNonBlocking'
 wrong P41 dead-source 'a variable of a function that has returned'
 wrong P62 use-after-free 'sum reads'
+without legacy P79 race 'sum reads'
+without free P79-free race 'sum reads'
 wrong P80 race 'sum reads'
 wrong P86 capture-broken 'cudaMemPoolSetAttribute during a stream capture'
 run 0 P38
 noted P50 clamped-priority 'priority 3 is taken for 0'
-notes=--notes
+options=--notes
 noted P44 failed-call 'cudaEventElapsedTime gave cudaErrorInvalidResourceHandle'
 exit $failed
