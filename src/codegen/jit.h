@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 8
+#define WEIR_JIT_ABI 9
 
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
@@ -35,9 +35,10 @@ struct weir_jit_request {
     uint32_t block[3];                      /* the shape that code is specialised on */
     enum weir_jit_tier tier;
     enum weir_jit_lines lines;
-    bool touch;  /* says what it accesses: services->touch */
-    bool races;  /* with touch: says which thread does, and what orders them: services->race */
-    bool counts; /* the code adds up what it does (weir_block.instructions, bytes) */
+    bool touch;    /* says what it accesses: services->touch */
+    bool races;    /* with touch: says which thread does, and what orders them: services->race */
+    bool counts;   /* the code adds up what it does (weir_block.instructions, bytes) */
+    bool modelled; /* counts, and clocks are the model's: services->clock */
     /* What the module's variable with index i (module->vars[i]) is at run time: ((void
      * **)launch->module_data)[i] holds its address. */
     const char *cpu, *features; /* LLVM names, NULL = this machine */
@@ -47,7 +48,7 @@ struct weir_jit_request {
 struct weir_jit_meta {
     uint32_t kernel_abi; /* WEIR_KERNEL_ABI */
     uint32_t state_bytes, local_bytes_per_thread, static_shared_bytes, mxcsr;
-    uint8_t may_park, cooperative, triggers, clusters, reserved[4];
+    uint8_t may_park, cooperative, triggers, clusters, reads_clock, reserved[3];
 };
 
 struct weir_jit_result {

@@ -44,7 +44,8 @@ static void read_settings(void)
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;
     settings.perf = getenv("WEIR_PERF") != NULL;
     settings.gdb = getenv("WEIR_GDB") != NULL;
-    settings.counts = getenv("WEIR_COUNT") != NULL || (clock && strcmp(clock, "model") == 0);
+    settings.modelled = clock && strcmp(clock, "model") == 0;
+    settings.counts = getenv("WEIR_COUNT") != NULL || settings.modelled;
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
     weir_hash128_init(&h);
@@ -60,6 +61,8 @@ static void read_settings(void)
         weir_hash128_add_field(&h, "counts", sizeof "counts");
     if (settings.gdb) /* the same code, but with lines */
         weir_hash128_add_field(&h, "lines", sizeof "lines");
+    if (settings.modelled)
+        weir_hash128_add_field(&h, "modelled", sizeof "modelled");
     weir_hash128_finish(&h, settings.platform);
 }
 
@@ -300,6 +303,7 @@ static enum weir_err install(struct weir_cg_variant *v, enum weir_jit_tier tier,
     t->code.mxcsr = meta->mxcsr;
     t->code.may_park = meta->may_park;
     t->code.triggers = meta->triggers;
+    t->code.reads_clock = meta->reads_clock;
     t->code.cooperative = meta->cooperative;
     t->code.clusters = meta->clusters;
     t->code.module_data = v->kernel->module->data;
@@ -366,6 +370,7 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .touch = weir_cg_settings()->touch,
         .races = weir_cg_settings()->races,
         .counts = weir_cg_settings()->counts,
+        .modelled = weir_cg_settings()->modelled,
     };
     struct weir_jit_result result = {0};
     const struct weir_jit_api *jit;

@@ -260,7 +260,7 @@ static struct stamp read_stamp(struct weir_event *e)
 static bool modelled_elapsed(struct weir_event *start, const struct stamp *a,
                              struct weir_event *end, const struct stamp *b, double *ns)
 {
-    weir_clock_elapsed *model = weir_core_clock();
+    const struct weir_clock_model *model = weir_core_clock();
     struct weir_clock_record from, to;
 
     if (WEIR_LIKELY(!model) || !a->point.stream || !b->point.stream)
@@ -269,7 +269,7 @@ static bool modelled_elapsed(struct weir_event *start, const struct stamp *a,
                                       weir_stream_of(a->point.stream)->id, a->point.seq};
     to = (struct weir_clock_record){weir_core_trace_event_id(end),
                                     weir_stream_of(b->point.stream)->id, b->point.seq};
-    return model(a->ctx->profile, &from, &to, ns);
+    return model->elapsed(a->ctx->profile, &from, &to, ns);
 }
 
 enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end, float *ms)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "core/clock.h"
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 
@@ -475,6 +476,7 @@ static void finish_run(struct weir_run *run)
         switch (item->wanted) {
         case WEIR_ITEM_KERNEL:
             weir_free(item->kernel.params);
+            weir_core_clock_end(&item->kernel.work);
             if (item->kernel.workspace)
                 (void)!weir_mem_free(WEIR_MEM_KIND_INTERNAL, item->kernel.workspace);
             break;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/check.h"
+#include "core/clock.h"
 #include "core/explore.h"
 #include "core/fault_report.h"
 #include "core/graph_run.h"
@@ -247,6 +248,15 @@ static void fail_on_demand(struct weir_item *item)
     item->kernel.work.prepare = prepare_failing;
 }
 
+/* Where the time is the model's: from where the nodes before it have come to. */
+static void set_clock(struct weir_item *item)
+{
+    struct weir_kernel_work *w = &item->kernel.work;
+
+    if (WEIR_UNLIKELY(w->code && w->code->reads_clock))
+        weir_core_clock_begin(w, &item->run->plan->op->op);
+}
+
 static void submit(struct weir_item *item, struct weir_work *work)
 {
     if (!weir_explore_enabled() || !weir_explore_hold_node(item, work))
@@ -267,6 +277,7 @@ static void start_kernel(struct weir_item *item)
     if (weir_inject_enabled())
         fail_on_demand(item);
     hold(item);
+    set_clock(item);
     if (weir_check_enabled())
         weir_core_check_node_begin(item);
     submit(item, &w->work);
@@ -534,6 +545,7 @@ static void run_short(struct burst *b, struct weir_item *item)
     uint64_t start = weir_trace_enabled() ? weir_clock_ns() : 0;
     enum weir_err err;
 
+    set_clock(item);
     if (weir_check_enabled())
         weir_core_check_node_begin(item);
     err = weir_device_inline_run(item->ctx->engines, w);
@@ -682,6 +694,7 @@ enum weir_err weir_item_prepare(struct weir_kernel_work *work)
         return err;
     }
     work->launch.module_data = work->code->module_data;
+    set_clock(item);
     return WEIR_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "core/capture.h"
+#include "core/clock.h"
 #include "core/dependent.h"
 #include "core/inject.h"
 #include "core/module_code.h"
@@ -186,6 +187,8 @@ static enum weir_err prepare(struct weir_kernel_work *work)
         return err;
     }
     work->launch.module_data = work->code->module_data;
+    if (WEIR_UNLIKELY(work->code->reads_clock))
+        weir_core_clock_begin(work, &op->op);
     if (WEIR_UNLIKELY(work->launch.touches))
         weir_touches_open(&work->launch, &op->op);
     weir_pages_kernel_begin(weir_stream_of(op->op.m.stream)->ctx->ordinal);
@@ -221,6 +224,7 @@ void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
     l->sm_count = (uint32_t)ctx->sm_count;
     l->owner = ctx;
     l->touches = NULL;
+    l->clock = NULL;
     l->touched = 0;
     l->untouched = NULL;
     (void)weir_launch_cluster(image, c, l->cluster);
@@ -316,6 +320,8 @@ void weir_kernel_op_fill(struct weir_kernel_op *op)
     w->launch.grid_workspace = op->has_heap ? (uint64_t)(uintptr_t)op->heap.workspace : 0;
     if (weir_check_enabled() && (w->launch.touches = weir_touches_begin()))
         w->code = NULL; /* what blocks need to note accesses is taken when they begin */
+    if (WEIR_UNLIKELY(w->code && w->code->reads_clock))
+        w->code = NULL; /* so is the time */
     w->triggered = weir_dependent_triggered;
     w->begun = NULL;
     if (weir_trace_enabled()) {

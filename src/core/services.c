@@ -1,5 +1,6 @@
 /* Services for running kernels. They run on workers, inside a block: no stream lock is held.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "core/clock.h"
 #include "core/services.h"
 
 #include <inttypes.h>
@@ -229,4 +230,5 @@ const struct weir_kernel_services weir_kernel_services = {
     .bulk = weir_bulk_serve,
     .race = weir_race_access,
     .order = weir_race_order,
+    .clock = weir_core_clock_tell,
 };

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "core/check.h"
+#include "core/clock.h"
 #include "core/copy.h"
 #include "core/dependent.h"
 #include "core/explore.h"
@@ -236,6 +237,8 @@ static void free_payload(struct weir_op *op)
             weir_touches_drop(kernel->job->kernel.launch.touches);
             kernel->job->kernel.launch.touches = NULL;
         }
+        if (WEIR_UNLIKELY(kernel->job && kernel->job->kernel.launch.clock))
+            weir_core_clock_end(&kernel->job->kernel);
         if (WEIR_UNLIKELY(kernel->has_heap)) {
             weir_free(kernel->heap.params);
             if (kernel->heap.workspace)

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 11
+#define WEIR_KERNEL_ABI 12
 
 struct weir_block;
 struct weir_launch;
@@ -26,6 +26,16 @@ enum weir_block_end {
                               others, call again later */
     WEIR_BLOCK_FAILED = 2, /* block->error says why; the launch is over */
 };
+
+/* What services->clock tells a warp. */
+enum weir_block_clock {
+    WEIR_BLOCK_CYCLES = 0, /* %clock64 */
+    WEIR_BLOCK_NS = 1,     /* %globaltimer */
+    WEIR_BLOCK_SM = 2,     /* %smid */
+    WEIR_BLOCK_ENDS = 3,   /* nothing: the block is through */
+};
+
+#define WEIR_BLOCK_WARPS 32u
 
 typedef uint32_t (*weir_block_fn)(struct weir_block *block);
 
@@ -80,6 +90,9 @@ struct weir_kernel_services {
      * what orders them (device/race.h). */
     void (*race)(struct weir_block *block, uint64_t lanes, uint64_t code, const uint64_t *rows);
     void (*order)(struct weir_block *block, uint32_t what, uint32_t lanes, uint64_t arg);
+    /* Of code with `reads_clock`: the modelled clock of this warp of the block (weir_launch.clock);
+     * what: enum weir_block_clock. Such code says when a block ends. */
+    uint64_t (*clock)(struct weir_block *block, uint32_t what, uint32_t warp);
 };
 
 /* One launch, constant while it runs. Generated code reads it. */
@@ -98,6 +111,7 @@ struct weir_launch {
     uint32_t device, sm_count;
     void *owner;   /* core's: for printf buffers, device heap, error reports */
     void *touches; /* core's: what services->touch collects; NULL: nothing */
+    void *clock;   /* core's: modelled time of code with `reads_clock`; NULL: real time */
     /* Which bytes code with `touch` need not speak of again: at touched + 32 * (address >> 12) + 8
      * * kind, for addresses of the window, an offset from `untouched`; there, a bit for every byte
      * of the page, which is set when it was noted, and 48 bytes of zeros behind them. */
@@ -154,6 +168,12 @@ struct weir_block {
      * 0: none did. */
     uint32_t error_lane;
     uint64_t error_pc;
+    /* Of code with `reads_clock`, set by it: what each warp of this block has done, as above. */
+    struct {
+        uint64_t instructions, bytes;
+    } warps[WEIR_BLOCK_WARPS];
+    uint64_t clock_begin; /* services->clock's: its first cycle + 1; last, and zero at first as
+                              warps are */
 };
 
 /* Executable code of a kernel for one block shape (codegen makes and owns it). Immutable, but for
@@ -169,6 +189,7 @@ struct weir_kernel_code {
     bool triggers;    /* has griddepcontrol.launch_dependents */
     bool cooperative; /* uses grid synchronisation: all blocks must be resident */
     bool clusters;    /* needs weir_block.cluster */
+    bool reads_clock; /* made for modelled time, and asks for it: needs weir_launch.clock */
     const void *module_data;
     /* Code that was made later, to be used for blocks that start from now on; NULL: none yet. It
      * lives as long as this one. atomic: release in codegen, acquire in weir_kernel_code_newest */

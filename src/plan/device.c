@@ -110,20 +110,31 @@ double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engin
 #define WARP_CYCLES 4.0   /* between two dependent instructions of one warp */
 #define CACHE_BYTES 128.0 /* an SM and cycle */
 
+struct weir_plan_pace weir_plan_kernel_pace(const struct weir_plan_machine *m, uint64_t blocks,
+                                            uint64_t threads, uint64_t shared_bytes)
+{
+    uint32_t unit = weir_plan_block_units(m, threads, shared_bytes);
+    double count = (double)WEIR_MAX(blocks, (uint64_t)1);
+    struct weir_plan_pace p = {.fit = WEIR_MAX(m->threads_per_sm / unit, 1u),
+                               .sms = WEIR_MIN(count, (double)m->sms)};
+
+    p.warps = WEIR_MIN((double)p.fit, count / p.sms) * (double)((threads + 31) / 32);
+    p.issue = WEIR_MIN(ISSUES, p.warps / WARP_CYCLES);
+    p.bytes = CACHE_BYTES;
+    return p;
+}
+
 double weir_plan_kernel_ns(const struct weir_plan_machine *m,
                            const struct weir_plan_kernel_work *work)
 {
-    double unit = weir_plan_block_units(m, work->threads, work->shared_bytes);
-    double fit = WEIR_MAX((double)(m->threads_per_sm / (uint32_t)unit), 1); /* blocks an SM */
-    double blocks = (double)WEIR_MAX(work->blocks, (uint64_t)1);
-    double sms = WEIR_MIN(blocks, (double)m->sms);
-    double resident = WEIR_MIN(fit, blocks / sms) * (double)((work->threads + 31) / 32);
-    double rate = WEIR_MIN(ISSUES, resident / WARP_CYCLES), ns, bytes;
+    struct weir_plan_pace p =
+        weir_plan_kernel_pace(m, work->blocks, work->threads, work->shared_bytes);
+    double ns, bytes;
 
-    if (m->rates.clock <= 0 || rate <= 0)
+    if (m->rates.clock <= 0 || p.issue <= 0)
         return 0;
-    ns = (double)work->instructions / (sms * rate * m->rates.clock);
-    bytes = (double)work->requested / (sms * CACHE_BYTES * m->rates.clock);
+    ns = (double)work->instructions / (p.sms * p.issue * m->rates.clock);
+    bytes = (double)work->requested / (p.sms * p.bytes * m->rates.clock);
     if (m->rates.device > 0)
         bytes = WEIR_MAX(bytes, (double)WEIR_MIN(work->touched, work->requested) / m->rates.device);
     return ns + bytes + m->rates.kernel_ns;

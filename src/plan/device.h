@@ -46,6 +46,15 @@ struct weir_plan_kernel_work {
     uint64_t requested, touched;            /* bytes that lanes ask for; of memory, at most */
 };
 
+/* What an SM gets through while a kernel's blocks are on it. */
+struct weir_plan_pace {
+    uint32_t fit;        /* blocks that an SM has room for */
+    double sms, warps;   /* SMs that have blocks; warps on each */
+    double issue, bytes; /* a cycle */
+};
+struct weir_plan_pace weir_plan_kernel_pace(const struct weir_plan_machine *m, uint64_t blocks,
+                                            uint64_t threads, uint64_t shared_bytes);
+
 /* A kernel's time by itself: issuing its instructions (4 a cycle and SM, one a warp in 4 cycles),
  * and moving bytes, the slower of what its lanes ask for through the SMs' caches (128 bytes a cycle
  * and SM) and of the memory that it touches. Both add up, as in the kernels that were measured

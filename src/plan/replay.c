@@ -26,6 +26,7 @@ struct replay {
     struct weir_plan_op *ops;
     struct weir_plan_step *steps;
     struct weir_plan_thread *threads;
+    uint32_t *calls_end;           /* by thread: behind its last call's steps */
     double *step_at;               /* of those */
     struct weir_plan_step nowhere; /* what there was no memory for */
     uint32_t *deps;
@@ -135,6 +136,24 @@ static bool is_poll(const struct replay *r, uint32_t call)
     return q && !q->ready;
 }
 
+/* What submitting an operation costs the host of another device. */
+static double submit_there(const struct weir_plan_host *h, const struct weir_trace_op *op)
+{
+    switch (op->kind) {
+    case WEIR_TRACE_OP_KERNEL:
+        return h->submit_kernel;
+    case WEIR_TRACE_OP_COPY:
+    case WEIR_TRACE_OP_MEMSET:
+        return h->submit_copy;
+    case WEIR_TRACE_OP_HOST:
+        return h->submit_host_func;
+    case WEIR_TRACE_OP_GRAPH:
+        return h->graph_launch;
+    default:
+        return 0;
+    }
+}
+
 /* What the call costs the host of another device; calls that it says nothing of: as recorded. */
 static double cost_there(const struct replay *r, uint32_t call, double recorded)
 {
@@ -145,27 +164,9 @@ static double cost_there(const struct replay *r, uint32_t call, double recorded)
     for (uint32_t i = 0; i < c->op_count; i++) {
         const struct weir_trace_op *op = &r->f->ops[r->f->call_ops[c->op_first + i]];
 
-        switch (op->kind) {
-        case WEIR_TRACE_OP_KERNEL:
-            ns += h->submit_kernel;
-            break;
-        case WEIR_TRACE_OP_COPY:
-            ns += h->submit_copy;
-            if (op->u.copy.staged && !is_set(r->s->no_wait, call))
-                ns += weir_plan_capture_ns(r->m, op);
-            break;
-        case WEIR_TRACE_OP_MEMSET:
-            ns += h->submit_copy;
-            break;
-        case WEIR_TRACE_OP_HOST:
-            ns += h->submit_host_func;
-            break;
-        case WEIR_TRACE_OP_GRAPH:
-            ns += h->graph_launch;
-            break;
-        default:
-            break;
-        }
+        ns += submit_there(h, op);
+        if (op->kind == WEIR_TRACE_OP_COPY && op->u.copy.staged && !is_set(r->s->no_wait, call))
+            ns += weir_plan_capture_ns(r->m, op);
     }
     for (uint32_t i = 0; i < r->m->record_count[call]; i++) {
         bool timing = !(r->f->records[r->m->record_at[r->m->record_first[call] + i]].flags & 2);
@@ -439,11 +440,45 @@ static uint32_t make_streams(struct replay *r)
     return devices;
 }
 
+/* What a call submits that has not ended when the trace is read. (Whose it is the trace does not
+ * say: its thread's calls ended before, and nothing of it came behind them.) */
+static uint32_t unfinished_of(const struct replay *r, const struct weir_trace_op *op)
+{
+    uint32_t best = WEIR_TRACE_NONE;
+    uint64_t latest = 0;
+
+    for (uint32_t t = 0; t < r->f->threads_count; t++) {
+        uint32_t n = r->m->thread_count[t];
+        uint64_t end =
+            n ? r->f->calls[r->m->thread_calls[r->m->thread_first[t] + n - 1]].end_ns : 0;
+
+        if (n && end <= op->submit_ns && end >= latest) {
+            best = t;
+            latest = end;
+        }
+    }
+    return best;
+}
+
+static void add_unfinished(struct replay *r, uint32_t thread)
+{
+    for (uint32_t i = 0; i < r->f->ops_count && r->m->model_clock; i++) {
+        const struct weir_trace_op *op = &r->f->ops[i];
+
+        if (op->call != WEIR_TRACE_NONE || op->graph != WEIR_TRACE_NONE ||
+            op->kind == WEIR_TRACE_OP_RECORD || op->kind == WEIR_TRACE_OP_WAIT ||
+            unfinished_of(r, op) != thread)
+            continue;
+        add(r, WEIR_PLAN_WORK, 0)->ns = submit_there(&r->m->machine->host, op);
+        add(r, WEIR_PLAN_SUBMIT, i);
+    }
+}
+
 static bool make_steps(struct replay *r)
 {
     const struct weir_plan_recorded *m = r->m;
 
-    for (size_t t = 0; t < r->f->threads_count; t++) {
+    for (uint32_t t = 0; t < r->f->threads_count; t++) {
         const struct weir_trace_call *before = NULL;
 
         r->threads[t].step_first = (uint32_t)r->step_count;
@@ -453,6 +488,8 @@ static bool make_steps(struct replay *r)
             add_call(r, before, call);
             before = &r->f->calls[call];
         }
+        r->calls_end[t] = (uint32_t)r->step_count;
+        add_unfinished(r, t);
         r->threads[t].step_count = (uint32_t)(r->step_count - r->threads[t].step_first);
     }
     return !r->no_memory;
@@ -478,7 +515,7 @@ static void note_record(void *context, uint32_t step, double at)
 static void tell_calls(const struct replay *r, const double *ends)
 {
     for (size_t t = 0; t < r->f->threads_count; t++) {
-        uint32_t first = r->threads[t].step_first, next = first + r->threads[t].step_count;
+        uint32_t next = r->calls_end[t];
 
         for (uint32_t i = r->m->thread_count[t]; i-- > 0;) {
             uint32_t call = r->m->thread_calls[r->m->thread_first[t] + i];
@@ -568,7 +605,8 @@ bool weir_plan_recorded_times(const struct weir_plan_recorded *m,
     r.streams = weir_calloc(r.f->streams_count + s->extra_streams + 1, sizeof *r.streams);
     r.ops = weir_calloc(r.f->ops_count + 1, sizeof *r.ops);
     r.threads = weir_calloc(r.f->threads_count + 1, sizeof *r.threads);
-    ok = r.streams && r.ops && r.threads;
+    r.calls_end = weir_calloc(r.f->threads_count + 1, sizeof *r.calls_end);
+    ok = r.streams && r.ops && r.threads && r.calls_end;
     if (when) {
         r.call_step = weir_calloc(r.f->calls_count + 1, sizeof *r.call_step);
         ok = ok && r.call_step;
@@ -584,6 +622,7 @@ bool weir_plan_recorded_times(const struct weir_plan_recorded *m,
     weir_free(r.streams);
     weir_free(r.ops);
     weir_free(r.threads);
+    weir_free(r.calls_end);
     weir_free(r.deps);
     weir_free(r.steps);
     weir_map_finish(&r.event_numbers);

@@ -756,40 +756,70 @@ static bool is_folded(const struct weir_ptx_inst *p)
     }
 }
 
-static void add_to(struct low *l, size_t offset, LLVMValueRef n)
+static void add_to(struct low *l, LLVMValueRef base, size_t offset, LLVMValueRef n)
 {
-    LLVMValueRef at = at_offset(l, l->block_ptr, offset);
+    LLVMValueRef at = at_offset(l, base, offset);
     LLVMValueRef sum = LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i64, at, ""), n, "");
 
     LLVMBuildStore(l->b, sum, at);
 }
 
-/* A warp runs this block of the program: its PTX instructions, and the bytes of the lanes that are
- * here (a guard's lanes that do nothing count). */
-static void count(struct low *l, const struct low_block *b)
+/* To the block's sum, and where clocks are modelled to the warp's. */
+static void add_work(struct low *l, size_t in_block, size_t in_warp, LLVMValueRef n)
+{
+    add_to(l, l->block_ptr, in_block, n);
+    if (l->clocks) {
+        const size_t each = sizeof(((struct weir_block *)0)->warps[0]);
+        LLVMValueRef at = LLVMBuildMul(l->b, l->warp, LLVMConstInt(l->t.i32, each, 0), "");
+
+        at = LLVMBuildZExt(l->b, at, l->t.i64, "");
+        at = LLVMBuildGEP2(l->b, l->t.i8, l->block_ptr, &at, 1, "");
+        add_to(l, at, offsetof(struct weir_block, warps) + in_warp, n);
+    }
+}
+
+/* A warp runs a part of this block of the program, to the next question for the time: its PTX
+ * instructions, and the bytes of the lanes that are here (a guard's lanes that do nothing count).
+ */
+static void count(struct low *l, const struct low_block *b, uint32_t first)
 {
     uint64_t instructions = 0, bytes = 0;
 
-    for (uint32_t n = b->first; n < b->end; n++) {
+    for (uint32_t n = first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
 
         if (i->kind != LOW_PTX || !i->p)
             continue;
-        instructions += !is_folded(i->p);
+        if (n > first && low_asks_clock(l, i))
+            break;
+        instructions += !is_folded(i->p) || low_asks(i);
         bytes += lane_bytes(i->p);
     }
     if (instructions)
-        add_to(l, offsetof(struct weir_block, instructions),
-               LLVMConstInt(l->t.i64, instructions, 0));
+        add_work(l, offsetof(struct weir_block, instructions), 0,
+                 LLVMConstInt(l->t.i64, instructions, 0));
     if (bytes) {
         LLVMValueRef lanes = LLVMConstInt(l->t.i64, 32, 0);
 
         if (!l->mask_full)
             lanes = LLVMBuildZExt(l->b, low_unary(l, "llvm.ctpop", low_mask_bits(l, l->mask)),
                                   l->t.i64, "");
-        add_to(l, offsetof(struct weir_block, bytes),
-               LLVMBuildMul(l->b, lanes, LLVMConstInt(l->t.i64, bytes, 0), ""));
+        add_work(l, offsetof(struct weir_block, bytes), sizeof(uint64_t),
+                 LLVMBuildMul(l->b, lanes, LLVMConstInt(l->t.i64, bytes, 0), ""));
     }
+}
+
+void low_clocks_start(struct low *l)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, offsetof(struct weir_block, warps), 0);
+
+    if (l->clocks)
+        LLVMBuildMemSet(l->b, LLVMBuildGEP2(l->b, l->t.i8, l->block_ptr, &at, 1, ""),
+                        LLVMConstInt(l->t.i8, 0, 0),
+                        LLVMConstInt(l->t.i64,
+                                     sizeof(struct weir_block) - offsetof(struct weir_block, warps),
+                                     0),
+                        8);
 }
 
 static void emit_block(struct control *c, uint32_t at)
@@ -807,11 +837,11 @@ static void emit_block(struct control *c, uint32_t at)
     } else {
         load_masks(l, b->needs_mask ? wait_slots(l, at) : live_slots(l), l->mask);
     }
-    if (l->request->counts)
-        count(l, b);
     low_race_block(l, at);
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
+        if (l->request->counts && (n == b->first || low_asks_clock(l, i)))
+            count(l, b, n);
         if (!is_control(b, i, n + 1 == b->end) && !computed_before(l, i))
             low_emit_inst(l, i);
     }
@@ -1145,6 +1175,7 @@ void low_emit_kernel(struct low *l)
     LLVMPositionBuilderAtEnd(l->b, l->entry_bb);
     load_context(l);
     make_slots(l);
+    low_clocks_start(l);
     l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
     c.finish = low_bb(l, "finish");
     low_order_block(l, WEIR_RACE_START, NULL);
@@ -1177,6 +1208,7 @@ void low_emit_kernel(struct low *l)
         low_need_general(l, NULL, "several named barriers");
     LLVMPositionBuilderAtEnd(l->b, c.finish);
     low_order_block(l, WEIR_RACE_END, NULL);
+    low_clocks_end(l);
     LLVMBuildRet(l->b, LLVMConstInt(l->t.i32, WEIR_BLOCK_DONE, 0));
     l->result->meta.state_bytes = l->barriers ? STATE_HEADER + l->state_bytes * l->warps : 0;
 }

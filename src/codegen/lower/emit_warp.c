@@ -93,6 +93,30 @@ bool low_sreg_is_clock(uint16_t sreg)
     }
 }
 
+bool low_asks(const struct low_inst *i)
+{
+    for (unsigned k = i->p ? i->p->dest_count : 0; i->p && k < i->p->operand_count; k++) {
+        const struct weir_ptx_operand *o = &i->p->operands[k];
+
+        if (o->kind == WEIR_PTX_OPERAND_SREG &&
+            (low_sreg_is_clock(o->sreg) || o->sreg == WEIR_PTX_SREG_smid))
+            return true;
+    }
+    return false;
+}
+
+bool low_asks_clock(const struct low *l, const struct low_inst *i)
+{
+    return l->clocks && low_asks(i);
+}
+
+void low_clocks_find(struct low *l)
+{
+    for (size_t n = 0; n < l->insts.count && l->request->modelled && !l->clocks; n++)
+        l->clocks = low_asks(&l->insts.items[n]);
+    l->result->meta.reads_clock = l->clocks;
+}
+
 struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element)
 {
     struct low_fact f = {.shape = LOW_VARYING, .invariant = true};
@@ -222,6 +246,29 @@ static LLVMValueRef global_timer(struct low *l)
     return LLVMBuildCall2(l->b, LLVMFunctionType(l->t.i64, NULL, 0, 0), f, NULL, 0, "");
 }
 
+static LLVMValueRef call_clock(struct low *l, enum weir_block_clock what, LLVMValueRef warp)
+{
+    LLVMValueRef at = LLVMConstInt(l->t.i64, offsetof(struct weir_kernel_services, clock), 0);
+    LLVMValueRef f =
+        LLVMBuildLoad2(l->b, l->t.ptr, LLVMBuildGEP2(l->b, l->t.i8, l->services, &at, 1, ""), "");
+    LLVMTypeRef types[] = {l->t.ptr, l->t.i32, l->t.i32};
+    LLVMValueRef args[] = {l->block_ptr, LLVMConstInt(l->t.i32, what, 0), warp};
+
+    return LLVMBuildCall2(l->b, LLVMFunctionType(l->t.i64, types, 3, 0), f, args, 3, "");
+}
+
+/* The model's time, of this warp. */
+static LLVMValueRef modelled_clock(struct low *l, enum weir_block_clock what)
+{
+    return call_clock(l, what, l->warp);
+}
+
+void low_clocks_end(struct low *l)
+{
+    if (l->clocks)
+        (void)call_clock(l, WEIR_BLOCK_ENDS, LLVMConstInt(l->t.i32, 0, 0));
+}
+
 struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type)
 {
     LLVMValueRef v = NULL;
@@ -256,6 +303,8 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
     case WEIR_PTX_SREG_lanemask_gt:
         return lane_masks(l, sreg);
     case WEIR_PTX_SREG_smid:
+        if (l->clocks)
+            return scalar(LLVMBuildTrunc(l->b, modelled_clock(l, WEIR_BLOCK_SM), l->t.i32, ""));
         return scalar(block_field(l, offsetof(struct weir_block, smid), l->t.i32));
     case WEIR_PTX_SREG_nsmid:
         return scalar(launch_field(l, offsetof(struct weir_launch, sm_count), l->t.i32));
@@ -270,12 +319,13 @@ struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir
     case WEIR_PTX_SREG_clock:
     case WEIR_PTX_SREG_clock64:
     case WEIR_PTX_SREG_clock_hi:
-        v = low_intrinsic(l, "llvm.readcyclecounter", NULL, 0, NULL, 0);
+        v = l->clocks ? modelled_clock(l, WEIR_BLOCK_CYCLES)
+                      : low_intrinsic(l, "llvm.readcyclecounter", NULL, 0, NULL, 0);
         break;
     case WEIR_PTX_SREG_globaltimer:
     case WEIR_PTX_SREG_globaltimer_lo:
     case WEIR_PTX_SREG_globaltimer_hi:
-        v = global_timer(l);
+        v = l->clocks ? modelled_clock(l, WEIR_BLOCK_NS) : global_timer(l);
         break;
     case WEIR_PTX_SREG_reserved_smem_offset:
         return scalar(LLVMConstInt(l->t.i32, low_reserved_smem(l, element), 0));

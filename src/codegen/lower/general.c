@@ -613,6 +613,7 @@ static void emit_start(struct low *l)
     struct warp_loop x;
     LLVMValueRef m[LOW_MAX_GROUPS];
     clear(l, l->state, HEADER);
+    low_clocks_start(l);
     warps_begin(l, &x);
     clear(l, l->gen->warp_state, l->state_bytes);
     low_control_start_mask(l, m);
@@ -763,6 +764,7 @@ void low_general_emit(struct low *l)
     LLVMBuildRet(l->b, c32(l, WEIR_BLOCK_PARKED));
     LLVMPositionBuilderAtEnd(l->b, done);
     low_order_block(l, WEIR_RACE_END, NULL);
+    low_clocks_end(l);
     LLVMBuildRet(l->b, c32(l, WEIR_BLOCK_DONE));
     l->result->meta.state_bytes = HEADER + l->state_bytes * l->warps;
     l->result->meta.may_park = 1;

@@ -147,6 +147,7 @@ static void compile_guarded(struct low *l)
     low_target_init(l);
     low_stage(l, LOW_STAGE_TARGET);
     low_program_build(l);
+    low_clocks_find(l);
     l->local_bytes = WEIR_ALIGN_UP(l->local_bytes, WEIR_MAX(l->local_align, (uint64_t)16));
     float_mode(l);
     low_cfg_order(l);

@@ -227,6 +227,7 @@ struct low {
     struct low_general *gen;
     uint32_t named_barriers; /* bit per barrier number used */
     uint64_t *past;          /* race.c: a bit for each barrier that a block is behind */
+    bool clocks;             /* modelled, and some instruction reads a clock or the SM's number */
 
     /* emission */
     LLVMContextRef ctx;
@@ -630,6 +631,14 @@ LLVMValueRef low_reduce(struct low *l, const struct weir_ptx_inst *p, const stru
 struct low_val low_sreg(struct low *l, uint16_t sreg, uint8_t element, enum weir_ptx_type type);
 /* Another value at each read. */
 bool low_sreg_is_clock(uint16_t sreg);
+/* Does it ask for a clock or the SM's number? And of a kernel whose clocks are modelled? */
+bool low_asks(const struct low_inst *i);
+bool low_asks_clock(const struct low *l, const struct low_inst *i);
+/* Is one of its instructions such? Once, before code is made. */
+void low_clocks_find(struct low *l);
+/* A block of such a kernel begins (control.c), and ends. */
+void low_clocks_start(struct low *l);
+void low_clocks_end(struct low *l);
 struct low_fact low_sreg_fact(const struct low *l, uint16_t sreg, uint8_t element);
 
 /* Leaves with NOT_SUPPORTED in general mode; in the ordinary one compilation starts again in
