@@ -31,7 +31,7 @@ void weir_trace_enter(const void *site)
     weir_trace_room(b);
     if (b->chunk) {
         b->call_site = weir_trace_site(b, site);
-        b->call_ns = weir_clock_ns();
+        b->call_ns = weir_trace_clock_ns(&b->clock);
     }
     b->busy = false;
 }
@@ -57,7 +57,7 @@ void weir_trace_leave(const char *name, _Atomic uint32_t *name_id, int err)
         return;
     begin = b->call_ns;
     id = named(b, name, name_id);
-    end = weir_clock_ns();
+    end = weir_trace_clock_ns(&b->clock);
     if (!begin || !b->chunk) { /* turned on inside the call, or turned off */
         b->busy = false;
         return;
@@ -286,7 +286,7 @@ static unsigned char *put_op(struct weir_trace_buffer *b, unsigned char *p,
 
     p = weir_trace_put_u(p, id->stream);
     p = weir_trace_put_u(p, id->seq);
-    p = weir_trace_put_time(b, p, b->call_ns ? b->call_ns : weir_clock_ns());
+    p = weir_trace_put_time(b, p, b->call_ns ? b->call_ns : weir_trace_clock_ns(&b->clock));
     *p++ = (unsigned char)count;
     for (size_t i = 0; i < count; i++) {
         p = weir_trace_put_u(p, id->edges[i].stream);

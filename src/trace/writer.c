@@ -24,9 +24,8 @@
 #include "base/thread.h"
 #include "trace/record.h"
 
-#define CALL_BYTES  4096 /* of all records of one call, nearly always */
-#define GROW_CHUNKS 16   /* the file grows by so many chunks at a time */
-#define FD_MIN      500  /* out of the way of programs that expect low numbers */
+#define GROW_CHUNKS 16  /* the file grows by so many chunks at a time */
+#define FD_MIN      500 /* out of the way of programs that expect low numbers */
 
 _Atomic bool weir_trace_on;
 
@@ -46,7 +45,7 @@ static struct {
     bool has_key;
 } state = {.lock = WEIR_LOCK_INIT(LEAF)};
 
-static WEIR_TLS struct weir_trace_buffer *own;
+WEIR_TLS struct weir_trace_buffer *weir_trace_own;
 
 /* ---- the file ---- */
 
@@ -190,7 +189,7 @@ static void thread_exit(void *arg)
 {
     struct weir_trace_buffer *b = arg;
 
-    own = NULL;
+    weir_trace_own = NULL;
     weir_lock_acquire(&state.lock);
     b->next = state.idle;
     state.idle = b;
@@ -214,7 +213,7 @@ static struct weir_trace_buffer *make_buffer(void)
         return NULL;
     b->call_ns = 0;
     b->launch_site = 0;
-    own = b;
+    weir_trace_own = b;
     if (state.has_key)
         pthread_setspecific(state.key, b);
     if (b->chunk && b->pos + WEIR_TRACE_RECORD_MAX < WEIR_TRACE_CHUNK_BYTES)
@@ -222,9 +221,9 @@ static struct weir_trace_buffer *make_buffer(void)
     return b;
 }
 
-struct weir_trace_buffer *weir_trace_open(void)
+struct weir_trace_buffer *weir_trace_open_slow(void)
 {
-    struct weir_trace_buffer *b = own;
+    struct weir_trace_buffer *b = weir_trace_own;
 
     if (WEIR_UNLIKELY(!b) && !(b = make_buffer()))
         return NULL;
@@ -249,28 +248,20 @@ struct weir_trace_buffer *weir_trace_open(void)
     return b;
 }
 
-void weir_trace_room(struct weir_trace_buffer *b)
+void weir_trace_room_slow(struct weir_trace_buffer *b)
 {
-    if (WEIR_UNLIKELY(b->pos + CALL_BYTES > WEIR_TRACE_CHUNK_BYTES))
-        next_chunk(b);
+    next_chunk(b);
 }
 
-void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end)
+void weir_trace_close_long(struct weir_trace_buffer *b, unsigned char *end)
 {
     unsigned char *start = (unsigned char *)b->chunk + b->pos;
     size_t bytes = (size_t)(end - start) - 2;
 
-    if (WEIR_UNLIKELY(bytes >= 0x80)) {
-        memmove(start + 3, start + 2, bytes);
-        start[2] = (unsigned char)(bytes >> 7);
-        end++;
-    }
-    start[1] = (unsigned char)(bytes >= 0x80 ? bytes | 0x80 : bytes);
-    b->pos = (size_t)(end - (unsigned char *)b->chunk);
-    /* Release: a reader of the file after a crash sees whole records only. */
-    __atomic_store_n(&header_of(b)->used,
-                     (uint32_t)(b->pos - sizeof(struct weir_trace_chunk_header)), __ATOMIC_RELEASE);
-    b->busy = false;
+    memmove(start + 3, start + 2, bytes);
+    start[2] = (unsigned char)(bytes >> 7);
+    start[1] = (unsigned char)(bytes | 0x80);
+    weir_trace_publish(b, end + 1);
 }
 
 /* ---- strings and places in code ---- */
@@ -345,14 +336,12 @@ static uint32_t add_site(struct weir_trace_buffer *b, const void *address)
     return b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES && !next_chunk(b) ? 0 : id;
 }
 
-uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *address)
+uint32_t weir_trace_site_slow(struct weir_trace_buffer *b, const void *address)
 {
     uintptr_t a = (uintptr_t)address;
-    size_t slot = (a >> 2 ^ a >> 9) % WEIR_TRACE_SITES;
+    size_t slot = weir_trace_site_slot(a);
     uint32_t id;
 
-    if (WEIR_LIKELY(b->sites[slot].address == a))
-        return b->sites[slot].id;
     weir_lock_acquire(&state.lock);
     id = (uint32_t)(uintptr_t)weir_map_get(&state.sites, a);
     weir_lock_release(&state.lock);

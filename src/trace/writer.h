@@ -3,6 +3,7 @@
 #ifndef WEIR_TRACE_WRITER_H
 #define WEIR_TRACE_WRITER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +11,12 @@
 
 #include "base/compiler.h"
 #include "trace/format.h"
+#include "trace/ticks.h"
 
 #define WEIR_TRACE_SITES      64  /* cache of return addresses, direct mapped */
 #define WEIR_TRACE_RECORD_MAX 512 /* payload of any record but strings */
 #define WEIR_TRACE_STRING_MAX 2048
+#define WEIR_TRACE_CALL_BYTES 4096 /* of all records of one call, nearly always */
 
 struct weir_trace_buffer {
     char *chunk; /* mapped; NULL before the first record */
@@ -21,6 +24,7 @@ struct weir_trace_buffer {
     uint64_t last_ns, last_address;
     uint64_t call_ns; /* between enter and leave: when the call began; else 0 */
     uint32_t call_site, launch_site;
+    struct weir_trace_clock clock;
     uint64_t lost; /* records of signal handlers that met this thread inside another record */
     volatile bool busy;
     struct {
@@ -32,16 +36,80 @@ struct weir_trace_buffer {
 
 /* The calling thread's buffer with room for a record, marked busy; NULL: not now (off, no room, or
  * a signal handler inside another record). */
-struct weir_trace_buffer *weir_trace_open(void);
+static inline struct weir_trace_buffer *weir_trace_open(void);
 /* A call's records stand in one chunk, as a rule: room for all of them, or a new chunk. */
-void weir_trace_room(struct weir_trace_buffer *b);
+static inline void weir_trace_room(struct weir_trace_buffer *b);
 /* The record from `start` to `end` (the position after its payload) counts from now on. */
-void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end);
+static inline void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end);
 
 /* Ids of strings and of code addresses: written to the file the first time that they are asked for.
  * b is open and stays so; the record that asks must not have been begun. 0: no memory. */
 uint32_t weir_trace_string(struct weir_trace_buffer *b, const char *text, size_t bytes);
-uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *address);
+static inline uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *address);
+
+/* ---- what each record costs ---- */
+
+extern WEIR_TLS struct weir_trace_buffer *weir_trace_own; /* the thread's, or NULL */
+
+struct weir_trace_buffer *weir_trace_open_slow(void);
+void weir_trace_room_slow(struct weir_trace_buffer *b);
+uint32_t weir_trace_site_slow(struct weir_trace_buffer *b, const void *address);
+void weir_trace_close_long(struct weir_trace_buffer *b, unsigned char *end);
+
+static inline struct weir_trace_buffer *weir_trace_open(void)
+{
+    struct weir_trace_buffer *b = weir_trace_own;
+
+    if (WEIR_UNLIKELY(!b || b->busy || !b->chunk || b->lost ||
+                      b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES))
+        return weir_trace_open_slow();
+    b->busy = true;
+    atomic_signal_fence(memory_order_seq_cst); /* a handler that comes from here on finds it so */
+    return b;
+}
+
+static inline void weir_trace_room(struct weir_trace_buffer *b)
+{
+    if (WEIR_UNLIKELY(b->pos + WEIR_TRACE_CALL_BYTES > WEIR_TRACE_CHUNK_BYTES))
+        weir_trace_room_slow(b);
+}
+
+static inline size_t weir_trace_site_slot(uintptr_t address)
+{
+    return (address >> 2 ^ address >> 9) % WEIR_TRACE_SITES;
+}
+
+static inline uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *address)
+{
+    size_t slot = weir_trace_site_slot((uintptr_t)address);
+
+    return WEIR_LIKELY(b->sites[slot].address == (uintptr_t)address)
+               ? b->sites[slot].id
+               : weir_trace_site_slow(b, address);
+}
+
+static inline void weir_trace_publish(struct weir_trace_buffer *b, const unsigned char *end)
+{
+    b->pos = (size_t)(end - (unsigned char *)b->chunk);
+    /* Release: a reader of the file after a crash sees whole records only. */
+    __atomic_store_n(&((struct weir_trace_chunk_header *)b->chunk)->used,
+                     (uint32_t)(b->pos - sizeof(struct weir_trace_chunk_header)), __ATOMIC_RELEASE);
+    atomic_signal_fence(memory_order_seq_cst);
+    b->busy = false;
+}
+
+static inline void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end)
+{
+    unsigned char *start = (unsigned char *)b->chunk + b->pos;
+    size_t bytes = (size_t)(end - start) - 2;
+
+    if (WEIR_UNLIKELY(bytes >= 0x80)) {
+        weir_trace_close_long(b, end);
+        return;
+    }
+    start[1] = (unsigned char)bytes;
+    weir_trace_publish(b, end);
+}
 
 /* ---- encoding ---- */
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace/ticks.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+
+#define WINDOW                                                                                     \
+    (UINT64_C(1) << 25) /* ticks, some ten milliseconds; times a pace it fits 64 bits              \
+                         */
+#define CLOSE    1024u  /* ticks between two looks at them that enclose one at the system */
+#define TRIES    4
+#define PACE_MIN (UINT64_C(1) << 28) /* 16 GHz */
+#define PACE_MAX (UINT64_C(1) << 36) /* 62 MHz */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool usable;
+static _Atomic uint64_t last_pace; /* of any thread; 0: none yet */
+
+/* The kernel has compared the processors' counters, and takes its own time from them. */
+static void find_usable(void)
+{
+    char name[16] = "";
+    int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                  O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    usable = read(fd, name, sizeof name - 1) > 0 && strcmp(name, "tsc\n") == 0 &&
+             weir_trace_ticks() != 0;
+    close(fd);
+}
+
+/* Both at one moment. False: the thread was interrupted each time. */
+static bool look(uint64_t *ticks, uint64_t *ns)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = weir_trace_ticks(), after;
+
+        *ns = weir_clock_ns();
+        after = weir_trace_ticks();
+        *ticks = before + (after - before) / 2;
+        if (after - before < CLOSE)
+            return true;
+    }
+    return false;
+}
+
+/* Of the time since the last look; 0: not to be known from that. */
+static uint64_t pace_of(const struct weir_trace_clock *c, uint64_t ticks, uint64_t ns)
+{
+    uint64_t dt = ticks - c->ticks, pace,
+             known = atomic_load_explicit(&last_pace, memory_order_relaxed);
+
+    if (!c->seen_ns || dt < WINDOW / 4 || dt > WINDOW << 16 || ns <= c->seen_ns)
+        return known;
+    pace = (uint64_t)((double)(ns - c->seen_ns) / (double)dt * 4294967296.0);
+    /* What another look said differs by a thousandth: the machine slept, or the looks were apart.
+     */
+    if (pace < PACE_MIN || pace > PACE_MAX ||
+        (known && (pace > known ? pace - known : known - pace) > known >> 10)) {
+        atomic_store_explicit(&last_pace, 0, memory_order_relaxed);
+        return 0;
+    }
+    atomic_store_explicit(&last_pace, pace, memory_order_relaxed);
+    return pace;
+}
+
+/* What the ticks say now; no further than a look comes late. */
+static uint64_t told_now(const struct weir_trace_clock *c)
+{
+    uint64_t since = weir_trace_ticks() - c->ticks;
+
+    return c->pace && since < WINDOW << 6 ? c->ns + (since * c->pace >> 32) : c->ns;
+}
+
+uint64_t weir_trace_clock_look(struct weir_trace_clock *c)
+{
+    uint64_t told = told_now(c), ticks, ns;
+    bool both;
+
+    pthread_once(&once, find_usable);
+    if (!usable)
+        return weir_clock_ns();
+    both = look(&ticks, &ns);
+    told = WEIR_MAX(told, ns);
+    if (!both || (c->seen_ns && !c->pace && ticks - c->ticks < WINDOW / 4)) {
+        c->ns = told;
+        c->pace = c->window = 0; /* too early, or in vain: looks again the next time */
+        return told;
+    }
+    c->pace = pace_of(c, ticks, ns);
+    c->ticks = ticks;
+    c->seen_ns = ns;
+    c->ns = told;
+    c->window = c->pace ? WINDOW : 0;
+    return told;
+}
