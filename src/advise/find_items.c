@@ -38,13 +38,15 @@ static bool all_done(const struct weir_trace_file *f, uint32_t first_op, uint32_
     return true;
 }
 
-/* Operations of the group's thread, from wait to wait. */
+/* Operations of the group's thread, from wait to wait. Waits with nothing submitted between them
+ * are one: a round over several streams ends so. */
 static void find_items(const struct weir_advise_context *c, const struct weir_advise_groups *g,
                        const struct weir_advise_group *at, struct items *out)
 {
     const struct weir_trace_file *f = c->f;
     uint32_t stream = WEIR_TRACE_NONE, first_op = 0, last_op = 0, ops = 0;
-    bool input = false, kernels = false;
+    uint32_t item_first = 0, item_last = 0; /* operations of the item that has ended */
+    bool input = false, kernels = false, whole = false;
 
     for (uint32_t i = 0; i < f->calls_count; i++) {
         const struct weir_trace_call *k = &f->calls[i];
@@ -67,12 +69,23 @@ static void find_items(const struct weir_advise_context *c, const struct weir_ad
             input = input || (!kernels && f->ops[op].engine == WEIR_TRACE_ENGINE_H2D);
             kernels = kernels || f->ops[op].engine == WEIR_TRACE_ENGINE_KERNEL;
         }
-        if (!weir_advise_is_at(c, g, i, at) || !ends_item(c, i) || !ops)
+        /* (What is waited for elsewhere before the next is begun is the same item.) */
+        if (!k->sync_count || k->op_count || (!ops && !out->count) ||
+            (ops && (!weir_advise_is_at(c, g, i, at) || !ends_item(c, i))))
             continue;
-        out->item_end[i] = out->count++;
-        out->with_input += input && kernels;
-        out->whole += all_done(f, first_op, last_op + 1, k->end_ns);
-        out->ops += ops;
+        if (ops) {
+            out->count++;
+            item_first = first_op;
+            item_last = last_op;
+            whole = false;
+            out->with_input += input && kernels;
+            out->ops += ops;
+        }
+        out->item_end[i] = out->count - 1;
+        if (!whole && all_done(f, item_first, item_last + 1, k->end_ns)) {
+            whole = true;
+            out->whole++;
+        }
         out->waited += k->waited_ns;
         ops = 0;
         stream = WEIR_TRACE_NONE;
@@ -103,14 +116,17 @@ static bool try_items(struct weir_advise_context *c, const struct weir_advise_gr
     d.gain_ns = best;
     weir_advise_add_site(c, &d, at->first);
     snprintf(d.message, sizeof d.message,
-             "one item at a time: the host submits it (%u operations), waits for its results, uses "
+             "one %s at a time: the host submits it (%u operations%s), waits for its results, uses "
              "them, and only then begins the next, %u times. It is blocked for %.3f ms in all, and "
              "no stream has other work meanwhile",
-             n->ops / n->count, n->count, (double)n->waited * 1e-6);
+             n->several_streams ? "round" : "item", n->ops / n->count,
+             n->several_streams ? " in several streams" : "", n->count, (double)n->waited * 1e-6);
     snprintf(d.change, sizeof d.change,
-             "keep %u items in flight: %u slots, each with buffers, a stream and an event of its "
-             "own, and wait for the oldest (if items do not need one another's results)",
-             depth, depth);
+             "keep %u %ss in flight: %u slots, each with buffers, a stream and an event of its "
+             "own, and wait for the oldest (if items do not need one another's results)%s",
+             depth, n->several_streams ? "round" : "item", depth,
+             n->several_streams ? "; or wait for each stream only when its slot is wanted again"
+                                : "");
     return weir_advise_add(c, &d);
 }
 
