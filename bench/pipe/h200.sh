@@ -112,7 +112,7 @@ workload two_devices "bad usual good spread" --items $(n 1000)
 for again in 1 2 3; do
     workload training "usual good" --steps $(n 300) --layer-kib 256 --work 1000
     workload training "usual good" --steps $(n 300) --layer-kib 1024 --work 4000
-    workload training "usual good" --steps $(n 300) --layer-kib 1024 --work 16000
+    workload training "usual good" --steps $(n 100) --layer-kib 1024 --work 16000
     workload online "usual good" --requests $(n 1000) --bulk-kib 1024
     workload online "usual good" --requests $(n 1000) --bulk-kib 4096
 done
