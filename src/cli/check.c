@@ -222,6 +222,9 @@ int weir_cli_check(int argc, char **argv)
         if (!set(o->variable, value))
             return WEIR_EXIT_REFUSED;
     }
+    if (strcmp(how, "light") == 0 && getenv("WEIR_CHECK_KERNEL_RACES"))
+        return weir_cli_usage_error("check", "--kernel-races needs what kernels access byte by "
+                                             "byte, which --light leaves out");
     snprintf(process, sizeof process, "%ld", (long)getpid()); /* the program's, too */
     if (!set("WEIR_CHECK", how) || !set("WEIR_CHECK_PROCESS", process))
         return WEIR_EXIT_REFUSED;

@@ -140,6 +140,7 @@ static void global_cell(struct race_access *a)
     uint64_t number = a->address / RACE_PAGE;
     struct race_page *p = a->race->last;
     struct weir_lock *lock;
+    struct race_cell *c;
 
     if (!p || p->number != number)
         p = weir_race_page(a->race->launch, number);
@@ -150,7 +151,9 @@ static void global_cell(struct race_access *a)
         return;
     lock = weir_race_page_lock(a->race->launch, number);
     weir_lock_acquire(lock);
-    weir_race_cell(a, &p->cells[a->address % RACE_PAGE / RACE_CELL]);
+    c = &p->cells[a->address % RACE_PAGE / RACE_CELL];
+    if (!weir_race_is_read(a, c))
+        weir_race_cell(a, c);
     weir_lock_release(lock);
 }
 
@@ -165,7 +168,8 @@ static void shared_cell(struct race_access *a)
         memset(c, 0, sizeof *c);
         c->run = a->race->run;
     }
-    weir_race_cell(a, c);
+    if (!weir_race_is_read(a, c))
+        weir_race_cell(a, c);
 }
 
 /* ---- accesses ---- */

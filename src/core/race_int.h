@@ -116,6 +116,20 @@ struct race_access {
 
 /* race_cells.c: judges and notes an access to a cell. */
 void weir_race_cell(struct race_access *a, struct race_cell *c);
+/* A read of what another lane has read in this instruction: what was written before by other warps
+ * has been judged, and there is nothing of this warp's to be judged. */
+static inline bool weir_race_is_read(const struct race_access *a, struct race_cell *c)
+{
+    struct race_side *s = &c->read[0];
+    const uint32_t w = a->block->warp, block = a->global ? a->race->number : 0;
+
+    if (a->kind != 0 || s->warp != w || s->clock != a->race->now[w].at[w] || s->block != block ||
+        s->bytes != a->bytes || !s->flags ||
+        (c->write.warp == w && c->write.block == block && c->write.clock >= a->race->since[w]))
+        return false;
+    s->lanes |= 1u << a->lane;
+    return true;
+}
 
 /* race.c */
 void weir_race_add(struct weir_races *r, const struct weir_check_threads *t);

@@ -38,6 +38,9 @@ verdict() { # FORM KINDS TEXT: TEXT is in the report
 c=${compilers%% *}
 LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --device h200 -- "./races-$c" tree-unordered >out 2>err || { echo "FAILED: unasked: $(cat err)"; failed=1; }
 
+"$WEIR" check --kernel-races --light ./none >out 2>err
+[ $? = 2 ] && grep -q 'kernel-races needs' err || { echo "FAILED: --light: $(cat err)"; failed=1; }
+
 # What is right, all of it in one program.
 right='product tree warp-sync warp-volatile warp-shuffle histogram flag look-back last-block grid spin named early-return async object bulk'
 for c in $compilers; do
