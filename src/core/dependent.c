@@ -26,7 +26,7 @@ void weir_dependent_look(struct weir_stream *s)
     weir_lock_release(&s->lock);
     if (!op)
         return;
-    weir_kernel_op_fill(op);
+    weir_kernel_op_fill(op, op->job);
     atomic_store_explicit(&op->op.dispatched, 1, memory_order_release);
     weir_device_submit(weir_op_ctx(&op->op)->engines, &op->job->kernel.work);
 }

@@ -298,11 +298,25 @@ static struct weir_launch_config config_of(const struct weir_kernel_op *op)
     return c;
 }
 
-void weir_kernel_op_fill(struct weir_kernel_op *op)
+#define GRID_IDS                                                                                   \
+    64 /* that a job takes at a time: threads would share the counter at each launch               \
+        */
+
+static uint64_t next_grid_id(struct weir_job *job)
+{
+    if (job->grid_id == job->grid_end) {
+        job->grid_id =
+            atomic_fetch_add_explicit(&weir_core.next_grid_id, GRID_IDS, memory_order_relaxed);
+        job->grid_end = job->grid_id + GRID_IDS;
+    }
+    return job->grid_id++;
+}
+
+void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job)
 {
     struct weir_stream *s = weir_stream_of(op->op.m.stream);
     struct weir_launch_config c = config_of(op);
-    struct weir_kernel_work *w = &op->job->kernel;
+    struct weir_kernel_work *w = &job->kernel;
 
     init_work(&w->work, s, WEIR_ENGINE_COMPUTE, &op->op);
     w->prepare = WEIR_UNLIKELY(op->early_status != WEIR_OK) ? prepare_failing : prepare;
@@ -314,7 +328,7 @@ void weir_kernel_op_fill(struct weir_kernel_op *op)
                   : weir_cg_kernel_code_peek(op->image->kernel, c.block);
     if (w->code)
         w->launch.module_data = w->code->module_data;
-    w->launch.grid_id = atomic_fetch_add_explicit(&weir_core.next_grid_id, 1, memory_order_relaxed);
+    w->launch.grid_id = next_grid_id(job);
     w->launch.params = weir_kernel_op_params(op);
     w->launch.param_bytes = (uint32_t)op->image->info.param_bytes;
     w->launch.grid_workspace = op->has_heap ? (uint64_t)(uintptr_t)op->heap.workspace : 0;

@@ -11,6 +11,10 @@
 #include "core/trace.h"
 
 _Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
+_Static_assert(offsetof(struct weir_stream, m) % 64 == 0 &&
+                   offsetof(struct weir_model_stream, completed) == 64 &&
+                   sizeof(struct weir_model_stream) == 128,
+               "who submits and who runs write other cache lines");
 _Static_assert(sizeof(struct weir_event) <= 128, "slot size of events in core.c");
 
 /* Special handles of the runtime API. */

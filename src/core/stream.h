@@ -12,6 +12,7 @@
 struct weir_op;
 struct weir_job;
 
+#define WEIR_NEAR_OPS            4
 #define WEIR_POLICY_WINDOW_BYTES 32
 
 /* Queues of a device that its streams share, in a strict mode (ORD-090): [1] for copies. */
@@ -24,7 +25,14 @@ struct weir_hw_queues {
 struct weir_stream {
     struct weir_slot slot; /* first: handle */
     struct weir_lock lock; /* rank STREAM: the model's shard, and the fields below */
-    struct weir_model_stream m;
+    /* guarded by lock */
+    struct weir_op *free_ops[3]; /* by size: finished operations, for reuse; linked by m.next */
+    struct weir_job *free_jobs;  /* one at least once there was a kernel or copy, or it is in use */
+    uint64_t linked;   /* what was submitted when the head last changed: up to here who runs the
+                          head follows m.next, without the lock */
+    uint64_t wait_seq; /* the earliest number that a sleeping host thread waits for */
+
+    struct weir_model_stream m; /* its halves are lines of their own */
 
     /* immutable while live */
     struct weir_context *ctx;
@@ -44,11 +52,10 @@ struct weir_stream {
     _Atomic bool captures;
 
     /* guarded by lock */
-    struct weir_op *free_ops[3]; /* by size: finished operations, for reuse; linked by m.next */
-    struct weir_job *free_jobs;  /* one at least once there was a kernel or copy, or it is in use */
+    struct weir_op *near_ops[WEIR_NEAR_OPS]; /* free ones, for the next submissions */
+    uint8_t near_at;
     bool has_job;
-    uint64_t wait_seq;     /* the earliest number that a sleeping host thread waits for */
-    _Atomic uint32_t wake; /* futex word: changes when wait_seq is reached */
+    _Atomic uint32_t wake;            /* futex word: changes when wait_seq is reached */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
 
     /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).
@@ -134,6 +141,7 @@ struct weir_free_op {
  * operation's turn comes, filled by weir_job_fill, given back with the operation's memory. */
 struct weir_job {
     struct weir_job *next;          /* free_jobs */
+    uint64_t grid_id, grid_end;     /* numbers for its next kernels */
     struct weir_kernel_work kernel; /* or */
     struct weir_copy_work copy;
 };
@@ -156,7 +164,7 @@ struct weir_kernel_op {
     uint32_t grid[3], dynamic_shared_bytes;
     uint16_t block[3];
     uint8_t cluster[3]; /* as the launch says it; 0: not */
-    bool cooperative : 1, has_heap : 1;
+    bool cooperative, has_heap;
     /* What the kernel is to fail with on demand (inject.h); what one that began early ended with.
      */
     uint16_t early_status; /* enum weir_err */

@@ -84,17 +84,52 @@ static bool grow_locked(struct weir_op **list, enum weir_op_size size)
     return true;
 }
 
+/* The cache line of p is about to be written, and another CPU may have it. */
+static inline void prefetch_write(const void *p)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)p)); /* the builtin only reads */
+#else
+    __builtin_prefetch(p, 1);
+#endif
+}
+
+static inline struct weir_op *pop_free(struct weir_op **list)
+{
+    struct weir_op *op = *list;
+
+    if (op)
+        *list = (struct weir_op *)op->m.next;
+    return op;
+}
+
+/* Of small ones, those for the next submissions are on their way here already: the CPU that ran
+ * them has them. */
+static inline struct weir_op *take_near(struct weir_stream *s)
+{
+    struct weir_op **place = &s->near_ops[s->near_at++ % WEIR_NEAR_OPS];
+    struct weir_op *op = *place, *next = pop_free(&s->free_ops[WEIR_OP_SMALL]);
+
+    const char *then = (const char *)s->free_ops[WEIR_OP_SMALL];
+
+    if (WEIR_LIKELY(then != NULL)) {
+        for (size_t at = 0; at < op_bytes[WEIR_OP_SMALL]; at += 64)
+            prefetch_write(then + at);
+    }
+    *place = next;
+    return op;
+}
+
 static struct weir_op *take_locked(struct weir_stream *s, enum weir_op_size size)
 {
     struct weir_op **list = &s->free_ops[size];
-    struct weir_op *op = *list;
+    struct weir_op *op = size == WEIR_OP_SMALL ? take_near(s) : NULL;
 
-    if (WEIR_UNLIKELY(!op)) {
+    if (WEIR_UNLIKELY(!op) && !(op = pop_free(list))) {
         if (!grow_locked(list, size))
             return NULL;
-        op = *list;
+        op = pop_free(list);
     }
-    *list = (struct weir_op *)op->m.next;
     op->refs = 1;
     op->m.fails = 0;
     op->m.kind = WEIR_OP_MARKER; /* until it is something: has no job */
@@ -260,12 +295,33 @@ static void free_payload(struct weir_op *op)
     }
 }
 
-/* True when sleepers have to be woken, after the lock is released. */
-static bool complete_locked(struct weir_stream *s, struct weir_op *op, struct weir_model_out *out)
+/* Gives back the operations from first to last, which stand one behind the other; only the first
+ * can have a job, and nobody else knows of them. */
+static void give_run_locked(struct weir_stream *s, struct weir_op *first, struct weir_op *last)
+{
+    struct weir_op **list = &s->free_ops[last->size];
+    struct weir_job_op *o = (struct weir_job_op *)first;
+
+    WEIR_ASSERT(first->refs == 1 && last->refs == 1 && first->size == last->size);
+    o->job->next = s->free_jobs;
+    s->free_jobs = o->job;
+    o->job = NULL;
+    last->m.next = (struct weir_model_op *)*list;
+    *list = first;
+}
+
+/* Those from first to op have run. True when sleepers have to be woken, after the lock is released.
+ */
+static bool complete_locked(struct weir_stream *s, struct weir_op *first, struct weir_op *op,
+                            struct weir_model_out *out)
 {
     weir_model_complete(&op->m, out);
-    weir_op_unref_locked(s, op);
+    if (first == op)
+        weir_op_unref_locked(s, op);
+    else
+        give_run_locked(s, first, op);
     attach_to_head_locked(s);
+    s->linked = atomic_load_explicit(&s->m.last, memory_order_relaxed);
     if (WEIR_LIKELY(atomic_load_explicit(&s->m.completed, memory_order_relaxed) < s->wait_seq))
         return false;
     s->wait_seq = UINT64_MAX;
@@ -273,18 +329,23 @@ static bool complete_locked(struct weir_stream *s, struct weir_op *op, struct we
     return true;
 }
 
-static void complete(struct weir_op *op, struct weir_model_out *out)
+static void complete_run(struct weir_op *first, struct weir_op *op, struct weir_model_out *out)
 {
     struct weir_stream *s = weir_stream_of(op->m.stream);
     bool wake;
 
     weir_lock_acquire(&s->lock);
-    wake = complete_locked(s, op, out);
+    wake = complete_locked(s, first, op, out);
     weir_lock_release(&s->lock);
     if (wake) {
         weir_race_at(WEIR_RACE_COMPLETED);
         weir_futex_wake(&s->wake, INT_MAX);
     }
+}
+
+static void complete(struct weir_op *op, struct weir_model_out *out)
+{
+    complete_run(op, op, out);
 }
 
 static bool runs_in_place(const struct weir_op *op)
@@ -374,7 +435,7 @@ static bool make_job(struct weir_op *op, struct weir_model_out *out)
         return false;
     }
     if (op->m.kind == WEIR_OP_KERNEL)
-        weir_kernel_op_fill((struct weir_kernel_op *)op);
+        weir_kernel_op_fill((struct weir_kernel_op *)op, ((struct weir_job_op *)op)->job);
     else
         weir_copy_op_fill((struct weir_copy_op *)op);
     return true;
@@ -409,30 +470,97 @@ static void tell_done(struct weir_op *op, struct weir_work *work, enum weir_err 
         weir_core_check_done(op, status);
 }
 
-static void end(struct weir_op *op, enum weir_err status, struct weir_model_out *out)
+/* Those from first to op, one behind the other, have run, the last with this status. */
+static void end_run(struct weir_op *first, struct weir_op *op, enum weir_err status,
+                    struct weir_model_out *out)
 {
     if (WEIR_UNLIKELY(status != WEIR_OK)) {
         weir_log(WEIR_LOG_INFO, "device %d: %s (%s)", weir_op_ctx(op)->ordinal,
                  weir_err_name(status), weir_err_message());
         fail(op, status);
     }
-    free_payload(op);
-    complete(op, out);
+    free_payload(first); /* the others have nothing */
+    complete_run(first, op, out);
 }
 
-/* A short kernel behind one that this thread has just run need not go through the engine's queue.
- * (What is checked or watched tells the engine when it begins.) False: it must. */
-static bool run_here(struct weir_op *op, struct weir_model_out *out)
+static void end(struct weir_op *op, enum weir_err status, struct weir_model_out *out)
 {
-    struct weir_kernel_work *work = &((struct weir_job_op *)op)->job->kernel;
+    end_run(op, op, status, out);
+}
+
+#define RUN_MOST 64 /* operations that are completed together */
+
+/* The kernel behind op that may run as soon as op has, without the stream's lock in between, or
+ * NULL. It was submitted before the caller last held that, and is nobody else's until then. */
+static struct weir_kernel_op *follower(const struct weir_stream *s, const struct weir_op *op)
+{
+    struct weir_kernel_op *next;
+
+    if (op->m.seq >= s->linked)
+        return NULL;
+    next = (struct weir_kernel_op *)op->m.next;
+    if (next->op.m.kind != WEIR_OP_KERNEL || next->op.size != op->size || next->has_heap ||
+        (next->op.m.early & WEIR_EARLY_ASKS) || !weir_model_may_pass(&next->op.m))
+        return NULL;
+    return next;
+}
+
+/* What is behind op is on its way while op runs: the CPU that submitted it has it. */
+static void fetch_behind(const struct weir_stream *s, const struct weir_op *op)
+{
+    if (op->m.seq >= s->linked)
+        return;
+    for (size_t at = 0; at < op_bytes[WEIR_OP_SMALL]; at += 64)
+        __builtin_prefetch((const char *)op->m.next + at);
+}
+
+#define FEW    8
+#define PAUSES 20 /* of some 25 ns */
+
+/* A worker that has nearly caught up with the thread that submits would take the stream's lines
+ * from it at each operation. When nobody waits it lets a handful come together first. */
+static void let_more_come(struct weir_stream *s, const struct weir_op *op)
+{
+    if (WEIR_LIKELY(s->linked - op->m.seq >= FEW) || weir_model_is_asked(&s->m))
+        return;
+    for (int i = 0; i < PAUSES; i++) {
+        if (!weir_device_may_pause(s->ctx->engines) || weir_model_is_asked(&s->m))
+            return;
+        weir_cpu_relax();
+    }
+    weir_lock_acquire(&s->lock);
+    s->linked = atomic_load_explicit(&s->m.last, memory_order_relaxed);
+    weir_lock_release(&s->lock);
+}
+
+/* Short kernels behind one that this thread has just run need not go through the engine's queue.
+ * (What is checked or watched tells the engine when it begins.) False: it must. */
+static bool run_here(struct weir_kernel_op *first, struct weir_model_out *out)
+{
+    struct weir_stream *s = weir_stream_of(first->op.m.stream);
+    struct weir_kernel_work *work = &first->job->kernel;
+    struct weir_kernel_op *op = first, *next;
+    bool traced = weir_trace_enabled();
     enum weir_err status;
 
     if (!weir_thread_still_waits() || weir_check_follows() || weir_explore_enabled() ||
-        atomic_load_explicit(&weir_pages_watching, memory_order_relaxed) ||
-        !weir_device_run_next(weir_op_ctx(op)->engines, work, weir_trace_enabled(), &status))
+        atomic_load_explicit(&weir_pages_watching, memory_order_relaxed))
         return false;
-    tell_done(op, &work->work, status);
-    end(op, status, out);
+    let_more_come(s, &first->op);
+    if (!weir_device_run_next(s->ctx->engines, work, traced, &status))
+        return false;
+    tell_done(&op->op, &work->work, status);
+    for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(s, &op->op)); n++) {
+        fetch_behind(s, &next->op);
+        if (!weir_model_pass(&op->op.m) || !weir_thread_still_waits() || ends_unrun(&next->op))
+            break;
+        weir_kernel_op_fill(next, first->job);
+        if (!weir_device_run_next(s->ctx->engines, work, traced, &status))
+            break;
+        op = next;
+        tell_done(&op->op, &work->work, status);
+    }
+    end_run(&first->op, &op->op, status, out);
     return true;
 }
 
@@ -479,7 +607,7 @@ static void start(struct weir_op *op, struct weir_model_out *out, bool here)
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_COPY && ((struct weir_copy_op *)op)->late) &&
         weir_late_hold((struct weir_copy_op *)op))
         return;
-    if (here && run_here(op, out))
+    if (here && run_here((struct weir_kernel_op *)op, out))
         return;
     work = engine_work(op);
     atomic_store_explicit(&op->dispatched, 1,
@@ -551,6 +679,7 @@ static void pump(struct weir_model_out *out)
         weir_lock_acquire(&own->lock);
         weir_model_resume(&op->m, out);
         attach_to_head_locked(own);
+        own->linked = atomic_load_explicit(&own->m.last, memory_order_relaxed);
         weir_lock_release(&own->lock);
     }
 }
@@ -624,7 +753,7 @@ static bool run_now_locked(struct weir_stream *s, struct weir_op *op, struct wei
         return false;
     weir_model_out_init(out);
     run_in_place(op);
-    return complete_locked(s, op, out);
+    return complete_locked(s, op, op, out);
 }
 
 #define GATE_DEPS 8

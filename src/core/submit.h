@@ -24,7 +24,7 @@ struct weir_work *weir_op_work(struct weir_op *op);
  * is locked. */
 void weir_op_attach_job_locked(struct weir_stream *s, struct weir_op *op);
 /* Fills a job for its engine (launch.c, copy.c). No lock held. */
-void weir_kernel_op_fill(struct weir_kernel_op *op);
+void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job);
 void weir_copy_op_fill(struct weir_copy_op *op);
 
 #endif

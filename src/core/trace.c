@@ -165,9 +165,9 @@ void weir_core_trace_op(const struct weir_op *op)
 }
 
 /* What the kernel counted (weir run --counts). */
-static void trace_work(const struct weir_op *op)
+static void trace_work(const struct weir_op *op, const struct weir_work *work)
 {
-    const struct weir_kernel_work *k = &((const struct weir_kernel_op *)op)->job->kernel;
+    const struct weir_kernel_work *k = WEIR_CONTAINER_OF(work, const struct weir_kernel_work, work);
     uint64_t instructions = atomic_load_explicit(&k->instructions, memory_order_relaxed);
 
     if (instructions)
@@ -181,7 +181,7 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
     weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, work->start_ns, work->end_ns,
                     work->engine, (int)status);
     if (op->m.kind == WEIR_OP_KERNEL)
-        trace_work(op);
+        trace_work(op, work);
     if (WEIR_LIKELY(!has_managed()))
         return;
     if (op->m.kind == WEIR_OP_KERNEL) {

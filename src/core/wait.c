@@ -26,13 +26,13 @@
  * nothing to help. Or *plan, with a reference: a graph's. */
 static struct weir_op *find_helpable(const struct weir_model_point *p, struct weir_plan **plan)
 {
-    const struct weir_model_stream *next = p->stream;
+    struct weir_model_point next = *p;
 
-    for (int depth = 0; next && depth < HELP_DEPTH; depth++) {
-        struct weir_stream *s = weir_stream_of(next);
+    for (int depth = 0; next.stream && depth < HELP_DEPTH; depth++) {
+        struct weir_stream *s = weir_stream_of(next.stream);
+        struct weir_model_dep *dep = NULL;
         struct weir_op *op, *found = NULL;
 
-        next = NULL;
         weir_lock_acquire(&s->lock);
         op = (struct weir_op *)s->m.head;
         if (op && op->m.state == WEIR_OP_READY) {
@@ -41,12 +41,15 @@ static struct weir_op *find_helpable(const struct weir_model_point *p, struct we
                 atomic_load_explicit(&op->dispatched, memory_order_acquire)) {
                 op->refs++;
                 found = op;
+            } else if (op->m.kind == WEIR_OP_KERNEL) {
+                (void)weir_model_watch(&next); /* whose thread pauses goes on (submit.c) */
             } else if (op->m.kind == WEIR_OP_GRAPH) {
                 *plan = weir_graph_op_plan_locked(op);
             }
         } else if (op && op->m.state == WEIR_OP_BLOCKED && op->m.dep_pos < op->m.dep_count) {
-            next = op->m.deps[op->m.dep_pos].point.stream;
+            dep = &op->m.deps[op->m.dep_pos];
         }
+        next = dep ? dep->point : (struct weir_model_point){0};
         weir_lock_release(&s->lock);
         if (found)
             return found;
@@ -83,7 +86,7 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
     uint32_t word;
 
     weir_lock_acquire(&s->lock);
-    if (weir_model_point_holds(p)) {
+    if (!weir_model_watch(p)) {
         weir_lock_release(&s->lock);
         return;
     }

@@ -172,6 +172,9 @@ int weir_device_worker_count(const struct weir_device *dev);
 bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *kernel, bool timed,
                           enum weir_err *status);
 
+/* In the same place: is this a worker that nobody needs at the moment? */
+bool weir_device_may_pause(struct weir_device *dev);
+
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
  * first. True when the fault was in a block that this thread was running: the context is rewritten
  * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal

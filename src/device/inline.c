@@ -66,7 +66,7 @@ static bool is_turn(struct runner *r, const struct weir_kernel_work *k)
 {
     struct compute *c = &r->dev->compute;
 
-    if (r->run_ns > CHUNK_NS || (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed)))
+    if ((r->stop && atomic_load_explicit(r->stop, memory_order_relaxed)))
         return false;
     if (atomic_load_explicit(&c->best_priority, memory_order_relaxed) <
         WEIR_MAX(k->work.priority, PRIORITY_BEST))
@@ -120,6 +120,14 @@ bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, b
     }
     r->run_ns += ns;
     return true;
+}
+
+bool weir_device_may_pause(struct weir_device *dev)
+{
+    const struct runner *r = weir_runner_current();
+
+    return r && r->dev == dev && r->is_worker && r->ends_kernel && !r->guarded &&
+           !weir_device_inline_is_needed_elsewhere(dev);
 }
 
 int weir_device_worker_count(const struct weir_device *dev)

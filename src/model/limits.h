@@ -24,15 +24,19 @@ static inline bool weir_model_takes_place(enum weir_op_kind kind)
 
 /* Has s no place (ORD-085)? Then the call that submits waits for *until first. Shards: none, a
  * moment's truth. In line: every launch asks. */
-static inline bool weir_model_is_full(const struct weir_model_stream *s, uint64_t depth,
+static inline bool weir_model_is_full(struct weir_model_stream *s, uint64_t depth,
                                       struct weir_model_point *until)
 {
-    weir_seq last = atomic_load_explicit(&s->last, memory_order_relaxed);
+    weir_seq last = atomic_load_explicit(&s->last, memory_order_relaxed), completed;
     uint64_t room = depth + 1; /* the one that runs, and `depth` behind it */
 
-    if (last - atomic_load_explicit(&s->completed, memory_order_acquire) < room)
+    if (last - atomic_load_explicit(&s->seen, memory_order_relaxed) < room)
         return false;
-    *until = (struct weir_model_point){(struct weir_model_stream *)s, last - room + 1};
+    completed = atomic_load_explicit(&s->completed, memory_order_acquire);
+    atomic_store_explicit(&s->seen, completed, memory_order_relaxed);
+    if (last - completed < room)
+        return false;
+    *until = (struct weir_model_point){s, last - room + 1};
     return true;
 }
 

@@ -15,7 +15,7 @@
  *
  * Sharding: a stream is a shard, and the caller serialises calls on it (STREAM lock in core). Which
  * shards a call touches is said at each call. `completed` alone may be read without the lock
- * (acquire).
+ * (acquire), and written by weir_model_pass.
  *
  * Messages: calls put their consequences into a weir_model_out, three lists of operations linked by
  * out_next:
@@ -109,6 +109,8 @@ struct weir_model_out {
     struct weir_model_op *notified, **notified_tail;
 };
 
+/* In two halves: what submissions write, and what those write who run the operations. They are to
+ * stand in cache lines of their own. */
 struct weir_model_stream {
     /* immutable after stream_init */
     struct weir_model *model;
@@ -116,25 +118,33 @@ struct weir_model_stream {
     uint8_t cls; /* enum weir_stream_class */
     int8_t priority;
 
-    /* atomic: released by weir_model_complete, acquired by anyone */
-    _Atomic uint64_t completed;
-
     /* atomic, relaxed: seq of the newest operation submitted. Written under the lock; read without
      * it gives a moment's truth that includes whatever the reader's thread knows to have been
      * submitted */
     _Atomic uint64_t last;
+    /* atomic, relaxed: a value that `completed` had, so that a submission need not look there */
+    _Atomic uint64_t seen;
 
     /* guarded by the caller's lock of this stream */
     struct weir_model_op *head, **tail;
-    struct weir_model_op *waiters; /* heads of other streams, by ascending seq that they wait for */
-    struct weir_model_op *waiters_last;
     weir_seq legacy_seen;    /* the newest legacy operation that this stream follows already */
     weir_seq legacy_covered; /* the newest operation here that the legacy stream follows already */
-    bool in_use;
+
+    /* atomic: released by weir_model_complete and weir_model_pass, acquired by anyone */
+    _Atomic uint64_t completed;
+    /* atomic, seq_cst, written under the lock: the first number that one of `waiters`, or the host,
+     * is to be told of; UINT64_MAX: none */
+    _Atomic uint64_t due, asked;
+
+    /* guarded by the caller's lock of this stream */
+    struct weir_model_op *waiters; /* heads of other streams, by ascending seq that they wait for */
+    struct weir_model_op *waiters_last;
 
     /* guarded by the lock of the device's stream list */
-    bool leaving; /* finished with work pending: in the device's list `leaving` */
     struct weir_model_stream *device_next, *device_prev;
+    bool leaving; /* finished with work pending: in the device's list `leaving` */
+
+    bool in_use; /* guarded by the caller's lock of this stream */
 };
 
 struct weir_model_event {
@@ -230,6 +240,29 @@ enum weir_model_result weir_model_submit_peer(struct weir_model_stream *s, struc
 /* The op at the head of its stream has run. Frees its edges; the op's memory is the caller's again.
  * Shards: op->stream. */
 void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out);
+
+/* ---- several operations of a stream, run by one thread ----
+ * Who runs the head of a stream, and has seen under its shard what is queued behind that, may go on
+ * to those one by one without the shard, as long as they may pass. */
+
+/* May op begin when the one before it in its stream has run? */
+static inline bool weir_model_may_pass(const struct weir_model_op *op)
+{
+    return op->dep_count == 0;
+}
+/* op has run, the next one is there and may pass: points up to op hold from here on; all else is
+ * left to weir_model_complete of a later one, for all of them. False: somebody is to be told,
+ * complete op now. Shards: none. Thread: the one that runs the stream's operations. */
+bool weir_model_pass(struct weir_model_op *op);
+/* Does anybody want to be told of something in s? A moment's truth. Shards: none. */
+static inline bool weir_model_is_asked(const struct weir_model_stream *s)
+{
+    return atomic_load_explicit(&s->asked, memory_order_relaxed) != UINT64_MAX ||
+           atomic_load_explicit(&s->due, memory_order_relaxed) != UINT64_MAX;
+}
+/* The host wants to be told when p is reached: True: no pass goes beyond it. False: it holds.
+ * Shards: the point's stream. */
+bool weir_model_watch(const struct weir_model_point *p);
 
 /* For an op in out.blocked: wait for op->deps[op->dep_pos]. True: subscribed, it comes back in
  * `notified` of that stream's complete. False: already complete, call weir_model_resume.  Shards:

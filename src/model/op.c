@@ -226,13 +226,19 @@ enum weir_model_result weir_model_submit_peer(struct weir_model_stream *s, struc
     return WEIR_MODEL_OK;
 }
 
+/* The number that a waiter waits for. */
+static weir_seq waited_for(const struct weir_model_op *op)
+{
+    return op->deps[op->dep_pos].point.seq;
+}
+
 /* Moves the operations that wait for a point of s that holds now into `notified` (INV-6: the list
  * is ascending). */
 static void notify(struct weir_model_stream *s, weir_seq completed, struct weir_model_out *out)
 {
     struct weir_model_op *op;
 
-    while ((op = s->waiters) && op->deps[op->dep_pos].point.seq <= completed) {
+    while ((op = s->waiters) && waited_for(op) <= completed) {
         s->waiters = op->waiter_next;
         if (!s->waiters)
             s->waiters_last = NULL;
@@ -249,17 +255,44 @@ void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out)
 
     free_edges(&s->model->memory, op);
     op->state = WEIR_OP_COMPLETE;
-    s->head = next;
+    s->head = next; /* those before op were passed, and had no edges */
     if (!next)
         s->tail = &s->head;
     if (s->waiters)
         notify(s, seq, out);
+    if (atomic_load(&s->due) <= seq)
+        atomic_store(&s->due, s->waiters ? waited_for(s->waiters) : UINT64_MAX);
+    if (atomic_load(&s->asked) <= seq)
+        atomic_store(&s->asked, UINT64_MAX);
     /* The last touch of s: who sees it idle may use the struct anew without its lock (INV-12).
      * Release pairs with the acquire in weir_model_point_holds: who sees op complete sees what it
      * did. */
     atomic_store_explicit(&s->completed, seq, memory_order_release);
     if (next)
         advance(next, out);
+}
+
+bool weir_model_pass(struct weir_model_op *op)
+{
+    struct weir_model_stream *s = op->stream;
+
+    /* seq_cst: whoever waits has said so and then looks, here it is the other way round: one sees
+     * the other. */
+    atomic_store(&s->completed, op->seq);
+    return op->seq < atomic_load(&s->due) && op->seq < atomic_load(&s->asked);
+}
+
+/* *first is the earliest number to be told of, under p's stream's lock. False: p holds. */
+static bool wants(_Atomic uint64_t *first, const struct weir_model_point *p)
+{
+    if (p->seq < atomic_load(first))
+        atomic_store(first, p->seq);
+    return atomic_load(&p->stream->completed) < p->seq;
+}
+
+bool weir_model_watch(const struct weir_model_point *p)
+{
+    return wants(&p->stream->asked, p);
 }
 
 /* ---- messages between streams ---- */
@@ -270,17 +303,16 @@ bool weir_model_subscribe(struct weir_model_op *op)
     struct weir_model_stream *s = point->stream;
     struct weir_model_op **link;
 
-    if (weir_model_point_holds(point))
+    if (!wants(&s->due, point))
         return false;
     /* In order of seq, equals in order of arrival. Records are waited for in about the order in
      * which they were made, so nearly all go to the end or the front; only heads of other streams
      * are ever in the list (INV-6). */
-    if (s->waiters_last &&
-        s->waiters_last->deps[s->waiters_last->dep_pos].point.seq <= point->seq) {
+    if (s->waiters_last && waited_for(s->waiters_last) <= point->seq) {
         link = &s->waiters_last->waiter_next;
     } else {
         link = &s->waiters;
-        while (*link && (*link)->deps[(*link)->dep_pos].point.seq <= point->seq)
+        while (*link && waited_for(*link) <= point->seq)
             link = &(*link)->waiter_next;
     }
     op->waiter_next = *link;

@@ -70,6 +70,8 @@ void weir_model_stream_init(struct weir_model *m, struct weir_model_stream *s, i
     s->head = NULL;
     s->tail = &s->head;
     s->waiters = s->waiters_last = NULL;
+    atomic_store(&s->due, UINT64_MAX);
+    atomic_store(&s->asked, UINT64_MAX);
     /* Forgetting is safe: it can only cost an edge that is implied already. */
     s->legacy_seen = s->legacy_covered = 0;
     s->in_use = true;

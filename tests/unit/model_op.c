@@ -162,6 +162,51 @@ static void late_subscription_is_told(void **state) /* ORD-021 */
     assert_null(out.blocked);
 }
 
+/* Operations that one thread runs behind each other: points hold as they are passed, and the thread
+ * hears of everybody who is to be told. */
+static void passed_operations_complete_together(void **state) /* ORD-001, ORD-021 */
+{
+    struct fix f;
+    struct weir_model_op a[4] = {0}, w = {0};
+    struct weir_model_point second, third;
+    struct weir_model_dep dep;
+    struct weir_model_out out;
+
+    (void)state;
+    fix_init(&f);
+    for (int i = 0; i < 4; i++)
+        fix_submit(&f.n, &a[i]);
+    second = (struct weir_model_point){&f.n, a[1].seq};
+    third = (struct weir_model_point){&f.n, a[2].seq};
+    assert_true(weir_model_may_pass(&a[1]));
+    assert_true(weir_model_pass(&a[0]));
+    assert_false(weir_model_point_holds(&second));
+    assert_true(weir_model_watch(&third)); /* a host thread goes to sleep */
+    assert_true(weir_model_pass(&a[1]));
+    assert_true(weir_model_point_holds(&second));
+    assert_false(weir_model_watch(&second));
+    assert_false(weir_model_pass(&a[2])); /* it is to be woken */
+    weir_model_out_init(&out);
+    weir_model_complete(&a[2], &out);
+    assert_ptr_equal(f.n.head, &a[3]);
+    assert_ptr_equal(out.ready, &a[3]);
+
+    fix_record(&f.e, &f.n, NULL); /* behind a[3] */
+    fix_submit(&f.n, &a[0]);
+    assert_true(weir_model_event_wait_dep(&f.e, &f.b, &dep));
+    weir_model_out_init(&out);
+    w.kind = WEIR_OP_WAIT;
+    assert_int_equal(weir_model_submit_after(&f.b, &w, &dep, 1, &out), WEIR_MODEL_OK);
+    assert_false(weir_model_may_pass(&w));
+    assert_true(weir_model_subscribe(&w));
+    assert_false(weir_model_pass(&a[3])); /* w is to be told */
+    weir_model_out_init(&out);
+    weir_model_complete(&a[3], &out);
+    assert_ptr_equal(out.notified, &w);
+    fix_submit(&f.n, &a[1]);
+    assert_true(weir_model_pass(&a[0])); /* nobody is any more */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +215,7 @@ int main(void)
         cmocka_unit_test(refused_allocation_changes_nothing),
         cmocka_unit_test(waiters_are_told_at_their_point),
         cmocka_unit_test(late_subscription_is_told),
+        cmocka_unit_test(passed_operations_complete_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
