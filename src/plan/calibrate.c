@@ -319,9 +319,15 @@ static double hardware_queues(struct gpu *g)
 
 /* ---- the profile ---- */
 
+/* Profiles hold plain decimals: no exponent, however slow a busy machine is. */
 static void put(FILE *to, const char *cost, double value, const char *what)
 {
-    fprintf(to, "cost %-17s %-8.4g # %s\n", cost, value, what);
+    value = value > 0 ? WEIR_MIN(value, 999999.0) : 0;
+    fprintf(to, "cost %-17s %-8.*f # %s\n", cost,
+            value < 10     ? 4
+            : value < 1000 ? 2
+                           : 0,
+            value, what);
 }
 
 static void put_copies(struct gpu *g, FILE *to)

@@ -11,10 +11,8 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 
-#define WINDOW                                                                                     \
-    (UINT64_C(1) << 25) /* ticks, some ten milliseconds; times a pace it fits 64 bits              \
-                         */
-#define CLOSE    1024u  /* ticks between two looks at them that enclose one at the system */
+#define WINDOW   (UINT64_C(1) << 25) /* ticks, about ten milliseconds; times a pace: 64 bits */
+#define CLOSE    1024u               /* ticks between two looks that enclose one at the system */
 #define TRIES    4
 #define PACE_MIN (UINT64_C(1) << 28) /* 16 GHz */
 #define PACE_MAX (UINT64_C(1) << 36) /* 62 MHz */
