@@ -184,7 +184,7 @@ static struct weir_check_event *event_of(const void *object, bool make)
     return e;
 }
 
-void weir_check_record(const void *event, const void *stream)
+void weir_check_record(const void *event, const void *stream, bool between)
 {
     struct weir_order *o = &weir_checker.order;
     struct weir_order_stamp old;
@@ -200,7 +200,7 @@ void weir_check_record(const void *event, const void *stream)
     e = event_of(event, true);
     if (e) {
         weir_order_stamp_copy(&old, &e->stamp);
-        weir_order_record(o, lane_of(stream), &e->stamp);
+        weir_order_record(o, lane_of(stream), between, &e->stamp);
         weir_check_recorded(e, &old, at);
         weir_order_stamp_drop(o, &old);
     }
@@ -270,6 +270,19 @@ static struct weir_actor *actor_make(struct weir_order_stamp *stamp, enum weir_o
     return a;
 }
 
+static void op_drop(const void *op)
+{
+    struct checker *c = &weir_checker;
+    struct weir_actor *a = weir_map_remove(&c->ops, (uintptr_t)op);
+    struct weir_check_detail *d = a ? a->detail : NULL;
+
+    if (d && d->early) {
+        weir_actor_drop(&c->shadow, d->early);
+        d->early = NULL;
+    }
+    weir_actor_drop(&c->shadow, a);
+}
+
 static void op_add(const void *op, struct weir_order_stamp *stamp, enum weir_op_kind kind,
                    const char *name, struct weir_check_site site)
 {
@@ -281,8 +294,7 @@ static void op_add(const void *op, struct weir_order_stamp *stamp, enum weir_op_
     c->submitted++;
     weir_check_gate_add(op, kind, stamp);
     a = actor_make(stamp, kind, name, site);
-    /* (One that never ran, because its context had failed, leaves its place.) */
-    weir_actor_drop(&c->shadow, weir_map_remove(&c->ops, (uintptr_t)op));
+    op_drop(op); /* one that never ran, because its context had failed, leaves its place */
     if (a && WEIR_UNLIKELY(c->captures.count))
         weir_check_not_captured_locked(a);
     if (a && weir_check_is_forbidden(WEIR_POLICY_DEFAULT_STREAM) &&
@@ -321,6 +333,38 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
     }
     op_add(op, &stamp, kind, name, site);
     weir_check_unlock();
+}
+
+void weir_check_kernel(const void *op, const void *stream, const char *name, bool asks)
+{
+    struct checker *c = &weir_checker;
+    struct weir_order_stamp stamp, early;
+    struct weir_check_site site;
+    struct weir_actor *a, *part = NULL;
+
+    if (weir_check_tells())
+        weir_tsan_op(op, stream, WEIR_OP_KERNEL, NULL);
+    if (!weir_check_enabled())
+        return;
+    site = weir_check_site_now(true);
+    weir_check_lock();
+    weir_order_submit_kernel(&c->order, lane_of(stream), asks, &stamp, &early);
+    op_add(op, &stamp, WEIR_OP_KERNEL, name, site);
+    a = weir_map_get(&c->ops, (uintptr_t)op);
+    if (early.lane)
+        part = actor_make(&early, WEIR_OP_KERNEL, name, site);
+    if (part && a) {
+        part->early = true; /* told when those in front may still run */
+        ((struct weir_check_detail *)a->detail)->early = part;
+    } else if (part) {
+        weir_actor_drop(&c->shadow, part);
+    }
+    weir_check_unlock();
+}
+
+struct weir_actor *weir_check_early(const struct weir_actor *a)
+{
+    return a ? ((const struct weir_check_detail *)a->detail)->early : NULL;
 }
 
 void weir_check_op_peer(const void *op, const void *stream, const void *other)
@@ -474,7 +518,7 @@ void weir_check_op_done(const void *op)
     weir_check_lock();
     if (c->gates.count)
         weir_check_gate_remove(op);
-    weir_actor_drop(&c->shadow, weir_map_remove(&c->ops, (uintptr_t)op));
+    op_drop(op);
     settle_locked(c);
     weir_check_unlock();
 }
@@ -606,7 +650,7 @@ void weir_check_sync_end(struct weir_check_sync *w, bool over)
 void weir_check_host_saw_last(void)
 {
     struct checker *c = &weir_checker;
-    struct weir_order_stamp s = {here.last_lane, here.last_seq, NULL};
+    struct weir_order_stamp s = {.lane = here.last_lane, .seq = here.last_seq};
 
     if (weir_check_tells())
         weir_tsan_saw_last();

@@ -60,7 +60,8 @@ void weir_check_launch_site(const void *site);
 
 void weir_check_stream(const void *stream, uint64_t id, int device, enum weir_stream_class cls);
 void weir_check_stream_end(const void *stream);
-void weir_check_record(const void *event, const void *stream);
+/* between: the record is an operation of the stream. */
+void weir_check_record(const void *event, const void *stream, bool between);
 void weir_check_wait(const void *event, const void *stream);
 void weir_check_event_end(const void *event);
 
@@ -71,6 +72,11 @@ void weir_check_event_end(const void *event);
  * launches follow each other (ORD-030). The caller holds the stream's lock. */
 void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
                    const void *behind);
+/* + A kernel. asks: a programmatic launch (ORD-031). */
+void weir_check_kernel(const void *op, const void *stream, const char *name, bool asks);
+/* + Who does what that launch does before it waits inside (ORD-032); NULL: nobody else. a: its
+ * weir_check_actor. */
+struct weir_actor *weir_check_early(const struct weir_actor *a);
 /* + A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
  * device's. */
 void weir_check_op_peer(const void *op, const void *stream, const void *other);

@@ -29,6 +29,9 @@ struct weir_check_detail {
     uint32_t lane;
     uint64_t number; /* submitted as the n-th */
     struct weir_check_site site;
+    /* Of a programmatic launch: what it does before it waits for the kernels in front of it. Owned
+     * while the launch has not ended. */
+    struct weir_actor *early;
 };
 
 struct weir_check_stream {

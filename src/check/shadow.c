@@ -78,7 +78,9 @@ bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
         if ((g->lane == b->stamp.lane && g->seq == b->stamp.seq) || weir_order_before(g, &b->stamp))
             return true;
     }
-    return weir_order_before(&a->stamp, &b->stamp);
+    /* Two parts of one operation are no two operations. */
+    return (a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq) ||
+           weir_order_before(&a->stamp, &b->stamp);
 }
 
 static bool conflicts(enum weir_access a, enum weir_access b)

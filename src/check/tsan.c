@@ -139,7 +139,7 @@ void weir_tsan_record(const void *event, const void *stream)
     lock();
     s = stamp_of(event);
     if (s)
-        weir_order_record(&tsan.order, lane_of(stream), s);
+        weir_order_record(&tsan.order, lane_of(stream), true, s);
     unlock();
 }
 

@@ -207,6 +207,15 @@ void weir_check_explain_race(struct weir_check_finding *f, void *arg)
             "between their streams");
         return;
     }
+    if (of->lane == by->lane) {
+        say(f,
+            "a programmatic launch may begin before the kernel in front of it is complete "
+            "(ORD-031), and has not waited for it inside (ORD-032)",
+            "call cudaGridDependencySynchronize in the second kernel before it uses that memory, "
+            "or "
+            "launch it without the attribute at {2}");
+        return;
+    }
     if (wait_that_misses(f, of, by) || explain_default(f))
         return;
     e = record_behind(of);

@@ -11,6 +11,7 @@
 #include "core/module.h"
 #include "core/touch.h"
 #include "memory/memory.h"
+#include "model/dependent.h"
 #include "trace/symbols.h"
 
 #define STACK_MAX ((size_t)64 << 20) /* further away nothing is on the thread's stack */
@@ -117,11 +118,13 @@ static void argument_access(void *ctx, const struct argument *a)
     weir_check_access(ctx, a->reads ? WEIR_ACCESS_READ : WEIR_ACCESS_WRITE, &r);
 }
 
-static void kernel_accesses(struct weir_actor *a, struct weir_kernel_work *w,
-                            const struct weir_function *f, const struct weir_function_image *image)
+/* early: of what it did before it waited for those in front of it, NULL: that is not apart. */
+static void kernel_accesses(struct weir_actor *a, struct weir_actor *early,
+                            struct weir_kernel_work *w, const struct weir_function *f,
+                            const struct weir_function_image *image)
 {
     if (w->launch.touches)
-        weir_touches_end(w->launch.touches, a, f, image);
+        weir_touches_end(w->launch.touches, a, early, f, image);
     else
         each_argument(f, image, w->launch.params, argument_access, a);
     w->launch.touches = NULL;
@@ -208,8 +211,12 @@ void weir_core_check_op(const struct weir_op *op, const void *behind)
 {
     if (!is_checked(op))
         return;
-    weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, name_of(op),
-                  behind);
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_check_kernel(op, weir_stream_of(op->m.stream), name_of(op),
+                          (op->m.early & WEIR_EARLY_ASKS) != 0);
+    else
+        weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, NULL,
+                      behind);
     if (weir_check_enabled())
         host_memory_closes(op);
     if (has_ended_already(op))
@@ -224,7 +231,9 @@ static void judge_done(struct weir_op *op, enum weir_err status)
         (status == WEIR_OK || ((struct weir_kernel_op *)op)->job->kernel.launch.touches)) {
         struct weir_kernel_op *k = (struct weir_kernel_op *)op;
 
-        kernel_accesses(weir_check_actor(op), &k->job->kernel, k->function, k->image);
+        struct weir_actor *a = weir_check_actor(op);
+
+        kernel_accesses(a, weir_check_early(a), &k->job->kernel, k->function, k->image);
     } else if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
 
@@ -359,7 +368,7 @@ void weir_core_check_node(struct weir_item *item)
                         item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
                         reach_of, node->run);
     if (item->kind == WEIR_ITEM_KERNEL)
-        kernel_accesses(a, &item->kernel.work, item->kernel.function, item->kernel.image);
+        kernel_accesses(a, NULL, &item->kernel.work, item->kernel.function, item->kernel.image);
     else if (item->kind == WEIR_ITEM_COPY)
         copy_accesses(a, &item->copy, false);
     weir_check_node_end(a);

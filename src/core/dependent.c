@@ -5,6 +5,7 @@
 #include "core/explore.h"
 #include "core/graph_run.h"
 #include "core/submit.h"
+#include "core/touch.h"
 
 #define WAIT_NS 50000 /* between looks for something to help with */
 
@@ -111,4 +112,6 @@ void weir_dependent_wait(struct weir_block *block)
         if (!help_head(s))
             weir_wait_briefly(&point, WAIT_NS);
     }
+    if (WEIR_UNLIKELY(work->launch.touches != NULL) && (op->op.m.early & WEIR_EARLY_ASKS))
+        weir_touches_part(work->launch.touches);
 }

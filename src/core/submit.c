@@ -879,7 +879,7 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
             weir_trace_event_record(weir_core_trace_event_id(e), s->id, e->m.point.seq, e->flags);
         }
         if (weir_check_follows())
-            weir_check_record(e, s);
+            weir_check_record(e, s, op != NULL);
     }
     weir_lock_release(&e->lock);
     if (WEIR_UNLIKELY(result != WEIR_MODEL_OK)) {

@@ -42,6 +42,8 @@ struct touches {
     uint32_t wrong_count;
     uint64_t number;     /* of the operation */
     struct weir_map far; /* number * 4 + kind -> struct touch_page: of registered memory */
+    struct chunk *early; /* of pages that are in no table any more (weir_touches_part) */
+    bool parted;
     bool lost;
 };
 
@@ -364,7 +366,22 @@ static void wrong(const struct access *a, enum weir_check_wrong_kind kind, uint6
     weir_lock_release(&t->lock);
 }
 
-static bool is_written_here(const struct touches *t, uint64_t address)
+static bool is_written_early(struct touches *t, uint64_t address)
+{
+    uint64_t number = address >> TOUCH_PAGE_SHIFT, at = address % TOUCH_PAGE_BYTES;
+    bool written = false;
+
+    weir_lock_acquire(&t->lock);
+    for (const struct chunk *c = t->early; c && !written; c = c->next)
+        for (uint32_t i = 0; i < c->count && !written; i++)
+            written =
+                c->pages[i].number == number && c->pages[i].kind >= 1 && c->pages[i].kind <= 2 &&
+                (__atomic_load_n(&c->pages[i].bits[at / 64], __ATOMIC_RELAXED) >> (at % 64) & 1);
+    weir_lock_release(&t->lock);
+    return written;
+}
+
+static bool is_written_here(struct touches *t, uint64_t address)
 {
     uint64_t number = address >> TOUCH_PAGE_SHIFT, at = address % TOUCH_PAGE_BYTES;
 
@@ -376,7 +393,7 @@ static bool is_written_here(const struct touches *t, uint64_t address)
         if (__atomic_load_n(&p->bits[at / 64], __ATOMIC_RELAXED) >> (at % 64) & 1)
             return true;
     }
-    return false;
+    return is_written_early(t, address);
 }
 
 static void look_for_contents(const struct access *a, uint64_t begin, uint64_t end)
@@ -526,23 +543,58 @@ static void tell_wrongs(struct touches *t, struct weir_actor *a, const struct we
     }
 }
 
+static bool in_window(uint64_t number)
+{
+    return number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT) < weir_mem_window_bytes >>
+           TOUCH_PAGE_SHIFT;
+}
+
+/* Takes the pages of the list out of the table. */
+static void leave_table(struct touches *t, const struct chunk *list)
+{
+    for (const struct chunk *c = list; c && t->table; c = c->next)
+        for (uint32_t i = 0; i < c->count; i++)
+            if (in_window(c->pages[i].number))
+                __atomic_store_n(entry_of(t, c->pages[i].number, c->pages[i].kind), 0,
+                                 __ATOMIC_RELEASE);
+}
+
+/* Others may note in the pages still: what they do before their own waits, and there it belongs. */
+void weir_touches_part(void *touches)
+{
+    struct touches *t = touches;
+
+    if (t == &nobody)
+        return;
+    weir_lock_acquire(&t->lock);
+    if (!t->parted) {
+        t->parted = true;
+        leave_table(t, t->chunks);
+        t->early = t->chunks;
+        t->chunks = NULL;
+        weir_map_finish(&t->far);
+        t->far = (struct weir_map){0};
+    }
+    weir_lock_release(&t->lock);
+}
+
+static void chunks_give(struct chunk *list)
+{
+    for (struct chunk *c = list, *next; c; c = next) {
+        next = c->next;
+        chunk_give(c);
+    }
+}
+
 void weir_touches_drop(void *touches)
 {
     struct touches *t = touches;
 
     if (!t || t == &nobody)
         return;
-    for (struct chunk *c = t->chunks, *next; c; c = next) {
-        for (uint32_t i = 0; i < c->count && t->table; i++) {
-            uint64_t number = c->pages[i].number;
-
-            if (number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT) < weir_mem_window_bytes >>
-                TOUCH_PAGE_SHIFT)
-                *entry_of(t, number, c->pages[i].kind) = 0;
-        }
-        next = c->next;
-        chunk_give(c);
-    }
+    leave_table(t, t->chunks);
+    chunks_give(t->chunks);
+    chunks_give(t->early);
     if (t->table)
         table_give(t->table);
     weir_map_finish(&t->far);
@@ -567,8 +619,8 @@ static void tell_races(struct touches *t, struct weir_actor *a, const struct wei
         weir_check_lost();
 }
 
-void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_function *f,
-                      const struct weir_function_image *image)
+void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *early,
+                      const struct weir_function *f, const struct weir_function_image *image)
 {
     struct touches *t = touches;
 
@@ -577,9 +629,10 @@ void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_fun
     if (t->lost)
         weir_check_lost();
     if (a && t != &nobody) {
-        struct telling telling = {.chunk = t->chunks};
+        struct telling first = {.chunk = t->early}, rest = {.chunk = t->chunks};
 
-        weir_check_access_pages(a, tell, &telling);
+        weir_check_access_pages(early ? early : a, tell, &first);
+        weir_check_access_pages(early && !t->parted ? early : a, tell, &rest);
     }
     tell_wrongs(t, a, f, image);
     if (t->races)

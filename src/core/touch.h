@@ -12,11 +12,15 @@
 void *weir_touches_begin(void);
 /* Before the first block. op: as the checker knows it. */
 void weir_touches_open(struct weir_launch *l, const void *op);
-/* All blocks are over, or have failed: tells the checker, frees. `a` may be NULL. */
+/* All blocks are over, or have failed: tells the checker, frees. `a` may be NULL; `early`: of the
+ * part before weir_touches_part, or of all without that. */
 struct weir_function;
 struct weir_function_image;
-void weir_touches_end(void *touches, struct weir_actor *a, const struct weir_function *f,
-                      const struct weir_function_image *image);
+void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *early,
+                      const struct weir_function *f, const struct weir_function_image *image);
+/* A block has waited for the kernels in front of its own (ORD-032). What any block did before the
+ * first of these waits was over is the early part's; later blocks' own is not told apart. */
+void weir_touches_part(void *touches);
 /* It has not run. */
 void weir_touches_drop(void *touches);
 

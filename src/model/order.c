@@ -171,6 +171,7 @@ void weir_order_lane_begin(struct weir_order *o, uint32_t lane, int device,
     l->host_seen = 0;
     l->legacy_seen = 0;
     l->legacy_taken = l->last;
+    l->early = l->last;
     if (cls == WEIR_STREAM_LEGACY)
         o->legacy[device] = lane;
 }
@@ -235,8 +236,27 @@ void weir_order_submit_after(struct weir_order *o, uint32_t lane,
     for (size_t i = 0; i < count; i++)
         join_stamp(o, &l->base, &after[i]);
     l->last++;
+    l->early = l->last;
     if (out)
-        *out = (struct weir_order_stamp){lane, l->last, take(l->base)};
+        *out = (struct weir_order_stamp){lane, l->last, l->last - 1, take(l->base)};
+}
+
+void weir_order_submit_kernel(struct weir_order *o, uint32_t lane, bool asks,
+                              struct weir_order_stamp *out, struct weir_order_stamp *early)
+{
+    weir_seq front = lane && lane < o->lane_count ? o->lanes[lane].early : 0;
+
+    *early = (struct weir_order_stamp){0};
+    weir_order_submit_after(o, lane, NULL, 0, out);
+    if (!out->lane)
+        return;
+    /* What others the lane follows by now it follows from its beginning: nobody begins early who
+     * waits for another stream. */
+    o->lanes[lane].early = asks ? front : out->seq - 1;
+    if (!asks || front == out->seq - 1)
+        return;
+    weir_order_stamp_copy(early, out);
+    early->front = front;
 }
 
 void weir_order_submit(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out)
@@ -255,10 +275,26 @@ void weir_order_submit_peer(struct weir_order *o, uint32_t lane, uint32_t other,
     weir_order_stamp_drop(o, &gathered);
 }
 
-void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_stamp *event)
+/* A record or wait with a place of its own in the lane (ORD-007, ORD-026), but no work. */
+static void submit_between(struct weir_order *o, uint32_t lane,
+                           const struct weir_order_stamp *after, size_t count,
+                           struct weir_order_stamp *out)
+{
+    weir_seq early = lane && lane < o->lane_count ? o->lanes[lane].early : 0;
+
+    weir_order_submit_after(o, lane, after, count, out);
+    if (lane && lane < o->lane_count)
+        o->lanes[lane].early = early;
+}
+
+void weir_order_record(struct weir_order *o, uint32_t lane, bool between,
+                       struct weir_order_stamp *event)
 {
     weir_order_stamp_drop(o, event);
-    weir_order_submit(o, lane, event); /* ORD-007, ORD-026: the record has a place of its own */
+    if (between)
+        weir_order_submit(o, lane, event);
+    else
+        submit_between(o, lane, NULL, 0, event);
 }
 
 bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
@@ -270,7 +306,7 @@ bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_orde
         return false;
     if ((!event->lane || event->lane == lane) && o->lanes[lane].cls != WEIR_STREAM_LEGACY)
         return false;
-    weir_order_submit_after(o, lane, event, 1, out);
+    submit_between(o, lane, event, event->lane != lane, out); /* ORD-024 */
     return true;
 }
 
@@ -308,7 +344,8 @@ void weir_order_host_acts(struct weir_order *o, uint32_t lane, struct weir_order
         return;
     join_point(o, &o->host, lane, ++o->lanes[lane].last);
     o->host_changes++;
-    *out = (struct weir_order_stamp){lane, o->lanes[lane].last, take(o->host)};
+    *out = (struct weir_order_stamp){lane, o->lanes[lane].last, o->lanes[lane].last - 1,
+                                     take(o->host)};
 }
 
 struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane)
@@ -358,8 +395,8 @@ void weir_order_host_saw_device(struct weir_order *o, int device)
 
 bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
 {
-    if (a->lane == b->lane)
-        return a->seq < b->seq;
+    if (a->lane == b->lane && a->seq <= b->front)
+        return true;
     return value(b->base, a->lane) >= a->seq;
 }
 

@@ -34,11 +34,13 @@ struct weir_clock {
 struct weir_order_stamp {
     uint32_t lane; /* 0: nothing */
     weir_seq seq;
+    weir_seq front;          /* so much of its own lane comes before it */
     struct weir_clock *base; /* NULL: empty */
 };
 
 struct weir_order_lane {
     weir_seq last;
+    weir_seq early; /* so much of it comes before a programmatic launch begins, the next one */
     struct weir_clock *base;
     uint64_t host_seen;    /* host_changes when base took in the host's clock */
     weir_seq legacy_seen;  /* the device's legacy lane: its number when base took it in */
@@ -76,11 +78,18 @@ void weir_order_submit(struct weir_order *o, uint32_t lane, struct weir_order_st
 void weir_order_submit_after(struct weir_order *o, uint32_t lane,
                              const struct weir_order_stamp *after, size_t count,
                              struct weir_order_stamp *out);
+/* A kernel. Before it waits for what is in front of it (ORD-032) a programmatic launch, which
+ * `asks`, may run beside the kernels right in front of it (ORD-031): *early is the stamp of that
+ * part, for the caller to drop, or nothing when the whole operation is ordered as others are. */
+void weir_order_submit_kernel(struct weir_order *o, uint32_t lane, bool asks,
+                              struct weir_order_stamp *out, struct weir_order_stamp *early);
 /* A copy between the legacy lanes of two devices, submitted to `lane` (ORD-012). */
 void weir_order_submit_peer(struct weir_order *o, uint32_t lane, uint32_t other,
                             struct weir_order_stamp *out);
-/* What an event that is recorded now in the lane stands for (ORD-020); replaces *event. */
-void weir_order_record(struct weir_order *o, uint32_t lane, struct weir_order_stamp *event);
+/* What an event that is recorded now in the lane stands for (ORD-020); replaces *event. `between`:
+ * the record is an operation between two kernels, of which the second does not begin early. */
+void weir_order_record(struct weir_order *o, uint32_t lane, bool between,
+                       struct weir_order_stamp *event);
 
 /* The lane waits for an event (ORD-021). An event that was never recorded, or recorded in the same
  * lane, is nothing to wait for, and no operation (ORD-023, ORD-024), but in a legacy lane
@@ -105,7 +114,7 @@ struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane);
 struct weir_clock *weir_order_device_clock(struct weir_order *o, int device);
 void weir_order_host_saw_clock(struct weir_order *o, struct weir_clock *c);
 
-/* Is a ordered before b? Two different stamps. */
+/* Is a ordered before b? Two different stamps of different operations. */
 bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b);
 /* Does the host know a to be finished? */
 bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_stamp *a);

@@ -171,6 +171,17 @@ int naive_early(const struct naive *n, int stream)
     return -1;
 }
 
+int naive_stands_behind(const struct naive *n, int j)
+{
+    int stream = n->ops[j].stream, front = in_front(n, stream, j);
+
+    if (!n->ops[j].asks)
+        return front;
+    while (front >= 0 && n->ops[front].aside)
+        front = in_front(n, stream, front);
+    return front >= 0 && n->ops[front].kernel ? naive_stands_behind(n, front) : front;
+}
+
 bool naive_wait_is_over(const struct naive *n, int j)
 {
     for (int k = 0; k < n->pending_count && n->pending[k] < j; k++)

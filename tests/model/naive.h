@@ -33,7 +33,8 @@ struct naive_op {
     int front;               /* of those: the operation in front of it in its stream, -1 none */
     bool apart;              /* when launched, pending work of others was in front of it alone */
     bool begun, triggered, ended;
-    int queue; /* that it shares with other streams, 0 none */
+    bool aside; /* a wait, or a record that is no operation of the stream */
+    int queue;  /* that it shares with other streams, 0 none */
 };
 
 /* The arrays are the caller's. pending: ids of the operations not done, ascending. */
@@ -61,6 +62,9 @@ bool naive_direct(const struct naive *n, int i, int j);
 bool naive_ready(const struct naive *n, int j);
 /* The kernel in the stream that may begin although it is not ready (ORD-031), -1: none. */
 int naive_early(const struct naive *n, int stream);
+/* By the documents alone: the newest operation of its stream behind which kernel j, submitted last,
+ * stands from its beginning, -1 none. What is behind that one it may overtake (ORD-031). */
+int naive_stands_behind(const struct naive *n, int j);
 /* Is griddepcontrol.wait in kernel j over (ORD-032)? */
 bool naive_wait_is_over(const struct naive *n, int j);
 /* ---- limits and strict modes ---- */

@@ -2,8 +2,8 @@
  * single rules, for every pair of operations of many small random programs: streams of all classes
  * on two devices, events recorded anew, copies between devices, host synchronisations of events,
  * streams and devices, lanes that grow late, memory that fails. Usage: order [PROGRAMS [SEED]].
- * Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024, ORD-040, ORD-041, ORD-043,
- * ORD-044.
+ * Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024, ORD-031, ORD-040, ORD-041,
+ * ORD-043, ORD-044.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,9 @@ static struct {
     struct naive_op ops[OPS];
     int pending[OPS];
     struct weir_order_stamp stamp[OPS]; /* of the naive model's operations */
+    struct weir_order_stamp early[OPS]; /* of kernels that may begin early */
     bool before[OPS][OPS];              /* closure */
+    bool before_early[OPS][OPS];        /* the same, of that part of the second */
     bool host[OPS];
     struct weir_order_stamp event[EVENTS];
     struct naive_event nevent[EVENTS];
@@ -88,6 +90,34 @@ static void submit(int stream)
     close_over(j);
 }
 
+/* What j stands behind from its beginning, and what its stream follows since. */
+static void close_over_early(int j)
+{
+    int stop = naive_stands_behind(&t.n, j);
+
+    for (int i = 0; i < j; i++)
+        t.before_early[i][j] = t.host[i] || (stop >= 0 && (i == stop || t.before[i][stop]));
+    for (int w = stop + 1; w <= j; w++) {
+        for (int k = 0; k < w && t.ops[w].stream == t.ops[j].stream; k++) {
+            if (t.ops[k].stream == t.ops[j].stream || !naive_direct(&t.n, k, w))
+                continue;
+            t.before_early[k][j] = true;
+            for (int i = 0; i < k; i++)
+                t.before_early[i][j] = t.before_early[i][j] || t.before[i][k];
+        }
+    }
+}
+
+static void launch(int stream)
+{
+    bool asks = rnd(3) > 0;
+    int j = naive_launch(&t.n, stream, asks);
+
+    weir_order_submit_kernel(&t.o, (uint32_t)stream + 1, asks, &t.stamp[j], &t.early[j]);
+    close_over(j);
+    close_over_early(j);
+}
+
 static void submit_peer(int device)
 {
     int other = 1 - device, j = naive_submit_peer(&t.n, device, other);
@@ -99,10 +129,12 @@ static void submit_peer(int device)
 static void record(int e, int stream)
 {
     int j = naive_submit(&t.n, stream);
+    bool between = rnd(2);
 
+    t.ops[j].aside = !between;
     close_over(j);
     naive_record(&t.n, &t.nevent[e], stream);
-    weir_order_record(&t.o, (uint32_t)stream + 1, &t.event[e]);
+    weir_order_record(&t.o, (uint32_t)stream + 1, between, &t.event[e]);
     weir_order_stamp_copy(&t.stamp[j], &t.event[e]);
 }
 
@@ -118,6 +150,7 @@ static void wait_event(int e, int stream)
         return;
     }
     t.stamp[j] = stamp;
+    t.ops[j].aside = true;
     close_over(j);
 }
 
@@ -160,7 +193,7 @@ static void step(void)
 {
     int stream = (int)rnd(STREAMS), e = (int)rnd(EVENTS);
 
-    switch (rnd(12)) {
+    switch (rnd(18)) {
     case 0:
     case 1:
         record(e, stream);
@@ -175,14 +208,38 @@ static void step(void)
     case 5:
         synchronise();
         break;
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+    case 10:
+        launch(stream);
+        break;
     default:
         submit(stream);
+    }
+}
+
+static void compare_early(int j)
+{
+    const struct weir_order_stamp *early = t.early[j].lane ? &t.early[j] : &t.stamp[j];
+
+    for (int i = 0; i < t.n.op_count && t.ops[j].kernel; i++) {
+        if (i != j && weir_order_before(&t.stamp[i], early) != t.before_early[i][j]) {
+            fprintf(stderr,
+                    "operation %d (stream %d) and the early part of %d (stream %d): "
+                    "naive %d\n",
+                    i, t.ops[i].stream, j, t.ops[j].stream, t.before_early[i][j]);
+            exit(1);
+        }
+        CHECK(i == j || weir_order_before(early, &t.stamp[i]) == t.before[j][i]);
     }
 }
 
 static void compare(void)
 {
     for (int j = 0; j < t.n.op_count; j++) {
+        compare_early(j);
         for (int i = 0; i < t.n.op_count; i++) {
             if (i != j && weir_order_before(&t.stamp[i], &t.stamp[j]) != t.before[i][j]) {
                 fprintf(stderr, "operations %d (stream %d) and %d (stream %d): naive %d\n", i,
@@ -220,8 +277,10 @@ static void program(bool may_fail)
         CHECK(t.o.failed == t.failed);
     if (!t.o.failed)
         compare();
-    for (int i = 0; i < t.n.op_count; i++)
+    for (int i = 0; i < t.n.op_count; i++) {
         weir_order_stamp_drop(&t.o, &t.stamp[i]);
+        weir_order_stamp_drop(&t.o, &t.early[i]);
+    }
     for (int e = 0; e < EVENTS; e++)
         weir_order_stamp_drop(&t.o, &t.event[e]);
     weir_order_finish(&t.o);

@@ -4,3 +4,5 @@ weir_program_test(programs_hazards "${CMAKE_CURRENT_LIST_DIR}/hazards/hazards.sh
 weir_program_test(programs_misuse "${CMAKE_CURRENT_LIST_DIR}/hazards/misuse.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # The program's own accesses to memory that operations use.
 weir_program_test(programs_hazards_host "${CMAKE_CURRENT_LIST_DIR}/hazards/host.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
+# Kernels that begin before the one in front of them is complete.
+weir_program_test(programs_hazards_dependent "${CMAKE_CURRENT_LIST_DIR}/hazards/dependent.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
