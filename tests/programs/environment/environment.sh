@@ -19,6 +19,9 @@ check() {
     shift 3
     got=$(LD_PRELOAD=$preload ${alone-"$WEIR" run} "$@" 2>err)
     rc=$?
+    case $name in # a kernel fails there, and is told of
+    *" signals"*) grep -q '^weir: kernel raise_fault: cudaErrorIllegalAddress at ' err && sed -i '/^weir: kernel raise_fault: /d' err || echo 'no report' >>err ;;
+    esac
     sed -i '/^==[0-9]*==Running thread [0-9]* was not suspended/d' err # LeakSanitizer, of threads that end just then
     if [ $rc -ne "$status" ] || [ "$got" != "$want" ] || { [ -s err ] && [ -z "$noisy" ]; }; then
         printf 'FAILED %s: status %s, wanted %s\n%s\n--- stderr\n%s\n' "$name" $rc "$status" "$got" "$(cat err)"

@@ -47,6 +47,7 @@ check shared-with-path 0 "$program
 program: 0 bad" ./shared
 unset LD_LIBRARY_PATH
 for form in static shared; do
+    message='^weir: kernel .*: cudaErrorIllegalAddress at ' # the kernel that fails is told of
     check $form-all 0 "$program
 program: 0 bad
 handler: still installed 1
