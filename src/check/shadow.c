@@ -26,6 +26,23 @@ struct page {
     struct mark *marks;
 };
 
+#define BLOCK_PAGES 64u
+#define BLOCK_BYTES ((uintptr_t)BLOCK_PAGES * PAGE_BYTES)
+
+/* Either pages, or marks of all bytes: a page that stands for each of the block's. */
+struct block {
+    struct page whole;
+    uint32_t used; /* pages that there are; then `whole` has no marks */
+    struct page *pages[BLOCK_PAGES];
+};
+
+/* Where an access is: one page, or a whole block as if it were one. */
+struct unit {
+    struct page *page;
+    uintptr_t base;
+    unsigned scale; /* bytes for each of the page's */
+};
+
 /* ---- actors ---- */
 
 void weir_shadow_init(struct weir_shadow *s, struct weir_order *order)
@@ -249,43 +266,131 @@ static void mark_add(struct weir_shadow *s, struct page *p, struct weir_actor *a
         .actor = a, .lo = (uint16_t)lo, .hi_1 = (uint16_t)hi_1, .kind = (uint8_t)kind};
 }
 
-/* ---- pages ---- */
+/* ---- pages and blocks ---- */
 
-static struct page *page_get(struct weir_shadow *s, uint64_t number, bool make)
+static void marks_drop(struct weir_shadow *s, struct page *p)
 {
-    struct page *p = weir_map_get(&s->pages, number);
-
-    if (p || !make)
-        return p;
-    p = weir_calloc(1, sizeof *p);
-    if (!p || !weir_map_put(&s->pages, number, p)) {
-        s->failed = true;
-        weir_free(p);
-        return NULL;
-    }
-    s->bytes += sizeof *p;
-    return p;
+    while (p->count)
+        mark_remove(s, p, p->count - 1);
+    s->bytes -= p->cap * sizeof *p->marks;
+    weir_free(p->marks);
+    p->marks = NULL;
+    p->cap = 0;
 }
 
 static void page_free(struct weir_shadow *s, struct page *p)
 {
-    while (p->count)
-        mark_remove(s, p, p->count - 1);
-    s->bytes -= sizeof *p + p->cap * sizeof *p->marks;
-    weir_free(p->marks);
+    marks_drop(s, p);
+    s->bytes -= sizeof *p;
     weir_free(p);
 }
 
-static void report(struct weir_shadow *s, uint64_t number, const struct mark *m,
+static struct page *page_new(struct weir_shadow *s, struct block *b, unsigned i)
+{
+    struct page *p = weir_calloc(1, sizeof *p);
+
+    if (!p) {
+        s->failed = true;
+        return NULL;
+    }
+    s->bytes += sizeof *p;
+    b->pages[i] = p;
+    b->used++;
+    return p;
+}
+
+static void page_remove(struct weir_shadow *s, struct block *b, unsigned i)
+{
+    page_free(s, b->pages[i]);
+    b->pages[i] = NULL;
+    b->used--;
+}
+
+/* Number: of one of its pages. */
+static struct block *block_get(struct weir_shadow *s, uint64_t number, bool make)
+{
+    struct block *b = weir_map_get(&s->blocks, number / BLOCK_PAGES);
+
+    if (b || !make)
+        return b;
+    b = weir_calloc(1, sizeof *b);
+    if (!b || !weir_map_put(&s->blocks, number / BLOCK_PAGES, b)) {
+        s->failed = true;
+        weir_free(b);
+        return NULL;
+    }
+    s->bytes += sizeof *b;
+    return b;
+}
+
+/* The block is to have pages. */
+static void block_split(struct weir_shadow *s, struct block *b)
+{
+    for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+        struct page *p = page_new(s, b, i);
+
+        for (uint32_t k = 0; p && k < b->whole.count; k++)
+            mark_add(s, p, b->whole.marks[k].actor, (enum weir_access)b->whole.marks[k].kind, 0,
+                     PAGE_BYTES - 1);
+    }
+    marks_drop(s, &b->whole);
+}
+
+static bool is_like(const struct page *p, const struct page *q)
+{
+    if (p->count != q->count)
+        return false;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct mark *m = &p->marks[i], *n = &q->marks[i];
+
+        if (m->actor != n->actor || m->kind != n->kind || m->bits || n->bits || m->lo || n->lo ||
+            m->hi_1 != PAGE_BYTES - 1 || n->hi_1 != PAGE_BYTES - 1)
+            return false;
+    }
+    return true;
+}
+
+/* If all pages say the same, the block says it. */
+static void block_join(struct weir_shadow *s, struct block *b)
+{
+    if (b->used < BLOCK_PAGES)
+        return;
+    for (unsigned i = 0; i < BLOCK_PAGES; i++) { /* (the first with itself: are its marks whole?) */
+        if (!is_like(b->pages[0], b->pages[i]))
+            return;
+    }
+    b->whole = *b->pages[0];
+    *b->pages[0] = (struct page){0};
+    for (unsigned i = 0; i < BLOCK_PAGES; i++)
+        page_remove(s, b, i);
+}
+
+static struct page *page_get(struct weir_shadow *s, uint64_t number, bool make)
+{
+    struct block *b = block_get(s, number, make);
+    unsigned i = (unsigned)(number % BLOCK_PAGES);
+
+    if (b && b->whole.count)
+        block_split(s, b);
+    if (!b || b->pages[i] || !make)
+        return b ? b->pages[i] : NULL;
+    return page_new(s, b, i);
+}
+
+static struct unit unit_of(struct page *p, uint64_t number)
+{
+    return (struct unit){.page = p, .base = (uintptr_t)number << PAGE_SHIFT, .scale = 1};
+}
+
+static void report(struct weir_shadow *s, const struct unit *u, const struct mark *m,
                    struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
 {
-    uintptr_t base = (uintptr_t)number << PAGE_SHIFT;
     struct weir_race race = {.before = m->actor,
                              .now = a,
                              .before_kind = (enum weir_access)m->kind,
                              .now_kind = kind,
-                             .begin = base + begin,
-                             .end = base + end};
+                             .begin = u->base + (uintptr_t)begin * u->scale,
+                             .end = u->base + (uintptr_t)end * u->scale};
 
     if (s->race)
         s->race(s->ctx, &race);
@@ -293,7 +398,7 @@ static void report(struct weir_shadow *s, uint64_t number, const struct mark *m,
 
 /* a meets m at [begin, end). True: they are ordered so that what a touches of m can be forgotten;
  * without an order a conflict is a race. */
-static bool covered(struct weir_shadow *s, uint64_t number, const struct mark *m,
+static bool covered(struct weir_shadow *s, const struct unit *u, const struct mark *m,
                     struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
 {
     if (weir_actor_before(m->actor, a))
@@ -307,14 +412,15 @@ static bool covered(struct weir_shadow *s, uint64_t number, const struct mark *m
         if (s->met)
             s->met(s->ctx, a->host ? m->actor : a, a->host ? a : m->actor);
     } else if (!m->actor->host || !a->host) { /* the program's own threads are not ours to judge */
-        report(s, number, m, a, kind, begin, end);
+        report(s, u, m, a, kind, begin, end);
     }
     return false;
 }
 
-static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
-                        struct weir_actor *a, enum weir_access kind, unsigned lo, unsigned hi_1)
+static void page_access(struct weir_shadow *s, const struct unit *u, struct weir_actor *a,
+                        enum weir_access kind, unsigned lo, unsigned hi_1)
 {
+    struct page *p = u->page;
     bool known = false; /* a has these bytes already, in this kind or a stronger one */
 
     for (uint32_t i = 0; i < p->count;) {
@@ -325,7 +431,7 @@ static void page_access(struct weir_shadow *s, struct page *p, uint64_t number,
             known |= !m->bits && m->lo <= lo && m->hi_1 >= hi_1 &&
                      covers((enum weir_access)m->kind, kind);
         } else if (overlap(m, lo, hi_1, &begin, &end) &&
-                   covered(s, number, m, a, kind, begin, end) && !subtract(s, m, lo, hi_1)) {
+                   covered(s, u, m, a, kind, begin, end) && !subtract(s, m, lo, hi_1)) {
             mark_remove(s, p, i);
             continue;
         }
@@ -406,18 +512,19 @@ void weir_shadow_access_bits(struct weir_shadow *s, struct weir_actor *a, enum w
     unsigned lo, hi, begin, end;
     bool one = is_one_run(bits, &lo, &hi);
     struct page *p = hi ? page_get(s, number, true) : NULL;
+    struct unit u = unit_of(p, number);
 
     if (!p)
         return;
     if (one) {
-        page_access(s, p, number, a, kind, lo, hi - 1);
+        page_access(s, &u, a, kind, lo, hi - 1);
         return;
     }
     for (uint32_t i = 0; i < p->count;) {
         struct mark *m = &p->marks[i];
 
         if (m->actor != a && overlap_bits(m, bits, &begin, &end) &&
-            covered(s, number, m, a, kind, begin, end) && !subtract_bits(s, m, bits)) {
+            covered(s, &u, m, a, kind, begin, end) && !subtract_bits(s, m, bits)) {
             mark_remove(s, p, i);
             continue;
         }
@@ -426,16 +533,45 @@ void weir_shadow_access_bits(struct weir_shadow *s, struct weir_actor *a, enum w
     mark_add_bits(s, p, a, kind, bits, lo, hi - 1);
 }
 
+/* All of a block. */
+static void block_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
+                         uint64_t number)
+{
+    struct block *b = block_get(s, number, true);
+
+    if (!b)
+        return;
+    if (!b->used) {
+        struct unit u = {&b->whole, (uintptr_t)number << PAGE_SHIFT, BLOCK_PAGES};
+
+        page_access(s, &u, a, kind, 0, PAGE_BYTES - 1);
+        return;
+    }
+    for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+        struct unit u = unit_of(page_get(s, number + i, true), number + i);
+
+        if (u.page)
+            page_access(s, &u, a, kind, 0, PAGE_BYTES - 1);
+    }
+    block_join(s, b);
+}
+
 void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
                         uintptr_t begin, uintptr_t end)
 {
     while (begin < end) {
         uint64_t number = begin >> PAGE_SHIFT;
         uintptr_t page_end = (uintptr_t)(number + 1) << PAGE_SHIFT, stop = WEIR_MIN(end, page_end);
-        struct page *p = page_get(s, number, true);
+        struct unit u;
 
-        if (p)
-            page_access(s, p, number, a, kind, (unsigned)(begin % PAGE_BYTES),
+        if (begin % BLOCK_BYTES == 0 && end - begin >= BLOCK_BYTES) {
+            block_access(s, a, kind, number);
+            begin += BLOCK_BYTES;
+            continue;
+        }
+        u = unit_of(page_get(s, number, true), number);
+        if (u.page)
+            page_access(s, &u, a, kind, (unsigned)(begin % PAGE_BYTES),
                         (unsigned)((stop - 1) % PAGE_BYTES));
         begin = stop;
     }
@@ -452,26 +588,78 @@ void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum w
         weir_shadow_access(s, a, kind, begin, begin + width);
 }
 
+/* Nothing is known of it: it goes. */
+static void block_trim(struct weir_shadow *s, uint64_t number)
+{
+    struct block *b = block_get(s, number, false);
+
+    for (unsigned i = 0; b && i < BLOCK_PAGES; i++) {
+        if (b->pages[i] && !b->pages[i]->count)
+            page_remove(s, b, i);
+    }
+    if (!b || b->used || b->whole.count)
+        return;
+    weir_map_remove(&s->blocks, number / BLOCK_PAGES);
+    marks_drop(s, &b->whole);
+    s->bytes -= sizeof *b;
+    weir_free(b);
+}
+
+static void page_forget(struct weir_shadow *s, struct page *p, unsigned lo, unsigned hi_1)
+{
+    for (uint32_t i = 0; i < p->count;) {
+        if (subtract(s, &p->marks[i], lo, hi_1))
+            i++;
+        else
+            mark_remove(s, p, i);
+    }
+}
+
 void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end)
 {
     while (begin < end) {
         uint64_t number = begin >> PAGE_SHIFT;
-        uintptr_t page_end = (uintptr_t)(number + 1) << PAGE_SHIFT, stop = WEIR_MIN(end, page_end);
-        struct page *p = page_get(s, number, false);
+        uintptr_t block_end = (begin / BLOCK_BYTES + 1) * BLOCK_BYTES;
+        uintptr_t stop = WEIR_MIN(end, block_end);
+        struct block *b = block_get(s, number, false);
 
-        for (uint32_t i = 0; p && i < p->count;) {
-            if (subtract(s, &p->marks[i], (unsigned)(begin % PAGE_BYTES),
-                         (unsigned)((stop - 1) % PAGE_BYTES)))
-                i++;
-            else
-                mark_remove(s, p, i);
+        if (b && stop - begin == BLOCK_BYTES)
+            marks_drop(s, &b->whole);
+        for (uintptr_t at = begin, next; b && at < stop; at = next) {
+            struct page *p = page_get(s, at >> PAGE_SHIFT, false);
+
+            next = WEIR_MIN(stop, (at / PAGE_BYTES + 1) * PAGE_BYTES);
+            if (p)
+                page_forget(s, p, (unsigned)(at % PAGE_BYTES), (unsigned)((next - 1) % PAGE_BYTES));
         }
-        if (p && !p->count) {
-            weir_map_remove(&s->pages, number);
-            page_free(s, p);
-        }
+        block_trim(s, number);
         begin = stop;
     }
+}
+
+/* [begin, end) is in the unit. False: no more. */
+static bool unfinished_in(struct weir_shadow *s, const struct unit *u, uintptr_t begin,
+                          uintptr_t end,
+                          bool (*visit)(void *ctx, struct weir_actor *a, enum weir_access kind,
+                                        uintptr_t begin, uintptr_t end),
+                          void *ctx)
+{
+    unsigned lo = (unsigned)((begin - u->base) / u->scale);
+    unsigned hi_1 = (unsigned)((end - 1 - u->base) / u->scale);
+
+    for (uint32_t i = 0; i < u->page->count; i++) {
+        const struct mark *m = &u->page->marks[i];
+        unsigned from, to;
+
+        if (weir_order_host_knows(s->order, &m->actor->stamp) ||
+            !overlap(m, lo, hi_1, &from, &to))
+            continue;
+        if (!visit(ctx, m->actor, (enum weir_access)m->kind,
+                   WEIR_MAX(begin, u->base + (uintptr_t)from * u->scale),
+                   WEIR_MIN(end, u->base + (uintptr_t)to * u->scale)))
+            return false;
+    }
+    return true;
 }
 
 void weir_shadow_unfinished(struct weir_shadow *s, uintptr_t begin, uintptr_t end,
@@ -481,21 +669,31 @@ void weir_shadow_unfinished(struct weir_shadow *s, uintptr_t begin, uintptr_t en
 {
     while (begin < end) {
         uint64_t number = begin >> PAGE_SHIFT;
-        uintptr_t base = (uintptr_t)number << PAGE_SHIFT;
-        uintptr_t stop = WEIR_MIN(end, base + PAGE_BYTES);
-        struct page *p = page_get(s, number, false);
+        struct block *b = block_get(s, number, false);
+        bool whole = !b || !b->used;
+        uintptr_t bytes = whole ? BLOCK_BYTES : PAGE_BYTES, base = begin / bytes * bytes;
+        uintptr_t stop = WEIR_MIN(end, base + bytes);
+        struct unit u = {.page = !b      ? NULL
+                                 : whole ? &b->whole
+                                         : b->pages[number % BLOCK_PAGES],
+                         .base = base,
+                         .scale = whole ? BLOCK_PAGES : 1};
 
-        for (uint32_t i = 0; p && i < p->count; i++) {
-            const struct mark *m = &p->marks[i];
-            unsigned from, to;
-
-            if (weir_order_host_knows(s->order, &m->actor->stamp) ||
-                !overlap(m, (unsigned)(begin - base), (unsigned)(stop - 1 - base), &from, &to))
-                continue;
-            if (!visit(ctx, m->actor, (enum weir_access)m->kind, base + from, base + to))
-                return;
-        }
+        if (u.page && !unfinished_in(s, &u, begin, stop, visit, ctx))
+            return;
         begin = stop;
+    }
+}
+
+static void page_settle(struct weir_shadow *s, struct page *p, const struct weir_clock *known)
+{
+    for (uint32_t i = 0; i < p->count;) {
+        const struct weir_order_stamp *stamp = &p->marks[i].actor->stamp;
+
+        if (stamp->lane < known->count && known->at[stamp->lane] >= stamp->seq)
+            mark_remove(s, p, i);
+        else
+            i++;
     }
 }
 
@@ -505,16 +703,13 @@ void weir_shadow_settle(struct weir_shadow *s, const struct weir_clock *known)
     size_t pos = 0;
     void *value;
 
-    while (weir_map_next(&s->pages, &pos, &number, &value)) {
-        struct page *p = value;
+    while (weir_map_next(&s->blocks, &pos, &number, &value)) {
+        struct block *b = value;
 
-        for (uint32_t i = 0; i < p->count;) {
-            const struct weir_order_stamp *stamp = &p->marks[i].actor->stamp;
-
-            if (stamp->lane < known->count && known->at[stamp->lane] >= stamp->seq)
-                mark_remove(s, p, i);
-            else
-                i++;
+        page_settle(s, &b->whole, known);
+        for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+            if (b->pages[i])
+                page_settle(s, b->pages[i], known);
         }
     }
 }
@@ -525,7 +720,16 @@ void weir_shadow_finish(struct weir_shadow *s)
     size_t pos = 0;
     void *value;
 
-    while (weir_map_next(&s->pages, &pos, &number, &value))
-        page_free(s, value);
-    weir_map_finish(&s->pages);
+    while (weir_map_next(&s->blocks, &pos, &number, &value)) {
+        struct block *b = value;
+
+        for (unsigned i = 0; i < BLOCK_PAGES; i++) {
+            if (b->pages[i])
+                page_remove(s, b, i);
+        }
+        marks_drop(s, &b->whole);
+        s->bytes -= sizeof *b;
+        weir_free(b);
+    }
+    weir_map_finish(&s->blocks);
 }

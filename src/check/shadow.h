@@ -54,12 +54,12 @@ struct weir_actor {
 struct weir_race {
     struct weir_actor *before, *now; /* in the order of their accesses, which means nothing */
     enum weir_access before_kind, now_kind;
-    uintptr_t begin, end; /* the first bytes that both touch, in one page */
+    uintptr_t begin, end; /* the first bytes that both touch, in one page or block */
 };
 
 struct weir_shadow {
     struct weir_order *order;
-    struct weir_map pages;
+    struct weir_map blocks;
     void (*race)(void *ctx, const struct weir_race *race);
     void (*met)(void *ctx, struct weir_actor *op, struct weir_actor *host);
     void (*gone)(void *ctx, struct weir_actor *a); /* the last reference is dropped */
@@ -81,7 +81,7 @@ bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
 /* The program's own accesses and ordered ones (volatile, atomic: WEIR_ACCESS_ATOMIC) of operations
  * are no race; `met` is called for those, as a way that the two may have to order others. */
 /* a touches [begin, end). `race` is called for every conflicting access without an order, once for
- * each page, actor and kind that it meets there. */
+ * each page (or block), actor and kind that it meets there. */
 void weir_shadow_access(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
                         uintptr_t begin, uintptr_t end);
 /* The bytes of page `number` (of 4 KiB) whose bit is set; bit i of bits[w] is byte 64 * w + i. */

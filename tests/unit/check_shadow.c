@@ -13,6 +13,8 @@
 #include "check/shadow.h"
 
 enum { LANES = 4, OPS = 24, ACCESSES = 64, BYTES = 3 * 4096, BASE = 7 * 4096 };
+/* Accesses to whole blocks: page and block boundaries at small numbers. */
+enum { BLOCK = 256 << 10, BIG_BASE = 5 * BLOCK, BIG_BYTES = 3 * BLOCK, BIG_ROUNDS = 150 };
 
 struct access {
     int op;
@@ -233,6 +235,110 @@ static void every_race_is_told_and_nothing_else(void **state)
                     all * 9 / 10); /* the programs are neither all right nor none */
 }
 
+/* ---- blocks ---- */
+
+static void raced_big(void *ctx, const struct weir_race *r)
+{
+    const struct access *now = &t.access[t.at];
+    bool found = false;
+
+    (void)ctx;
+    assert_ptr_equal(r->now, t.actor[now->op]);
+    assert_in_range(r->begin, BIG_BASE + now->begin, BIG_BASE + now->begin + now->width - 1);
+    assert_in_range(r->end, r->begin + 1, BIG_BASE + now->begin + now->width);
+    for (int i = 0; i < t.at; i++) {
+        const struct access *old = &t.access[i];
+
+        found |= t.actor[old->op] == r->before && old->kind == r->before_kind &&
+                 conflict(old, now) && r->begin >= BIG_BASE + old->begin &&
+                 r->begin < BIG_BASE + old->begin + old->width;
+    }
+    assert_true(found);
+    t.told[t.at] = true;
+}
+
+static bool races_big(int now)
+{
+    const struct access *n = &t.access[now];
+
+    for (int i = 0; i < now; i++) {
+        const struct access *o = &t.access[i];
+
+        if (conflict(o, n) && o->begin < n->begin + n->width && n->begin < o->begin + o->width)
+            return true;
+    }
+    return false;
+}
+
+/* Mostly ends of blocks, some of pages, some anywhere. */
+static unsigned place(void)
+{
+    switch (rnd(6)) {
+    case 0:
+        return rnd(BIG_BYTES / 4096 + 1) * 4096;
+    case 1:
+        return rnd(BIG_BYTES + 1);
+    default:
+        return rnd(BIG_BYTES / BLOCK + 1) * BLOCK;
+    }
+}
+
+static void blocks_are_as_their_pages(void **state)
+{
+    (void)state;
+    t.rng = 2;
+    for (int round = 0; round < BIG_ROUNDS; round++) {
+        begin(round % 3 == 0);
+        t.shadow.race = raced_big;
+        choose_accesses();
+        for (t.at = 0; t.at < t.count; t.at++) {
+            struct access *a = &t.access[t.at];
+            unsigned p = place(), q = place();
+
+            a->begin = WEIR_MIN(p, q);
+            a->width = WEIR_MAX(p, q) - a->begin;
+            if (!a->width)
+                a->width = 1, a->begin -= a->begin == BIG_BYTES;
+            a->height = 1;
+            weir_shadow_access(&t.shadow, t.actor[a->op], a->kind, BIG_BASE + a->begin,
+                               BIG_BASE + a->begin + a->width);
+            assert_int_equal(t.told[t.at], races_big(t.at));
+        }
+        assert_false(t.shadow.failed);
+        end();
+    }
+}
+
+/* What one operation writes whole takes no more memory than a mark for each block. */
+static void whole_blocks_are_small(void **state)
+{
+    struct weir_order_stamp stamp;
+    struct weir_actor *last;
+    size_t bytes;
+
+    (void)state;
+    begin(false);
+    t.shadow.race = NULL;
+    weir_shadow_access(&t.shadow, t.actor[0], WEIR_ACCESS_WRITE, BIG_BASE, BIG_BASE + BIG_BYTES);
+    bytes = t.shadow.bytes;
+    assert_in_range(bytes, 1, 3 * 1024);
+    weir_shadow_access(&t.shadow, t.actor[0], WEIR_ACCESS_READ, BIG_BASE + 5, BIG_BASE + 6);
+    assert_true(t.shadow.bytes > bytes);
+    weir_shadow_access(&t.shadow, t.actor[0], WEIR_ACCESS_WRITE, BIG_BASE, BIG_BASE + BIG_BYTES);
+    for (int i = 1; i < OPS; i++)
+        weir_shadow_access(&t.shadow, t.actor[i], WEIR_ACCESS_READ, BIG_BASE + 4096,
+                           BIG_BASE + 5000);
+    for (uint32_t l = 1; l <= LANES; l++)
+        weir_order_host_saw_lane(&t.order, l);
+    weir_order_submit(&t.order, 1, &stamp); /* after all of them */
+    last = weir_actor_create(&t.shadow, &stamp);
+    t.actors++;
+    weir_shadow_access(&t.shadow, last, WEIR_ACCESS_WRITE, BIG_BASE, BIG_BASE + BIG_BYTES);
+    weir_actor_drop(&t.shadow, last);
+    assert_in_range(t.shadow.bytes, 1, 3 * 1024);
+    end();
+}
+
 static bool count_one(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
                       uintptr_t end)
 {
@@ -269,6 +375,17 @@ static void what_the_host_knows_is_not_unfinished_and_can_be_forgotten(void **st
     end();
 }
 
+static bool count_big(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                      uintptr_t end)
+{
+    (void)a;
+    (void)kind;
+    assert_in_range(begin, BIG_BASE, BIG_BASE + BIG_BYTES);
+    assert_in_range(end, begin + 1, BIG_BASE + BIG_BYTES);
+    ++*(int *)ctx;
+    return true;
+}
+
 static void freed_memory_is_forgotten(void **state)
 {
     int n = 0;
@@ -283,7 +400,16 @@ static void freed_memory_is_forgotten(void **state)
     weir_shadow_unfinished(&t.shadow, BASE, BASE + BYTES, count_one, &n);
     assert_int_equal(n, 3); /* 10 bytes of the first page, the rest of the second, the third */
     weir_shadow_forget(&t.shadow, BASE, BASE + BYTES);
-    assert_int_equal(t.shadow.pages.count, 0);
+    assert_int_equal(t.shadow.blocks.count, 0);
+    weir_shadow_access(&t.shadow, t.actor[0], WEIR_ACCESS_WRITE, BIG_BASE, BIG_BASE + BIG_BYTES);
+    weir_shadow_forget(&t.shadow, BIG_BASE + 1, BIG_BASE + BIG_BYTES);
+    n = 0;
+    weir_shadow_unfinished(&t.shadow, BIG_BASE + 1, BIG_BASE + BIG_BYTES, count_big, &n);
+    assert_int_equal(n, 0);
+    weir_shadow_unfinished(&t.shadow, BIG_BASE, BIG_BASE + BIG_BYTES, count_big, &n);
+    assert_int_equal(n, 1);
+    weir_shadow_forget(&t.shadow, BIG_BASE, BIG_BASE + 1);
+    assert_int_equal(t.shadow.blocks.count, 0);
     end();
 }
 
@@ -435,6 +561,8 @@ int main(void)
         cmocka_unit_test(every_race_is_told_and_nothing_else),
         cmocka_unit_test(what_the_host_knows_is_not_unfinished_and_can_be_forgotten),
         cmocka_unit_test(freed_memory_is_forgotten),
+        cmocka_unit_test(blocks_are_as_their_pages),
+        cmocka_unit_test(whole_blocks_are_small),
         cmocka_unit_test(the_host_is_ordered_by_what_it_knows),
         cmocka_unit_test(what_may_order_the_host_is_no_race),
         cmocka_unit_test(without_memory_nothing_breaks),
