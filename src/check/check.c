@@ -251,7 +251,7 @@ static struct weir_actor *actor_make(struct weir_order_stamp *stamp, enum weir_o
                                      const char *name, struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_detail *d = weir_calloc(1, sizeof *d);
+    struct weir_check_detail *d = weir_alloc(sizeof *d);
     struct weir_actor *a = NULL;
     uint32_t lane = stamp->lane;
 

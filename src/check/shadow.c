@@ -52,16 +52,15 @@ void weir_shadow_init(struct weir_shadow *s, struct weir_order *order)
 
 struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp)
 {
-    struct weir_actor *a = weir_calloc(1, sizeof *a);
+    struct weir_actor *a = weir_alloc(sizeof *a);
 
     if (!a) {
         s->failed = true;
         weir_order_stamp_drop(s->order, stamp);
         return NULL;
     }
-    a->stamp = *stamp;
+    *a = (struct weir_actor){.stamp = *stamp, .refs = 1};
     *stamp = (struct weir_order_stamp){0};
-    a->refs = 1;
     return a;
 }
 
@@ -430,8 +429,8 @@ static void page_access(struct weir_shadow *s, const struct unit *u, struct weir
         if (m->actor == a) {
             known |= !m->bits && m->lo <= lo && m->hi_1 >= hi_1 &&
                      covers((enum weir_access)m->kind, kind);
-        } else if (overlap(m, lo, hi_1, &begin, &end) &&
-                   covered(s, u, m, a, kind, begin, end) && !subtract(s, m, lo, hi_1)) {
+        } else if (overlap(m, lo, hi_1, &begin, &end) && covered(s, u, m, a, kind, begin, end) &&
+                   !subtract(s, m, lo, hi_1)) {
             mark_remove(s, p, i);
             continue;
         }
@@ -651,8 +650,7 @@ static bool unfinished_in(struct weir_shadow *s, const struct unit *u, uintptr_t
         const struct mark *m = &u->page->marks[i];
         unsigned from, to;
 
-        if (weir_order_host_knows(s->order, &m->actor->stamp) ||
-            !overlap(m, lo, hi_1, &from, &to))
+        if (weir_order_host_knows(s->order, &m->actor->stamp) || !overlap(m, lo, hi_1, &from, &to))
             continue;
         if (!visit(ctx, m->actor, (enum weir_access)m->kind,
                    WEIR_MAX(begin, u->base + (uintptr_t)from * u->scale),

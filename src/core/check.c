@@ -14,7 +14,8 @@
 #include "model/dependent.h"
 #include "trace/symbols.h"
 
-#define STACK_MAX ((size_t)64 << 20) /* further away nothing is on the thread's stack */
+#define CONSTS_KNOWN ((uint64_t)1 << 63)
+#define STACK_MAX    ((size_t)64 << 20) /* further away nothing is on the thread's stack */
 
 static bool is_checked(const struct weir_op *op)
 {
@@ -88,11 +89,28 @@ struct argument {
     bool reads; /* by its type, or by what the code does with it */
 };
 
-static void each_argument(const struct weir_function *f, const struct weir_function_image *image,
+/* Which pointer parameters are to const, by the kernel's name: a bit each, the number above. The
+ * C++ library takes a name apart, so it is asked once, and by a thread of the program's that
+ * submits. */
+static uint64_t const_pointers_of(struct weir_function *f)
+{
+    uint64_t known = atomic_load_explicit(&f->const_pointers, memory_order_relaxed);
+    uint32_t count = 0, reads;
+
+    if (known)
+        return known;
+    reads = weir_trace_const_pointers(f->name, &count);
+    known = CONSTS_KNOWN | (uint64_t)WEIR_MIN(count, 32u) << 32 | reads;
+    atomic_store_explicit(&f->const_pointers, known, memory_order_relaxed);
+    return known;
+}
+
+static void each_argument(struct weir_function *f, const struct weir_function_image *image,
                           const void *params, void (*visit)(void *ctx, const struct argument *a),
                           void *ctx)
 {
-    uint32_t count = 0, consts = weir_trace_const_pointers(f->name, &count), pointer = 0;
+    uint64_t known = const_pointers_of(f);
+    uint32_t count = known >> 32 & 0xff, consts = (uint32_t)known, pointer = 0;
 
     for (uint32_t i = 0; i < image->info.param_count; i++) {
         for (size_t at = 0; at + 8 <= image->param_bytes[i]; at += 8) {
@@ -120,7 +138,7 @@ static void argument_access(void *ctx, const struct argument *a)
 
 /* early: of what it did before it waited for those in front of it, NULL: that is not apart. */
 static void kernel_accesses(struct weir_actor *a, struct weir_actor *early,
-                            struct weir_kernel_work *w, const struct weir_function *f,
+                            struct weir_kernel_work *w, struct weir_function *f,
                             const struct weir_function_image *image)
 {
     if (w->launch.touches)

@@ -36,6 +36,7 @@ struct weir_function {
     struct weir_function *older; /* registered before under the same stub, or NULL */
     char *name;                  /* mangled */
     _Atomic uint32_t trace_name; /* its number in the trace, 0: none yet */
+    _Atomic uint64_t const_pointers; /* core/check.c's; 0: not looked at yet */
     /* by context; the array is made at the first use. Released when complete. */
     _Atomic(_Atomic(struct weir_function_image *) *) images;
 };

@@ -37,8 +37,8 @@ struct touches {
     struct weir_lock lock; /* all that follows, but for the entries: they are read without */
     struct table *table;
     struct chunk *chunks;
-    struct weir_races *races; /* NULL: nobody asks */
-    struct weir_check_wrong wrong[WRONGS];
+    struct weir_races *races;       /* NULL: nobody asks */
+    struct weir_check_wrong *wrong; /* WRONGS of them; NULL: none yet */
     uint32_t wrong_count;
     uint64_t number;     /* of the operation */
     struct weir_map far; /* number * 4 + kind -> struct touch_page: of registered memory */
@@ -160,9 +160,10 @@ void *weir_touches_begin(void)
 
     if (!weir_check_is_exact())
         return NULL;
-    t = weir_calloc(1, sizeof *t);
+    t = weir_alloc(sizeof *t);
     if (!t)
         return &nobody;
+    *t = (struct touches){0};
     weir_lock_init(&t->lock, WEIR_RANK_TOUCH);
     if (weir_check_wants_kernel_races() && !(t->races = weir_races_create()))
         t->lost = true;
@@ -347,6 +348,11 @@ static void wrong(const struct access *a, enum weir_check_wrong_kind kind, uint6
     uint32_t thread = a->block->warp * 32 + a->lane, i = 0;
 
     weir_lock_acquire(&t->lock);
+    if (!t->wrong && !(t->wrong = weir_calloc(WRONGS, sizeof *t->wrong))) {
+        t->lost = true;
+        weir_lock_release(&t->lock);
+        return;
+    }
     while (i < t->wrong_count &&
            (t->wrong[i].kind != kind || t->wrong[i].at.ptx_line != a->line ||
             t->wrong[i].at.address >> TOUCH_PAGE_SHIFT != address >> TOUCH_PAGE_SHIFT))
@@ -599,6 +605,7 @@ void weir_touches_drop(void *touches)
         table_give(t->table);
     weir_map_finish(&t->far);
     weir_races_destroy(t->races);
+    weir_free(t->wrong);
     weir_free(t);
 }
 
