@@ -161,6 +161,8 @@ void weir_check_capture_failed(enum weir_err err);
 /* Both. */
 void weir_check_call_failed(enum weir_err err);
 void weir_check_capture(const void *stream, bool begins);
+/* The capture that began in the stream ends well, and is about to be forgotten. */
+void weir_check_captured(const void *stream);
 /* The operation has failed, as the first or because another had. */
 void weir_check_op_failed(const void *op, enum weir_err err);
 /* A handle that is good no more, or never was. */
@@ -172,6 +174,10 @@ void weir_check_object_end(const void *p);
  * waits in a call (0: unknown); op: a host function in it, or NULL. Ends the process with the
  * report. Thread: one of Weir's own, no lock held. */
 void weir_check_deadlock(const char *text, uint32_t thread, const void *op);
+/* The time between two events is asked for. */
+void weir_check_elapsed(const void *start, const void *end);
+/* The program called a function that there is not. */
+void weir_check_unsupported(const char *call, const void *site);
 /* A stream was asked for with a priority that there is not. */
 void weir_check_clamped(int asked, int got);
 /* An asynchronous copy from or to pageable memory. */

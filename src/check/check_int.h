@@ -71,6 +71,8 @@ struct weir_check_errors {
 struct weir_check_capture {
     uint32_t thread;
     struct weir_check_site began;
+    struct weir_check_site refused; /* the first call that would have added work; no call: none */
+    uint64_t refused_count;
 };
 
 /* Of the calling thread; static thread-local memory is scarce (core/thread.h). */

@@ -213,7 +213,8 @@ void weir_check_capture(const void *stream, bool begins)
     struct weir_check_capture *c = begins ? weir_calloc(1, sizeof *c) : NULL, *old;
 
     if (c)
-        *c = (struct weir_check_capture){weir_thread_id(), weir_check_site_now(false)};
+        *c = (struct weir_check_capture){.thread = weir_thread_id(),
+                                         .began = weir_check_site_now(false)};
     weir_check_lock();
     old = weir_map_remove(&weir_checker.captures, (uintptr_t)stream);
     if (c && !weir_map_put(&weir_checker.captures, (uintptr_t)stream, c)) {
@@ -224,17 +225,44 @@ void weir_check_capture(const void *stream, bool begins)
     weir_free(old);
 }
 
+void weir_check_captured(const void *stream)
+{
+    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_finding f = {.kind = WEIR_FOUND_GRAPH_LACKS};
+    const struct weir_check_capture *c;
+
+    weir_check_lock();
+    c = weir_map_get(&weir_checker.captures, (uintptr_t)stream);
+    if (c && c->refused_count) {
+        f.a = weir_check_side_call(c->refused, "the call that was refused");
+        f.b = weir_check_side_call(at, "the end of the capture");
+        f.why = (struct weir_check_say){
+            .format =
+                "the graph lacks work of {n} calls that the capture refused without breaking: "
+                "its launches leave that out, and nothing says so",
+            .number = c->refused_count,
+            .sites[0] = at};
+        f.change = (struct weir_check_say){
+            .format =
+                "look at what {c1} returns at {1}, and use a call that can be captured in its "
+                "place: cudaMemcpyAsync for each copy of a batch",
+            .sites[0] = c->refused};
+        weir_check_found(&f, NULL, NULL);
+    }
+    weir_check_unlock();
+}
+
 /* The calling thread's, else any. */
-static const struct weir_check_capture *some_capture(bool own)
+static struct weir_check_capture *some_capture(bool own)
 {
     uint32_t thread = weir_thread_id();
-    const struct weir_check_capture *found = NULL;
+    struct weir_check_capture *found = NULL;
     uint64_t key;
     size_t pos = 0;
     void *value;
 
     while (weir_map_next(&weir_checker.captures, &pos, &key, &value)) {
-        const struct weir_check_capture *c = value;
+        struct weir_check_capture *c = value;
 
         if (c->thread == thread)
             return c;
@@ -293,6 +321,12 @@ static struct capture_text capture_text(enum weir_err err)
     }
 }
 
+/* Would the call have added work? */
+static bool is_work(const char *call)
+{
+    return strstr(call, "Async") || strstr(call, "Launch");
+}
+
 static bool is_of_captures(enum weir_err err)
 {
     return err >= WEIR_ERR_STREAM_CAPTURE_UNSUPPORTED &&
@@ -304,7 +338,7 @@ void weir_check_capture_failed(enum weir_err err)
     struct weir_check_site at;
     struct weir_check_finding f = {.kind = WEIR_FOUND_CAPTURE};
     struct capture_text text = capture_text(err);
-    const struct weir_check_capture *c;
+    struct weir_check_capture *c;
 
     /* What is only asked is no mistake, and what was broken before has been told. */
     if (!is_of_captures(err) || err == WEIR_ERR_STREAM_CAPTURE_INVALIDATED || !here.call ||
@@ -316,6 +350,8 @@ void weir_check_capture_failed(enum weir_err err)
     f.a = weir_check_side_call(at, "the call");
     if (c)
         f.b = weir_check_side_call(c->began, "the capture that began");
+    if (c && is_work(here.call) && !c->refused_count++)
+        c->refused = at;
     f.what = (struct weir_check_say){.format = "{c1} during a stream capture: {t}",
                                      .text = weir_err_name((int)err),
                                      .sites[0] = at};
@@ -718,6 +754,52 @@ void weir_check_clamped(int asked, int got)
         .change = {.format = "ask cudaDeviceGetStreamPriorityRange for the numbers that there are"},
     };
 
+    weir_check_lock();
+    weir_check_found(&f, NULL, NULL);
+    weir_check_unlock();
+}
+
+/* By the order alone: whether the time was there already is luck. */
+void weir_check_elapsed(const void *start, const void *end)
+{
+    struct checker *c = &weir_checker;
+    struct weir_check_site at = weir_check_site_now(false);
+    const void *const both[] = {end, start};
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_EARLY_TIME,
+        .a = weir_check_side_call(at, "the question"),
+        .why = {.format = "nothing before {1} has waited for the events: until their work is done, "
+                          "cudaEventElapsedTime gives cudaErrorNotReady, which is an answer and no "
+                          "failure of the device",
+                .sites[0] = at},
+        .change = {.format = "call cudaEventSynchronize for the end event before {1}, or ask by "
+                             "cudaEventQuery whether it is done",
+                   .sites[0] = at}};
+
+    weir_check_lock();
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(both); i++) {
+        const struct weir_check_event *e = weir_map_get(&c->events, (uintptr_t)both[i]);
+
+        if (!e || !e->stamp.lane || weir_order_host_knows(&c->order, &e->stamp))
+            continue;
+        weir_check_found(&f, NULL, NULL);
+        break;
+    }
+    weir_check_unlock();
+}
+
+void weir_check_unsupported(const char *call, const void *site)
+{
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_UNSUPPORTED,
+        .why = {.format = "Weir does not have this function: the call returned "
+                          "cudaErrorNotSupported and did nothing"},
+        .change = {.format =
+                       "docs/api-status.md and docs/driver-status.md say what there is, and why "
+                       "not; weir info api lists it"}};
+
+    weir_check_enter(call, site);
+    f.a = weir_check_side_call(weir_check_site_now(false), "the call");
     weir_check_lock();
     weir_check_found(&f, NULL, NULL);
     weir_check_unlock();

@@ -211,6 +211,8 @@ enum weir_err weir_capture_end(struct weir_stream *s, struct weir_graph **out)
         drop_graph_locked(weir_graph_of(m));
     }
     weir_graphs_unlock();
+    if (weir_check_enabled() && r == WEIR_CAPTURE_OK)
+        weir_check_captured(s);
     if (weir_check_enabled() && m)
         weir_check_capture(s, false);
     if (weir_check_enabled() && out && *out)

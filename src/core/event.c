@@ -297,8 +297,14 @@ enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *en
     err = weir_context_error(a.ctx);
     if (err != WEIR_OK)
         return err;
+    if (weir_check_enabled())
+        weir_check_elapsed(start, end);
     if (!a.complete || !b.complete)
         return WEIR_ERR_NOT_READY;
+    if (weir_check_follows()) { /* that there is a time says that both are done */
+        weir_check_host_saw_event(start);
+        weir_check_host_saw_event(end);
+    }
     if (!modelled_elapsed(start, &a, end, &b, &ns))
         ns = (double)(int64_t)(b.ns - a.ns);
     *ms = (float)(ns * 1e-6);

@@ -124,11 +124,12 @@ static CUresult finish(const char *name, enum weir_err err, const void *site)
     return result;
 }
 
-static CUresult not_supported(const char *name)
+static CUresult not_supported(const char *name, const void *site)
 {
+    if (weir_check_enabled())
+        weir_check_unsupported(name, site);
     weir_log_unsupported(name, "%s", "");
-    return finish(name, WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name),
-                  __builtin_return_address(0));
+    return finish(name, WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name), site);
 }
 
 /* ---- wrappers ---- */
@@ -173,7 +174,7 @@ static CUresult not_supported(const char *name)
     WEIR_EXPORT CUresult symbol(void);                                                             \
     CUresult symbol(void)                                                                          \
     {                                                                                              \
-        return not_supported(text);                                                                \
+        return not_supported(text, __builtin_return_address(0));                                   \
     }
 
 #define DONE_NONE(symbol, text, guard, body, params, args)                                         \

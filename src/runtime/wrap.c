@@ -123,11 +123,12 @@ static inline cudaError_t finish(enum weir_err err, const char *call, const void
     return (cudaError_t)err;
 }
 
-static cudaError_t not_supported(const char *name)
+static cudaError_t not_supported(const char *name, const void *site)
 {
+    if (weir_check_enabled())
+        weir_check_unsupported(name, site);
     weir_log_unsupported(name, "%s", "");
-    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name), name,
-                  __builtin_return_address(0));
+    return finish(WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "%s is not supported yet", name), name, site);
 }
 
 /* ---- wrappers ---- */
@@ -175,7 +176,7 @@ static cudaError_t not_supported(const char *name)
     WEIR_EXPORT cudaError_t symbol(void);                                                          \
     cudaError_t symbol(void)                                                                       \
     {                                                                                              \
-        return not_supported(text);                                                                \
+        return not_supported(text, __builtin_return_address(0));                                   \
     }
 
 #define DONE_NONE(symbol, text, id, guard, name, params, args)                                     \

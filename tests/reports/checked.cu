@@ -258,6 +258,54 @@ static void P44(bool right)
     cudaGetLastError();
 }
 
+/* P45: a time that is asked for before it can be there; it may be there all the same. */
+static void P45(bool right)
+{
+    cudaEvent_t begin, end;
+    float ms;
+
+    OK(cudaEventCreate(&begin));
+    OK(cudaEventCreate(&end));
+    OK(cudaEventRecord(begin, s1));
+    fill<<<1, N, 0, s1>>>(a, 1);
+    OK(cudaEventRecord(end, s1));
+    if (right)
+        OK(cudaEventSynchronize(end));
+    while (cudaEventElapsedTime(&ms, begin, end) == cudaErrorNotReady)
+        ;
+    sum<<<1, N, 0, s2>>>(b, a); /* the host knows now that the first is done */
+}
+
+/* P37: the one copy of a library that cannot be captured, and whose error nobody looks at. */
+static void P37(bool right)
+{
+    void *to = b;
+    const void *from = a;
+    size_t bytes = N * sizeof *a, none = 0;
+    struct cudaMemcpyAttributes how = {};
+    cudaGraph_t graph;
+
+    how.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeRelaxed));
+    fill<<<1, N, 0, s1>>>(a, 1);
+    if (right)
+        OK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s1));
+    else
+        (void)cudaMemcpyBatchAsync(&to, &from, &bytes, 1, &how, &none, 1, s1);
+    OK(cudaStreamEndCapture(s1, &graph));
+    (void)cudaGetLastError();
+}
+
+/* P67: a function that there is not. */
+extern "C" cudaError_t cudaArrayGetPlane(cudaArray_t *plane, cudaArray_t array, unsigned index);
+
+static void P67(bool right)
+{
+    for (int i = 0; i < 3 && !right; i++)
+        (void)cudaArrayGetPlane(NULL, NULL, 0);
+    (void)cudaGetLastError();
+}
+
 /* P50: a priority that there is not. */
 static void P50(bool right)
 {
@@ -336,7 +384,7 @@ static const struct {
     {"P12", P12}, {"P15", P15}, {"P15-pool", P15_pool}, {"P17", P17}, {"P18", P18},
     {"P23", P23}, {"P31", P31}, {"P32", P32},           {"P38", P38}, {"P41", P41},
     {"P44", P44}, {"P50", P50}, {"P62", P62},           {"P79", P79}, {"P79-free", P79_free},
-    {"P80", P80}, {"P86", P86},
+    {"P80", P80}, {"P86", P86}, {"P37", P37},           {"P45", P45}, {"P67", P67},
 };
 
 /* checked NAME [right] */

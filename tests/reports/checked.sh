@@ -58,12 +58,18 @@ wrong P23 deadlock 'waits for a mutex, held by'
 wrong P31 capture-broken 'cudaDeviceSynchronize at checked.cu:[0-9]* (wait_for_device)'
 wrong P32 capture-broken 'make the capturing stream with cudaStreamNonBlocking'
 wrong P41 dead-source 'a variable of a function that has returned'
+wrong P37 capture-broken 'cudaMemcpyBatchAsync during a stream capture'
+run 99 P37
+grep -q '^weir: note: graph-lacks' err && grep -q 'look at what cudaMemcpyBatchAsync returns at checked.cu:' err ||
+    { echo 'FAILED P37: what the graph lacks'; cat err; failed=1; }
 wrong P62 use-after-free 'sum reads'
 without legacy P79 race 'sum reads'
 without free P79-free race 'sum reads'
 wrong P80 race 'sum reads'
 wrong P86 capture-broken 'cudaMemPoolSetAttribute during a stream capture'
 run 0 P38
+noted P45 early-time 'call cudaEventSynchronize for the end event before checked.cu:[0-9]* (P45)'
+noted P67 'unsupported-call, 3 times' 'cudaArrayGetPlane at checked.cu:[0-9]* (P67)'
 noted P50 clamped-priority 'priority 3 is taken for 0'
 options=--notes
 noted P44 failed-call 'cudaEventElapsedTime gave cudaErrorInvalidResourceHandle'
