@@ -77,12 +77,23 @@ static void kept_records(void)
     barrier(true);
 }
 
+static void CUDART_CB hold(void *go)
+{
+    while (!*(volatile bool *)go)
+        ;
+}
+
+/* The second must not be over, and its race told, before the wait is made. */
 static void late_wait(void)
 {
+    static volatile bool go;
+
     outer(s1);
     OK(cudaEventRecord(e, s1));
+    OK(cudaLaunchHostFunc(s2, hold, (void *)&go));
     copy<<<1, N, 0, s2>>>(b, a);
     OK(cudaStreamWaitEvent(s2, e, 0));
+    go = true;
 }
 
 static void not_waited(void)
