@@ -1,4 +1,4 @@
-# docs/guide/claims.md: each test that it names is one, each program of claims.c stands there, each rule is one.
+# docs/guide/claims.md: each test, example or form of one that it names is one, each program of claims.c stands there, each rule is one.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 cd "$SOURCE" || exit 1
@@ -10,7 +10,8 @@ tests=$(ctest --test-dir "$BUILD" -N 2>/dev/null | sed -nE 's/^ *Test +#[0-9]+: 
 rows=0
 for name in $(grep '^| ' "$page" | awk -F'|' '{ print $(NF - 1) }' | grep -oE '`[A-Za-z_0-9-]+`' | tr -d '`' | sort -u); do
     rows=$((rows + 1))
-    grep -qE "\{\"$name\", " tests/reports/*.c || printf '%s\n' "$tests" | grep -qx "$name" || fail "$name is no test"
+    grep -qE "\{\"$name\", " tests/reports/*.c || printf '%s\n' "$tests" | grep -qx "$name" || [ -e "examples/$name.cu" ] ||
+        grep -qE "[\" ]$name[\" ]" examples/*.cu examples/CMakeLists.txt || fail "$name is no test and no example"
 done
 [ $rows -gt 25 ] || fail "only $rows names"
 for name in $(sed -nE 's/^ *\{"([a-z-]+)", .*/\1/p' tests/reports/claims.c); do
