@@ -286,6 +286,8 @@ bool weir_advise_find_syncs(struct weir_advise_context *c)
 
 /* ---- 6: allocation in the loop ---- */
 
+#define ROUNDS_MIN 3 /* before that it is no loop */
+
 /* Between the first and the last operation. */
 static bool is_late_memory_call(const struct weir_advise_context *c, uint32_t call)
 {
@@ -296,6 +298,27 @@ static bool is_late_memory_call(const struct weir_advise_context *c, uint32_t ca
            k->begin_ns > f->ops[0].submit_ns && k->begin_ns < f->ops[f->ops_count - 1].submit_ns;
 }
 
+/* How often the site is come to with operations since the last time: what makes many things in a
+ * row is a set-up, perhaps beside another thread's operations, and no loop. */
+static uint32_t count_rounds(const struct weir_advise_context *c,
+                             const struct weir_advise_groups *g,
+                             const struct weir_advise_group *site)
+{
+    const struct weir_trace_file *f = c->f;
+    size_t op = 0, last = SIZE_MAX;
+    uint32_t rounds = 0;
+
+    for (uint32_t k = 0; k < f->calls_count; k++) {
+        while (op < f->ops_count && f->ops[op].submit_ns < f->calls[k].begin_ns)
+            op++;
+        if (op == last || !weir_advise_is_at(c, g, k, site) || !is_late_memory_call(c, k))
+            continue;
+        rounds++;
+        last = op;
+    }
+    return rounds;
+}
+
 bool weir_advise_find_allocs(struct weir_advise_context *c)
 {
     const struct weir_trace_file *f = c->f;
@@ -303,11 +326,17 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
     struct weir_advise_finding d = {.kind = "alloc-in-loop", .stream = WEIR_TRACE_NONE};
     struct weir_plan_scenario s = {.free_call = calls};
     struct weir_advise_groups g = {0};
-    uint32_t count = 0;
+    const char *names[2] = {"", ""};
+    uint32_t count = 0, sites = 0;
     uint64_t spent = 0;
 
-    ok = calls && weir_advise_group_calls(c, is_late_memory_call, 3, &g);
+    ok = calls && weir_advise_group_calls(c, is_late_memory_call, ROUNDS_MIN, &g);
     for (size_t i = 0; ok && i < g.count; i++) {
+        if (count_rounds(c, &g, &g.items[i]) < ROUNDS_MIN)
+            continue;
+        if (sites < WEIR_ARRAY_SIZE(names))
+            names[sites] = f->calls[g.items[i].first].name;
+        sites++;
         weir_advise_add_site(c, &d, g.items[i].first);
         for (uint32_t k = 0; k < f->calls_count; k++) {
             if (!weir_advise_is_at(c, &g, k, &g.items[i]) || !is_late_memory_call(c, k))
@@ -323,8 +352,7 @@ bool weir_advise_find_allocs(struct weir_advise_context *c)
             d.message, sizeof d.message,
             "%u calls that allocate, free, pin or create (%s%s%s) stand between the operations and "
             "take %.3f ms; freeing waits for the whole device (ORD-080, ORD-087)",
-            count, f->calls[g.items[0].first].name, g.count > 1 ? ", " : "",
-            g.count > 1 ? f->calls[g.items[1].first].name : "", (double)spent * 1e-6);
+            count, names[0], sites > 1 ? ", " : "", names[1], (double)spent * 1e-6);
         snprintf(d.change, sizeof d.change,
                  "allocate once before the loop, or use cudaMallocAsync and cudaFreeAsync");
         ok = weir_advise_add(c, &d);

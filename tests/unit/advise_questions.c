@@ -38,6 +38,39 @@ static uint32_t streams(unsigned count)
     return first;
 }
 
+/* ---- 6 ---- */
+
+/* A kernel, calls that allocate (5 ms each), a kernel, again and again. */
+static void allocated(unsigned rounds, unsigned in_a_row)
+{
+    uint32_t s;
+
+    start(64);
+    s = streams(1);
+    kernel(s, 0, 1, 0, 100 * US);
+    for (unsigned i = 0; i < rounds; i++) {
+        for (unsigned k = 0; k < in_a_row; k++)
+            b.calls[call("cudaMalloc", 5, 0)].end_ns = b.now += 5000 * US;
+        kernel(s, 1, 1, 0, 100 * US);
+    }
+    sync_device(3, 100 * US);
+}
+
+static void test_allocations(void **state)
+{
+    struct weir_advise_report r;
+
+    (void)state;
+    allocated(4, 1);
+    r = advise();
+    assert_non_null(find(&r, "alloc-in-loop"));
+    assert_non_null(strstr(find(&r, "alloc-in-loop")->message, "4 calls"));
+    assert_non_null(strstr(find(&r, "alloc-in-loop")->message, "(cudaMalloc)"));
+    weir_advise_finish(&r);
+    allocated(2, 6); /* a set-up in two parts */
+    assert_true(gain_of("alloc-in-loop", NULL) == ABSENT);
+}
+
 /* ---- 11 and 25 ---- */
 
 /* a: kernel on memory 0, kernel of 200 us on memory 1, record behind both or between them; b waits
@@ -781,16 +814,17 @@ static void test_all_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_record),     cmocka_unit_test(test_wrong_record),
-        cmocka_unit_test(test_items),           cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_priority),        cmocka_unit_test(test_peers),
-        cmocka_unit_test(test_managed),         cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_queues),          cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_full_queue),      cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_host_waits),      cmocka_unit_test(test_device_waits),
-        cmocka_unit_test(test_timing_mistakes), cmocka_unit_test(test_unused),
-        cmocka_unit_test(test_polling),         cmocka_unit_test(test_pinned),
-        cmocka_unit_test(test_libraries),       cmocka_unit_test(test_all_asked),
+        cmocka_unit_test(test_allocations),  cmocka_unit_test(test_late_record),
+        cmocka_unit_test(test_wrong_record), cmocka_unit_test(test_items),
+        cmocka_unit_test(test_too_many),     cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_peers),        cmocka_unit_test(test_managed),
+        cmocka_unit_test(test_loads),        cmocka_unit_test(test_queues),
+        cmocka_unit_test(test_graphs),       cmocka_unit_test(test_full_queue),
+        cmocka_unit_test(test_settings),     cmocka_unit_test(test_host_waits),
+        cmocka_unit_test(test_device_waits), cmocka_unit_test(test_timing_mistakes),
+        cmocka_unit_test(test_unused),       cmocka_unit_test(test_polling),
+        cmocka_unit_test(test_pinned),       cmocka_unit_test(test_libraries),
+        cmocka_unit_test(test_all_asked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
