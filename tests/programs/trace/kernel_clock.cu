@@ -159,6 +159,8 @@ static void graph(void)
                    got[2].to_ns - got[0].from_ns < 160000,
                "nodes of a graph, one behind the other");
     }
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(g));
 }
 
 int main(void)
