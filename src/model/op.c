@@ -253,9 +253,11 @@ void weir_model_complete(struct weir_model_op *op, struct weir_model_out *out)
     struct weir_model_op *next = op->next;
     weir_seq seq = op->seq;
 
+    for (struct weir_model_op *passed = s->head; passed != op; passed = passed->next)
+        free_edges(&s->model->memory, passed); /* all that held */
     free_edges(&s->model->memory, op);
     op->state = WEIR_OP_COMPLETE;
-    s->head = next; /* those before op were passed, and had no edges */
+    s->head = next;
     if (!next)
         s->tail = &s->head;
     if (s->waiters)
