@@ -70,12 +70,13 @@ static uint64_t pace_of(const struct weir_trace_clock *c, uint64_t ticks, uint64
     return pace;
 }
 
-/* What the ticks say now; no further than a look comes late. */
+/* No time was told behind this. (What the window's ticks would say of a later one is not to be
+ * relied on: the clock would run ahead, and each look keeps what it has told.) */
 static uint64_t told_now(const struct weir_trace_clock *c)
 {
     uint64_t since = weir_trace_ticks() - c->ticks;
 
-    return c->pace && since < WINDOW << 6 ? c->ns + (since * c->pace >> 32) : c->ns;
+    return c->ns + (WEIR_MIN(since, c->window) * c->pace >> 32);
 }
 
 uint64_t weir_trace_clock_look(struct weir_trace_clock *c)
