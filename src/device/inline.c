@@ -71,8 +71,8 @@ static bool is_turn(struct runner *r, const struct weir_kernel_work *k)
     if (atomic_load_explicit(&c->best_priority, memory_order_relaxed) <
         WEIR_MAX(k->work.priority, PRIORITY_BEST))
         return false;
-    return !r->is_worker || r->run_ns < GIVE_WAY_NS ||
-           !weir_device_inline_is_needed_elsewhere(r->dev);
+    /* (A helper's own kernel may be among what it is needed for.) */
+    return r->run_ns < GIVE_WAY_NS || !weir_device_inline_is_needed_elsewhere(r->dev);
 }
 
 /* What k is believed to take, 0: unknown, or too long, or it may not run in place at all. */
