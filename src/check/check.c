@@ -225,6 +225,28 @@ void weir_check_wait(const void *event, const void *stream)
     weir_check_unlock();
 }
 
+void weir_check_value_written(uint64_t address, const void *stream)
+{
+    struct weir_check_event *e;
+
+    weir_check_lock();
+    e = event_of((const void *)(uintptr_t)address, true);
+    if (e)
+        weir_order_record(&weir_checker.order, lane_of(stream), true, &e->stamp);
+    weir_check_unlock();
+}
+
+void weir_check_value_awaited(uint64_t address, const void *stream)
+{
+    struct weir_check_event *e;
+
+    weir_check_lock();
+    e = event_of((const void *)(uintptr_t)address, false);
+    if (e)
+        weir_order_wait(&weir_checker.order, lane_of(stream), &e->stamp, NULL);
+    weir_check_unlock();
+}
+
 void weir_check_event_end(const void *event)
 {
     struct weir_check_event *e;

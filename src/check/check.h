@@ -64,6 +64,10 @@ void weir_check_stream_end(const void *stream);
 void weir_check_record(const void *event, const void *stream, bool between);
 void weir_check_wait(const void *event, const void *stream);
 void weir_check_event_end(const void *event);
+/* A value in memory that a stream writes, and one that a stream waits for: in order when the write
+ * was submitted first, as if it were an event's record. */
+void weir_check_value_written(uint64_t address, const void *stream);
+void weir_check_value_awaited(uint64_t address, const void *stream);
 
 /* ---- operations ---- */
 

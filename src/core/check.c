@@ -304,7 +304,33 @@ void weir_core_check_sources(const struct weir_plan *plan)
     }
 }
 
-/* Which node comes before which: from the last to the first, a node's own successors and theirs. */
+/* The rows of run's nodes, from the last to the first: a node's own successors and theirs. False:
+ * some may lack something, because a node that comes later has a successor that comes earlier (what
+ * is behind a child graph stands before the child's nodes), and rows have grown. */
+static bool fill_reach(const struct weir_run *run, struct weir_reach *r)
+{
+    bool back = false, grown = false;
+
+    for (uint32_t i = run->count; i-- > 0;) {
+        const struct weir_item *item = &run->items[i];
+        uint64_t *mine = r->bits + (size_t)i * r->words;
+
+        for (uint32_t k = 0; k < item->succ_count; k++) {
+            uint32_t next = item->succ[k] & WEIR_SUCC_INDEX;
+            const uint64_t *theirs = r->bits + (size_t)next * r->words;
+
+            mine[next / 64] |= 1ull << (next % 64);
+            back = back || next < i;
+            for (uint32_t w = 0; w < r->words; w++) {
+                grown = grown || (theirs[w] & ~mine[w]);
+                mine[w] |= theirs[w];
+            }
+        }
+    }
+    return !back || !grown;
+}
+
+/* Which node comes before which. Children in children need a round each. */
 static struct weir_reach *reach_of(const void *arg)
 {
     const struct weir_run *run = arg;
@@ -316,18 +342,8 @@ static struct weir_reach *reach_of(const void *arg)
         return NULL;
     r->nodes = run->count;
     r->words = words;
-    for (uint32_t i = run->count; i-- > 0;) {
-        const struct weir_item *item = &run->items[i];
-        uint64_t *mine = r->bits + (size_t)i * words;
-
-        for (uint32_t k = 0; k < item->succ_count; k++) {
-            uint32_t next = item->succ[k] & WEIR_SUCC_INDEX;
-
-            mine[next / 64] |= 1ull << (next % 64);
-            for (uint32_t w = 0; w < words; w++)
-                mine[w] |= r->bits[(size_t)next * words + w];
-        }
-    }
+    while (!fill_reach(run, r))
+        ;
     return r;
 }
 

@@ -308,7 +308,7 @@ static void fire_record(struct weir_item *item)
     if (op->event->generation == op->generation)
         op->event->time_ns = weir_clock_ns();
     weir_lock_release(&op->event->lock);
-    weir_op_end(&op->op, WEIR_OK);
+    weir_op_end_at_once(&op->op, WEIR_OK);
 }
 
 static void gate_start(struct weir_graph_op *op)
@@ -316,7 +316,7 @@ static void gate_start(struct weir_graph_op *op)
     struct weir_item *item = op->item;
     struct burst b;
 
-    weir_op_end(&op->op, WEIR_OK);
+    weir_op_end_at_once(&op->op, WEIR_OK);
     begin(&b, item->run);
     finish(&b, item);
     drain(&b, false);
@@ -864,10 +864,9 @@ static enum weir_err submit_marker(struct weir_item *item)
     return WEIR_OK;
 }
 
-typedef enum weir_err (*event_visitor)(struct weir_item *item, struct weir_model_dep *waits);
+typedef enum weir_err (*event_visitor)(struct weir_item *item, void *arg);
 
-static enum weir_err visit_events(struct weir_run *run, event_visitor visit,
-                                  struct weir_model_dep *waits)
+static enum weir_err visit_events(struct weir_run *run, event_visitor visit, void *arg)
 {
     enum weir_err err = WEIR_OK;
 
@@ -875,16 +874,17 @@ static enum weir_err visit_events(struct weir_run *run, event_visitor visit,
         struct weir_item *item = &run->items[i];
 
         if (item->wanted == WEIR_ITEM_RECORD || item->wanted == WEIR_ITEM_WAIT)
-            err = visit(item, waits);
+            err = visit(item, arg);
         for (unsigned k = 0; item->wanted == WEIR_ITEM_CONDITIONAL && k < item->conditional.count;
              k++)
-            err = err == WEIR_OK ? visit_events(&item->conditional.bodies[k], visit, waits) : err;
+            err = err == WEIR_OK ? visit_events(&item->conditional.bodies[k], visit, arg) : err;
     }
     return err;
 }
 
-static enum weir_err note_wait(struct weir_item *item, struct weir_model_dep *waits)
+static enum weir_err note_wait(struct weir_item *item, void *arg)
 {
+    struct weir_model_dep *waits = arg;
     struct weir_event *e = item->event.event;
 
     if (item->wanted != WEIR_ITEM_WAIT)
@@ -896,9 +896,9 @@ static enum weir_err note_wait(struct weir_item *item, struct weir_model_dep *wa
     return WEIR_OK;
 }
 
-static enum weir_err note_record(struct weir_item *item, struct weir_model_dep *waits)
+static enum weir_err note_record(struct weir_item *item, void *arg)
 {
-    (void)waits;
+    (void)arg;
     return item->kind == WEIR_ITEM_RECORD ? submit_marker(item) : WEIR_OK;
 }
 
@@ -918,6 +918,23 @@ static enum weir_err prepare_events(struct weir_plan *p, struct weir_model_dep *
     if (err == WEIR_OK && p->record_count)
         err = visit_events(&p->main, note_record, *waits);
     return err;
+}
+
+/* To the checker a launch in s waits as a whole for what its wait nodes wait for, and its record
+ * nodes record when all of it is over: more is in
+ * order than is, so nothing right is taken for wrong. */
+static enum weir_err check_wait(struct weir_item *item, void *s)
+{
+    if (item->wanted == WEIR_ITEM_WAIT)
+        weir_check_wait(item->event.event, s);
+    return WEIR_OK;
+}
+
+static enum weir_err check_record(struct weir_item *item, void *s)
+{
+    if (item->kind == WEIR_ITEM_RECORD)
+        weir_check_record(item->event.event, s, true);
+    return WEIR_OK;
 }
 
 /* On success s is locked (weir_submit_begin). */
@@ -968,6 +985,7 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
 {
     struct weir_model_dep after;
     struct weir_graph_op *op = NULL;
+    struct weir_plan *plan;
     enum weir_err err;
 
     if (x->ctx && x->epoch != atomic_load_explicit(&x->ctx->epoch, memory_order_relaxed))
@@ -987,11 +1005,21 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
     weir_lock_acquire(&x->lock);
     if (weir_check_enabled())
         weir_core_check_sources(x->plan);
+    plan = weir_check_follows() && (x->plan->wait_count || x->plan->record_count) ? x->plan : NULL;
+    if (plan) {
+        atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+        (void)visit_events(&plan->main, check_wait, s);
+    }
     err = begin_launch_locked(x, s, &op, &after);
     weir_lock_release(&x->lock); /* before anything runs: what ends may want locks of lower rank */
-    if (err != WEIR_OK)
-        return err;
-    return weir_submit_end(s, &op->op, &after, 1, NULL, NULL);
+    if (err == WEIR_OK)
+        err = weir_submit_end(s, &op->op, &after, 1, NULL, NULL);
+    if (plan) {
+        if (err == WEIR_OK)
+            (void)visit_events(&plan->main, check_record, s);
+        weir_plan_unref(plan);
+    }
+    return err;
 }
 
 /* Compiles now what the first launch would compile: then that finds it. The plan is not changed,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "check/check.h"
 #include "core/capture.h"
 #include "core/poll.h"
 #include "memory/memory.h"
@@ -170,6 +171,19 @@ const struct weir_memop *weir_memop_peek(const struct weir_poll *poll, unsigned 
     return b->ops;
 }
 
+static void tell_check(const struct weir_stream *s, const struct weir_memop *ops, unsigned count,
+                       bool waits)
+{
+    for (unsigned i = 0; weir_check_enabled() && i < count; i++) {
+        if (ops[i].kind == WEIR_MEMOP_BARRIER || is_wait(&ops[i]) != waits)
+            continue;
+        if (waits)
+            weir_check_value_awaited(ops[i].address, s);
+        else
+            weir_check_value_written(ops[i].address, s);
+    }
+}
+
 enum weir_err weir_memop_submit(struct weir_stream *s, const struct weir_memop *ops, unsigned count,
                                 const char *call)
 {
@@ -193,5 +207,9 @@ enum weir_err weir_memop_submit(struct weir_stream *s, const struct weir_memop *
     if (count)
         memcpy(b->ops, ops, count * sizeof *ops);
     poll.object = b;
-    return weir_poll_submit(s, &poll);
+    tell_check(s, ops, count, true);
+    err = weir_poll_submit(s, &poll);
+    if (err == WEIR_OK)
+        tell_check(s, ops, count, false);
+    return err;
 }

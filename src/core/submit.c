@@ -635,10 +635,14 @@ static struct weir_op *pop(struct weir_model_op **first, struct weir_model_op **
     return (struct weir_op *)op;
 }
 
+/* The messages that this thread carries out, while it does. */
+static WEIR_TLS struct weir_model_out *carried;
+
 /* Carries out the model's messages until none is left. Holds no lock. Work that completes in place
- * is a loop here, never a recursion: chains of events are as long as programs make them. Of the
- * kernels the first is kept for this thread, until all others have been started. */
-static void pump(struct weir_model_out *out)
+ * is a loop here, never a recursion: chains of events, and of graphs, are as long as programs make
+ * them. Of the kernels the first is kept for this thread, until all others have been started; when
+ * this is itself in the middle of something (not keeps), none. */
+static void carry_out(struct weir_model_out *out, bool keeps)
 {
     struct weir_op *kept = NULL;
 
@@ -648,7 +652,7 @@ static void pump(struct weir_model_out *out)
 
         if (out->ready) {
             op = pop(&out->ready, &out->ready_tail);
-            if (!kept && op->m.kind == WEIR_OP_KERNEL)
+            if (keeps && !kept && op->m.kind == WEIR_OP_KERNEL)
                 kept = op;
             else
                 start(op, out, false);
@@ -684,6 +688,17 @@ static void pump(struct weir_model_out *out)
     }
 }
 
+static void pump(struct weir_model_out *out, bool keeps)
+{
+    struct weir_model_out *outer = carried;
+
+    if (!out->ready && !out->notified && !out->blocked)
+        return;
+    carried = out;
+    carry_out(out, keeps && !outer);
+    carried = outer;
+}
+
 void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     struct weir_op *op = work->owner;
@@ -695,13 +710,26 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
     weir_op_end(op, status);
 }
 
-void weir_op_end(struct weir_op *op, enum weir_err status)
+static void end_now(struct weir_op *op, enum weir_err status, bool keeps)
 {
     struct weir_model_out out;
 
     weir_model_out_init(&out);
     end(op, status, &out);
-    pump(&out);
+    pump(&out, keeps);
+}
+
+void weir_op_end(struct weir_op *op, enum weir_err status)
+{
+    if (carried)
+        end(op, status, carried);
+    else
+        end_now(op, status, true);
+}
+
+void weir_op_end_at_once(struct weir_op *op, enum weir_err status)
+{
+    end_now(op, status, false);
 }
 
 /* ---- submission ---- */
@@ -849,7 +877,7 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
     weir_submit_unlock(s);
     if (wake)
         weir_futex_wake(&s->wake, INT_MAX);
-    pump(&out);
+    pump(&out, true);
     return WEIR_OK;
 }
 
@@ -893,7 +921,7 @@ enum weir_err weir_submit_end_record(struct weir_stream *s, struct weir_op *op,
     weir_submit_unlock(s);
     if (wake)
         weir_futex_wake(&s->wake, INT_MAX);
-    pump(&out);
+    pump(&out, true);
     return WEIR_OK;
 }
 
@@ -953,6 +981,6 @@ enum weir_err weir_submit_end_peer(struct weir_stream *s, struct weir_stream *ot
     unlock_pair(s->ctx, other->ctx);
     if (result != WEIR_MODEL_OK)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "edges of a copy between devices");
-    pump(&out);
+    pump(&out, true);
     return WEIR_OK;
 }

@@ -7,8 +7,11 @@
 
 /* The `done` of every work item that core submits; work->owner is the operation. */
 void weir_op_done(struct weir_work *work, enum weir_err status);
-/* The end of an operation that no engine runs (graphs). */
+/* The end of an operation that no engine runs (graphs). What it lets start may start later, when
+ * the caller's thread is through with what else has ended. */
 void weir_op_end(struct weir_op *op, enum weir_err status);
+/* In the middle of a graph's nodes: what it lets start has started on return, on other threads. */
+void weir_op_end_at_once(struct weir_op *op, enum weir_err status);
 /* For graph launches, which weir_submit_begin lets pass: waits as it does for others. */
 void weir_submit_wait_for_room(struct weir_stream *s);
 /* Sleeps until p may hold, or for so long. */

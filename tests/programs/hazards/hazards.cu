@@ -215,6 +215,70 @@ static void graph(bool edge)
     OK(cudaGraphDestroy(g));
 }
 
+/* A graph in a graph in a graph writes, and a copy behind it (or not) reads. */
+static void child_graphs(bool edge)
+{
+    cudaGraph_t g[3];
+    cudaGraphNode_t child = NULL, copy;
+    cudaGraphExec_t x;
+
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal));
+    write_a(s1);
+    OK(cudaStreamEndCapture(s1, &g[0]));
+    for (int i = 1; i < 3; i++) {
+        OK(cudaGraphCreate(&g[i], 0));
+        OK(cudaGraphAddChildGraphNode(&child, g[i], NULL, 0, g[i - 1]));
+    }
+    OK(cudaGraphAddMemcpyNode1D(&copy, g[2], &child, edge ? 1 : 0, b, a, N * sizeof *a, cudaMemcpyDeviceToDevice));
+    OK(cudaGraphInstantiate(&x, g[2], 0));
+    OK(cudaGraphLaunch(x, s1));
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(x));
+    for (int i = 0; i < 3; i++)
+        OK(cudaGraphDestroy(g[i]));
+}
+
+/* What a graph writes before its record node, another stream reads behind that (or does not wait). */
+static void event_nodes(bool waits)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal));
+    write_a(s1);
+    OK(cudaEventRecordWithFlags(e, s1, cudaEventRecordExternal));
+    OK(cudaStreamEndCapture(s1, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s1));
+    if (waits)
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    read_a(s2);
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+}
+
+/* A value in memory that one stream writes and the other waits for (or not). */
+static void values(bool waits)
+{
+    int (*value[2])(cudaStream_t, unsigned long long, unsigned, unsigned);
+    const char *names[] = {"cuStreamWriteValue32", "cuStreamWaitValue32"};
+    unsigned *flag;
+
+    for (int i = 0; i < 2; i++)
+        OK(cudaGetDriverEntryPointByVersion(names[i], (void **)&value[i], 12000, cudaEnableDefault, NULL));
+    OK(cudaMalloc((void **)&flag, sizeof *flag));
+    OK(cudaMemset(flag, 0, sizeof *flag));
+    OK(cudaDeviceSynchronize());
+    write_a(s1);
+    OK((cudaError_t)value[0](s1, (unsigned long long)flag, 1, 0));
+    if (waits)
+        OK((cudaError_t)value[1](s2, (unsigned long long)flag, 1, 0));
+    read_a(s2);
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(flag));
+}
+
 static void run(const char *form)
 {
     int called = 0;
@@ -288,6 +352,18 @@ static void run(const char *form)
         graph(false);
     else if (!strcmp(form, "graph"))
         graph(true);
+    else if (!strcmp(form, "child-graphs-unordered"))
+        child_graphs(false);
+    else if (!strcmp(form, "child-graphs"))
+        child_graphs(true);
+    else if (!strcmp(form, "event-nodes-ignored"))
+        event_nodes(false);
+    else if (!strcmp(form, "event-nodes"))
+        event_nodes(true);
+    else if (!strcmp(form, "values-ignored"))
+        values(false);
+    else if (!strcmp(form, "values"))
+        values(true);
     else
         exit(3);
 }

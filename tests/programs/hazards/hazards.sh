@@ -59,6 +59,12 @@ host-calls callback-api
 host-func -
 graph-unordered race
 graph -
+child-graphs-unordered race
+child-graphs -
+event-nodes-ignored race
+event-nodes -
+values-ignored race
+values -
 EOF
 for form in raw waw legacy-nonblocking; do verdict $form race --light; done
 for form in raw-event columns graph pool; do verdict $form - --light; done
