@@ -49,8 +49,12 @@ static void allocated(unsigned rounds, unsigned in_a_row)
     s = streams(1);
     kernel(s, 0, 1, 0, 100 * US);
     for (unsigned i = 0; i < rounds; i++) {
-        for (unsigned k = 0; k < in_a_row; k++)
-            b.calls[call("cudaMalloc", 5, 0)].end_ns = b.now += 5000 * US;
+        for (unsigned k = 0; k < in_a_row; k++) {
+            uint32_t c = call("cudaMalloc", 5, 0);
+
+            b.now += 5000 * US;
+            b.calls[c].end_ns = b.now;
+        }
         kernel(s, 1, 1, 0, 100 * US);
     }
     sync_device(3, 100 * US);
