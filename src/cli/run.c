@@ -316,7 +316,7 @@ static bool set_options(const char *program)
 {
     char path[PATH_MAX];
     bool tsan = find_program(program, path) && weir_cli_needs(path, "libtsan.so");
-    const char *room = tsan ? TSAN_STATIC_TLS : "32768";
+    const char *room = tsan ? TSAN_STATIC_TLS : "65536";
 
     return add_option("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls", room) &&
            add_option("ASAN_OPTIONS", "verify_asan_link_order", "0");
