@@ -395,7 +395,8 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         op->heap.workspace = workspace;
     }
     set_shape(op, config);
-    op->op.m.early = config->programmatic ? WEIR_EARLY_ASKS : 0;
+    atomic_store_explicit(&op->op.m.early, config->programmatic ? WEIR_EARLY_ASKS : 0,
+                          memory_order_relaxed);
     op->early_status = WEIR_OK;
     if (weir_inject_enabled())
         op->early_status = (uint16_t)weir_inject_kernel(f->name);

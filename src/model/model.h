@@ -98,8 +98,9 @@ struct weir_model_op {
     struct weir_model_dep *deps; /* dep_inline, or memory from the model's allocator */
     uint16_t dep_count, dep_pos;
     uint8_t kind, state;
-    uint8_t fails; /* reserved for the caller: the op is to complete without running */
-    uint8_t early; /* of kernels: model/dependent.h */
+    uint8_t fails;         /* reserved for the caller: the op is to complete without running */
+    _Atomic uint8_t early; /* of kernels: model/dependent.h. atomic: changes under the lock, whether
+                              it asks is read without */
     struct weir_model_dep dep_inline[WEIR_MODEL_INLINE_DEPS];
 };
 
