@@ -426,3 +426,27 @@ void low_cfg_wait(struct low *l)
         }
     }
 }
+
+/* ---- what is reached ---- */
+
+void low_reach(struct low *l, uint32_t from, enum low_way way, uint64_t *set)
+{
+    uint32_t *work = low_alloc(l, (l->blocks.count + 1) * sizeof *work), n = 0;
+
+    work[n++] = from;
+    low_bit_set(set, from);
+    while (n) {
+        const struct low_block *b = &l->blocks.items[work[--n]];
+        uint32_t count = way == LOW_BACK ? b->pred_count : b->succ_count;
+        const uint32_t *next = way == LOW_BACK ? b->preds : b->succ;
+
+        if (way == LOW_REGION && b->term == LOW_TERM_BARRIER)
+            continue;
+        for (uint32_t s = 0; s < count; s++) {
+            if (low_bit(set, next[s]))
+                continue;
+            low_bit_set(set, next[s]);
+            work[n++] = next[s];
+        }
+    }
+}

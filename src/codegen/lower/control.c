@@ -852,23 +852,6 @@ static void emit_block(struct control *c, uint32_t at)
 
 /* ---- regions ---- */
 
-static void reach(struct low *l, uint32_t from, uint64_t *set)
-{
-    uint32_t *work = low_alloc(l, (l->blocks.count + 1) * sizeof *work), n = 0;
-    work[n++] = from;
-    low_bit_set(set, from);
-    while (n) {
-        const struct low_block *b = &l->blocks.items[work[--n]];
-        if (b->term == LOW_TERM_BARRIER)
-            continue;
-        for (uint32_t s = 0; s < b->succ_count; s++)
-            if (!low_bit(set, b->succ[s])) {
-                low_bit_set(set, b->succ[s]);
-                work[n++] = b->succ[s];
-            }
-    }
-}
-
 static void note_register(void *ctx, int32_t reg, enum low_visit what)
 {
     struct region *r = ctx;
@@ -1017,7 +1000,7 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     struct low *l = c->l;
     c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0, .barrier = barrier};
     c->r.blocks = low_alloc(l, l->block_words * sizeof(uint64_t));
-    reach(l, c->r.entry, c->r.blocks);
+    low_reach(l, c->r.entry, LOW_REGION, c->r.blocks);
     region_registers(l, &c->r);
     LLVMBasicBlockRef loop = low_bb(l, "warp"), body = loop;
     c->r.next_bb = low_bb(l, "next_warp");

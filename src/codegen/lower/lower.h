@@ -359,6 +359,14 @@ void low_param_canonical(const struct low *l, uint32_t *frame, const struct weir
 void low_cfg_order(struct low *l); /* orders blocks, finds loops */
 void low_cfg_wait(struct low *l);  /* fills wait, partial, needs_mask from `divergent` */
 
+enum low_way {
+    LOW_REGION, /* onwards, up to the next barriers */
+    LOW_AHEAD,  /* onwards, through barriers */
+    LOW_BACK    /* the blocks that lead to it */
+};
+/* Adds to `set` block `from` and what is reached from it. */
+void low_reach(struct low *l, uint32_t from, enum low_way way, uint64_t *set);
+
 /* liveness.c */
 void low_liveness(struct low *l);
 static inline bool low_bit(const uint64_t *set, uint32_t i)

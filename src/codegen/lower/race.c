@@ -202,44 +202,6 @@ void low_order_arrive(struct low *l, const struct low_inst *i, LLVMValueRef id, 
               LLVMBuildOr(l->b, LLVMBuildZExt(l->b, id, l->t.i64, ""), number(l, arg), ""));
 }
 
-/* Blocks from `from` on, through barriers. */
-static void reach(struct low *l, uint32_t from, uint64_t *set)
-{
-    uint32_t *work = low_alloc(l, (l->blocks.count + 1) * sizeof *work), n = 0;
-
-    work[n++] = from;
-    low_bit_set(set, from);
-    while (n) {
-        const struct low_block *b = &l->blocks.items[work[--n]];
-
-        for (uint32_t s = 0; s < b->succ_count; s++) {
-            if (low_bit(set, b->succ[s]))
-                continue;
-            low_bit_set(set, b->succ[s]);
-            work[n++] = b->succ[s];
-        }
-    }
-}
-
-/* Blocks from which `to` can be reached. */
-static void reach_back(struct low *l, uint32_t to, uint64_t *set)
-{
-    uint32_t *work = low_alloc(l, (l->blocks.count + 1) * sizeof *work), n = 0;
-
-    work[n++] = to;
-    low_bit_set(set, to);
-    while (n) {
-        const struct low_block *b = &l->blocks.items[work[--n]];
-
-        for (uint32_t s = 0; s < b->pred_count; s++) {
-            if (low_bit(set, b->preds[s]))
-                continue;
-            low_bit_set(set, b->preds[s]);
-            work[n++] = b->preds[s];
-        }
-    }
-}
-
 void low_race_prepare(struct low *l)
 {
     if (!l->request->races)
@@ -253,8 +215,8 @@ void low_race_prepare(struct low *l)
             continue;
         uint64_t *after = low_alloc(l, l->block_words * sizeof *after);
         uint64_t *before = low_alloc(l, l->block_words * sizeof *before);
-        reach(l, b->succ[0], after);
-        reach_back(l, k, before);
+        low_reach(l, b->succ[0], LOW_AHEAD, after);
+        low_reach(l, k, LOW_BACK, before);
         for (uint32_t n = 0; n < l->blocks.count; n++)
             if (low_bit(after, n) && !low_bit(before, n))
                 l->past[n] |= UINT64_C(1) << b->barrier;
