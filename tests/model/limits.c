@@ -10,6 +10,7 @@
 #include "model/limits.h"
 #include "model/model.h"
 #include "model/naive.h"
+#include "support/random.h"
 
 enum { DEVICES = 2, STREAMS = 10, QUEUES = 2, OPS = 400, DEPTH = 6, ROUNDS = 60, COPIES = 200 };
 
@@ -44,8 +45,7 @@ static struct {
 
 static uint32_t rnd(uint32_t below)
 {
-    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((t.rng >> 33) % below);
+    return random_next(&t.rng) % below;
 }
 
 static void *test_alloc(void *ctx, size_t bytes)

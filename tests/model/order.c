@@ -11,6 +11,7 @@
 
 #include "model/naive.h"
 #include "model/order.h"
+#include "support/random.h"
 
 enum { DEVICES = 2, STREAMS = 9, EVENTS = 4, OPS = 48, STEPS = 32 };
 
@@ -49,8 +50,7 @@ static struct {
 
 static uint32_t rnd(uint32_t below)
 {
-    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((t.rng >> 33) % below);
+    return random_next(&t.rng) % below;
 }
 
 static void *test_alloc(void *ctx, size_t bytes)

@@ -16,6 +16,7 @@
 #include "model/model.h"
 #include "model/naive.h"
 #include "model/reuse.h"
+#include "support/random.h"
 
 enum {
     DEVICES = 2,
@@ -69,8 +70,7 @@ static struct {
 
 static uint32_t rnd(uint32_t below)
 {
-    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((t.rng >> 33) % below);
+    return random_next(&t.rng) % below;
 }
 
 static void *test_alloc(void *ctx, size_t bytes)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "model/model.h"
+#include "support/random.h"
 
 enum {
     HOSTS = 3,
@@ -191,8 +192,7 @@ static void *engine(void *arg)
 
 static uint32_t rnd(struct host *h, uint32_t below)
 {
-    h->rng = h->rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((h->rng >> 33) % below);
+    return random_next(&h->rng) % below;
 }
 
 static struct top *new_op(struct host *h)

@@ -7,6 +7,7 @@
 
 #include "../conform/conform.h"
 #include "textures.h"
+#include "../support/random.h"
 
 #define LANES 64 /* two warps */
 #define ROWS  16
@@ -15,8 +16,7 @@ static uint64_t random_state;
 
 static uint32_t rnd(void)
 {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 33);
+    return random_next(&random_state);
 }
 
 static int rnd_in(int lo, int hi)

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "check/guard.h"
+#include "support/random.h"
 
 enum { PAGES = 64, LANES = 4, BASE = 16 };
 
@@ -23,8 +24,7 @@ static struct {
 
 static uint32_t rnd(uint32_t below)
 {
-    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((t.rng >> 33) % below);
+    return random_next(&t.rng) % below;
 }
 
 static bool protect(void *ctx, uintptr_t begin, uintptr_t end, enum weir_guard_state state)

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "check/shadow.h"
+#include "support/random.h"
 
 enum { LANES = 4, OPS = 24, ACCESSES = 64, BYTES = 3 * 4096, BASE = 7 * 4096 };
 /* Accesses to whole blocks: page and block boundaries at small numbers. */
@@ -36,8 +37,7 @@ static struct {
 
 static uint32_t rnd(uint32_t below)
 {
-    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((t.rng >> 33) % below);
+    return random_next(&t.rng) % below;
 }
 
 static bool touches(const struct access *a, unsigned byte)

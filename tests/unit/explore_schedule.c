@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "explore/schedule.h"
 #include "model/naive.h"
+#include "support/random.h"
 
 enum { STREAMS = 8, EVENTS = 6, OPS = 160, STEPS = 60 };
 
@@ -50,8 +51,7 @@ static struct {
 
 static uint32_t rnd(uint32_t below)
 {
-    t.rng = t.rng * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((t.rng >> 33) % below);
+    return random_next(&t.rng) % below;
 }
 
 static void take(struct weir_model_out *out)

@@ -409,6 +409,15 @@ static int fill_recapture(void *user, weir_pipe_item *item)
     return fill(user, item);
 }
 
+/* Waits for `count` items, which all succeed. */
+static void flush_right(struct seen *s, int count, weir_pipe_stats *stats)
+{
+    assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(s->status[i], 0);
+    weir_pipe_stats_get(s->pipe, stats);
+}
+
 static void test_graph(void **state)
 {
     struct seen *s = setup();
@@ -426,10 +435,7 @@ static void test_graph(void **state)
     for (int i = 0; i < 9; i++) /* 3, 5, 7 ... : both buckets, then value 8 captures anew */
         assert_int_equal(submit_shape(s, i, i == 0 ? 3 : 5 + (uint64_t)i % 4), WEIR_PIPE_OK);
     assert_int_equal(submit_shape(s, 9, 9), WEIR_PIPE_OK); /* above all buckets */
-    assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(s->status[i], 0);
-    weir_pipe_stats_get(s->pipe, &stats);
+    flush_right(s, 10, &stats);
     assert_int_equal(stats.captures, 2);
     assert_int_equal(stats.updates, 1);
     assert_int_equal(stats.replays, 6);
@@ -462,10 +468,7 @@ static void test_graph_split(void **state)
     s->fail_launch = 5; /* a replay does not ask launch */
     start(s);
     submit_all(s, 20);
-    assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
-    for (int i = 0; i < 20; i++)
-        assert_int_equal(s->status[i], 0);
-    weir_pipe_stats_get(s->pipe, &stats);
+    flush_right(s, 20, &stats);
     assert_int_equal(stats.captures, 2 * 2);
     assert_int_equal(stats.updates, 2);
     assert_int_equal(stats.replays, 2 * 17);
@@ -489,10 +492,7 @@ static void test_graph_stages(void **state)
         s->config.stages[i] = (weir_pipe_stage){i & 1, BYTES, BYTES, 0, launch};
     start(s);
     submit_all(s, 20);
-    assert_int_equal(weir_pipe_flush(s->pipe), WEIR_PIPE_OK);
-    for (int i = 0; i < 20; i++)
-        assert_int_equal(s->status[i], 0);
-    weir_pipe_stats_get(s->pipe, &stats);
+    flush_right(s, 20, &stats);
     assert_int_equal(stats.captures, 2 * 3);
     assert_int_equal(stats.replays, 18 * 3);
     assert_int_equal(atomic_load(&s->launches), 2 * 3);
