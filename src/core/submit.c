@@ -491,12 +491,13 @@ static void end(struct weir_op *op, enum weir_err status, struct weir_model_out 
 #define RUN_MOST 64 /* operations that are completed together */
 
 /* The kernel behind op that may run as soon as op has, without the stream's lock in between, or
- * NULL. It was submitted before the caller last held that, and is nobody else's until then. */
-static struct weir_kernel_op *follower(const struct weir_stream *s, const struct weir_op *op)
+ * NULL. It was submitted before the caller last held that, up to `linked`, and is nobody else's
+ * until then. */
+static struct weir_kernel_op *follower(uint64_t linked, const struct weir_op *op)
 {
     struct weir_kernel_op *next;
 
-    if (op->m.seq >= s->linked)
+    if (op->m.seq >= linked)
         return NULL;
     next = (struct weir_kernel_op *)op->m.next;
     if (next->op.m.kind != WEIR_OP_KERNEL || next->op.size != op->size || next->has_heap ||
@@ -506,9 +507,9 @@ static struct weir_kernel_op *follower(const struct weir_stream *s, const struct
 }
 
 /* What is behind op is on its way while op runs: the CPU that submitted it has it. */
-static void fetch_behind(const struct weir_stream *s, const struct weir_op *op)
+static void fetch_behind(uint64_t linked, const struct weir_op *op)
 {
-    if (op->m.seq >= s->linked)
+    if (op->m.seq >= linked)
         return;
     for (size_t at = 0; at < op_bytes[WEIR_OP_SMALL]; at += 64)
         __builtin_prefetch((const char *)op->m.next + at);
@@ -518,19 +519,24 @@ static void fetch_behind(const struct weir_stream *s, const struct weir_op *op)
 #define PAUSES 20 /* of some 25 ns */
 
 /* A worker that has nearly caught up with the thread that submits would take the stream's lines
- * from it at each operation. When nobody waits it lets a handful come together first. */
-static void let_more_come(struct weir_stream *s, const struct weir_op *op)
+ * from it at each operation. When nobody waits it lets a handful come together first. Returns
+ * s->linked, which changes on this thread alone until these have run: who submits writes the line
+ * that it is in. */
+static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
 {
-    if (WEIR_LIKELY(s->linked - op->m.seq >= FEW) || weir_model_is_asked(&s->m))
-        return;
+    uint64_t linked = s->linked;
+
+    if (WEIR_LIKELY(linked - op->m.seq >= FEW) || weir_model_is_asked(&s->m))
+        return linked;
     for (int i = 0; i < PAUSES; i++) {
         if (!weir_device_may_pause(s->ctx->engines) || weir_model_is_asked(&s->m))
-            return;
+            return linked;
         weir_cpu_relax();
     }
     weir_lock_acquire(&s->lock);
-    s->linked = atomic_load_explicit(&s->m.last, memory_order_relaxed);
+    linked = s->linked = atomic_load_explicit(&s->m.last, memory_order_relaxed);
     weir_lock_release(&s->lock);
+    return linked;
 }
 
 /* Short kernels behind one that this thread has just run need not go through the engine's queue.
@@ -542,16 +548,17 @@ static bool run_here(struct weir_kernel_op *first, struct weir_model_out *out)
     struct weir_kernel_op *op = first, *next;
     bool traced = weir_trace_enabled();
     enum weir_err status;
+    uint64_t linked;
 
     if (!weir_thread_still_waits() || weir_check_follows() || weir_explore_enabled() ||
         atomic_load_explicit(&weir_pages_watching, memory_order_relaxed))
         return false;
-    let_more_come(s, &first->op);
+    linked = let_more_come(s, &first->op);
     if (!weir_device_run_next(s->ctx->engines, work, traced, &status))
         return false;
     tell_done(&op->op, &work->work, status);
-    for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(s, &op->op)); n++) {
-        fetch_behind(s, &next->op);
+    for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, &op->op)); n++) {
+        fetch_behind(linked, &next->op);
         if (!weir_model_pass(&op->op.m) || !weir_thread_still_waits() || ends_unrun(&next->op))
             break;
         weir_kernel_op_fill(next, first->job);
