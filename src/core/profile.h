@@ -25,6 +25,8 @@
     X(PAGEABLE_D2H_GBPS, "pageable-d2h-gbps")                                                      \
     X(PAGEABLE_SMALL_H2D_GBPS, "pageable-small-h2d-gbps") /* up to 16 MiB, used again and again */ \
     X(PAGEABLE_SMALL_D2H_GBPS, "pageable-small-d2h-gbps")                                          \
+    X(PAGEABLE_MID_H2D_GBPS, "pageable-mid-h2d-gbps") /* 64 MiB; between both when not said */     \
+    X(PAGEABLE_MID_D2H_GBPS, "pageable-mid-d2h-gbps")                                              \
     X(DEVICE_GBPS, "device-gbps")           /* device memory, read and written together */         \
     X(LAUNCH_US, "launch-us")               /* from submission to the start, idle device */        \
     X(KERNEL_US, "kernel-us")               /* the least that a kernel takes */                    \

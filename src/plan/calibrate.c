@@ -12,13 +12,14 @@
 #include "base/compiler.h"
 #include "plan/sim.h"
 
-#define LARGE   (64u << 20) /* bytes of a copy whose rate counts */
-#define SMALL   (1u << 20)
-#define TINY    4096u
-#define STREAMS 32
-#define BATCH   100 /* calls in a row */
-#define REPEATS 5
-#define SPIN_NS 200000
+#define MIB          (1u << 20)
+#define LARGE        (64 * MIB) /* bytes of a copy whose rate counts */
+#define TINY         4096u
+#define PAGEABLE_MIB 256 /* the largest pageable copy */
+#define STREAMS      32
+#define BATCH        100 /* calls in a row */
+#define REPEATS      5
+#define SPIN_NS      200000
 
 typedef uint64_t address;
 
@@ -109,6 +110,7 @@ struct gpu {
     void *streams[STREAMS], *events[2], *untimed, *nop, *spin;
     address memory, other;
     void *pinned, *pinned_out, *pageable;
+    size_t bytes;     /* of a pageable copy */
     double record_ns; /* between two records, nothing between */
 };
 
@@ -210,37 +212,25 @@ static double both_ways(struct gpu *g)
     return (double)(weir_clock_ns() - start);
 }
 
-static double pageable(struct gpu *g, bool out, size_t bytes)
+/* The host's time, too: it makes these copies. */
+static double h2d_pageable(struct gpu *g)
 {
     uint64_t start;
 
     CALL(g, cuCtxSynchronize);
     start = weir_clock_ns();
-    if (out)
-        CALL(g, cuMemcpyDtoH_v2, g->pageable, g->memory, bytes);
-    else
-        CALL(g, cuMemcpyHtoD_v2, g->memory, g->pageable, bytes);
+    CALL(g, cuMemcpyHtoD_v2, g->memory, g->pageable, g->bytes);
     return (double)(weir_clock_ns() - start);
-}
-
-static double h2d_pageable(struct gpu *g)
-{
-    return pageable(g, false, LARGE);
 }
 
 static double d2h_pageable(struct gpu *g)
 {
-    return pageable(g, true, LARGE);
-}
+    uint64_t start;
 
-static double h2d_pageable_small(struct gpu *g)
-{
-    return pageable(g, false, SMALL);
-}
-
-static double d2h_pageable_small(struct gpu *g)
-{
-    return pageable(g, true, SMALL);
+    CALL(g, cuCtxSynchronize);
+    start = weir_clock_ns();
+    CALL(g, cuMemcpyDtoH_v2, g->pageable, g->memory, g->bytes);
+    return (double)(weir_clock_ns() - start);
 }
 
 /* ns of a call, of BATCH in a row; what they left is waited for outside. */
@@ -323,7 +313,7 @@ static double hardware_queues(struct gpu *g)
 static void put(FILE *to, const char *cost, double value, const char *what)
 {
     value = value > 0 ? WEIR_MIN(value, 999999.0) : 0;
-    fprintf(to, "cost %-17s %-8.*f # %s\n", cost,
+    fprintf(to, "cost %-23s %-8.*f # %s\n", cost,
             value < 10     ? 4
             : value < 1000 ? 2
                            : 0,
@@ -341,11 +331,39 @@ static void put_copies(struct gpu *g, FILE *to)
     put(to, "d2h-gbps", LARGE / out, "64 MiB pinned");
     put(to, "duplex", WEIR_MIN(WEIR_MAX(share, 0.5), 1), "both at a time, beside each alone");
     put(to, "copy-us", median(g, d2h_tiny) * 1e-3, "4 KiB from the device");
-    put(to, "pageable-h2d-gbps", LARGE / median(g, h2d_pageable), "64 MiB pageable");
-    put(to, "pageable-d2h-gbps", LARGE / median(g, d2h_pageable), "64 MiB pageable");
-    put(to, "pageable-small-h2d-gbps", SMALL / median(g, h2d_pageable_small), "1 MiB pageable");
-    put(to, "pageable-small-d2h-gbps", SMALL / median(g, d2h_pageable_small), "1 MiB pageable");
     put(to, "device-gbps", 2.0 * LARGE / median(g, on_device), "64 MiB, read and written");
+}
+
+/* Pageable memory by the size of the buffer that is used again and again: three sizes are costs
+ * (plan/device.h), the others show whether what is between them is as the model takes it. */
+static void put_pageable(struct gpu *g, FILE *to)
+{
+    static const struct {
+        unsigned mib;
+        const char *h2d, *d2h;
+    } sizes[] = {{1, NULL, NULL},
+                 {4, NULL, NULL},
+                 {16, "pageable-small-h2d-gbps", "pageable-small-d2h-gbps"},
+                 {32, NULL, NULL},
+                 {64, "pageable-mid-h2d-gbps", "pageable-mid-d2h-gbps"},
+                 {128, NULL, NULL},
+                 {PAGEABLE_MIB, "pageable-h2d-gbps", "pageable-d2h-gbps"}};
+
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(sizes); i++) {
+        char what[32];
+        double in, out;
+
+        g->bytes = (size_t)sizes[i].mib * MIB;
+        in = (double)g->bytes / median(g, h2d_pageable);
+        out = (double)g->bytes / median(g, d2h_pageable);
+        snprintf(what, sizeof what, "%u MiB pageable", sizes[i].mib);
+        if (sizes[i].h2d) {
+            put(to, sizes[i].h2d, in, what);
+            put(to, sizes[i].d2h, out, what);
+        } else {
+            fprintf(to, "# %s: %.2f to the device, %.2f from it\n", what, in, out);
+        }
+    }
 }
 
 static void put_calls(struct gpu *g, FILE *to)
@@ -432,7 +450,7 @@ static void prepare(struct gpu *g)
     CALL(g, cuEventCreate, &g->events[0], 0);
     CALL(g, cuEventCreate, &g->events[1], 0);
     CALL(g, cuEventCreate, &g->untimed, 2); /* CU_EVENT_DISABLE_TIMING */
-    CALL(g, cuMemAlloc_v2, &g->memory, LARGE);
+    CALL(g, cuMemAlloc_v2, &g->memory, PAGEABLE_MIB * (size_t)MIB);
     CALL(g, cuMemAlloc_v2, &g->other, LARGE);
     CALL(g, cuMemAllocHost_v2, &g->pinned, LARGE);
     CALL(g, cuMemAllocHost_v2, &g->pinned_out, LARGE);
@@ -449,16 +467,17 @@ bool weir_plan_calibrate(FILE *to, char *message)
 
     if (!open_driver(&g, message))
         return false;
-    g.pageable = weir_alloc(LARGE);
+    g.pageable = weir_alloc(PAGEABLE_MIB * (size_t)MIB);
     if (!g.pageable) {
         snprintf(message, 200, "out of memory");
         return false;
     }
-    memset(g.pageable, 1, LARGE);
+    memset(g.pageable, 1, PAGEABLE_MIB * (size_t)MIB);
     prepare(&g);
     if (!g.failed) {
         put_attributes(&g, to);
         put_copies(&g, to);
+        put_pageable(&g, to);
         put_calls(&g, to);
         put_order(&g, to);
     }

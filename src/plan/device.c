@@ -44,6 +44,8 @@ bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profi
                   .pageable_d2h = c[WEIR_COST_PAGEABLE_D2H_GBPS],
                   .small_h2d = c[WEIR_COST_PAGEABLE_SMALL_H2D_GBPS],
                   .small_d2h = c[WEIR_COST_PAGEABLE_SMALL_D2H_GBPS],
+                  .mid_h2d = c[WEIR_COST_PAGEABLE_MID_H2D_GBPS],
+                  .mid_d2h = c[WEIR_COST_PAGEABLE_MID_D2H_GBPS],
                   .device = c[WEIR_COST_DEVICE_GBPS],
                   .kernel_ns = c[WEIR_COST_KERNEL_US] * 1e3,
                   .clock = attribute(p, WEIR_ATTR_CLOCK_RATE) * 1e-6,
@@ -73,19 +75,23 @@ uint32_t weir_plan_block_units(const struct weir_plan_machine *m, uint64_t threa
 }
 
 #define SMALL_MEMORY 16777216.0 /* the largest buffer that was measured to stay in the caches */
-#define DOUBLINGS    4          /* of it, to the smallest that was measured not to */
+#define DOUBLINGS    4.0        /* of it, to the smallest that was measured not to */
 
-/* Between the two sizes that were measured the rate goes from one to the other, by as much with
- * each doubling of the memory. */
-static double pageable_rate(double small, double large, double memory)
+/* Between the sizes that were measured, the middle one two doublings from both, the rate goes from
+ * one to the other, by as much with each doubling of the memory. */
+static double pageable_rate(double small, double mid, double large, double memory)
 {
-    double share = 0, at = SMALL_MEMORY;
+    double doublings = 0, at = SMALL_MEMORY;
 
     if (memory <= 0 || small <= 0 || large <= 0)
         return large;
-    for (; share < DOUBLINGS && memory > at; at *= 2)
-        share += memory >= 2 * at ? 1 : (memory - at) / at;
-    return small + (large - small) * share / DOUBLINGS;
+    if (mid <= 0)
+        mid = (small + large) / 2;
+    for (; doublings < DOUBLINGS && memory > at; at *= 2)
+        doublings += memory >= 2 * at ? 1 : (memory - at) / at;
+    return doublings < DOUBLINGS / 2
+               ? small + (mid - small) * doublings / (DOUBLINGS / 2)
+               : mid + (large - mid) * (doublings - DOUBLINGS / 2) / (DOUBLINGS / 2);
 }
 
 double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
@@ -100,8 +106,8 @@ double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engin
     else if (!pageable)
         rate = out ? r->d2h : r->h2d;
     else
-        rate = out ? pageable_rate(r->small_d2h, r->pageable_d2h, memory)
-                   : pageable_rate(r->small_h2d, r->pageable_h2d, memory);
+        rate = out ? pageable_rate(r->small_d2h, r->mid_d2h, r->pageable_d2h, memory)
+                   : pageable_rate(r->small_h2d, r->mid_h2d, r->pageable_h2d, memory);
     ns = rate > 0 ? bytes / rate : 0;
     return rate > 0 ? WEIR_MAX(ns, r->copy_ns) : 0;
 }

@@ -14,8 +14,8 @@ struct weir_plan_host {
 
 /* Bytes and seconds. 0: the profile does not say. */
 struct weir_plan_rates {
-    /* bytes a ns; small: pageable memory of at most 16 MiB, used again and again */
-    double h2d, d2h, pageable_h2d, pageable_d2h, small_h2d, small_d2h, device;
+    /* bytes a ns; small: pageable memory of at most 16 MiB, used again and again; mid: of 64 */
+    double h2d, d2h, pageable_h2d, pageable_d2h, small_h2d, small_d2h, mid_h2d, mid_d2h, device;
     double copy_ns, kernel_ns; /* the least that a copy takes, and a kernel */
     double clock;              /* of the SMs, cycles a ns */
     double graph_node_ns, host_func_ns;
@@ -36,7 +36,8 @@ bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profi
 
 /* How long a copy of so many bytes takes by itself; memory: of the whole buffer that is used again,
  * 0 when none is. Pageable memory is the host's to copy, so its caches count: up to 16 MiB are
- * fast, 256 MiB (and 0) slow, what is between in proportion. 0 ns: the profile does not say. */
+ * fast, 256 MiB (and 0) slow, what is between in proportion, by way of 64 MiB. 0 ns: the profile
+ * does not say. */
 double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
                          bool pageable, double bytes, double memory);
 

@@ -142,15 +142,17 @@ static void test_passes(void **state)
 /* The host copies pageable memory: the rate is the caches' as long as all of it fits there. */
 static void test_pageable_rate(void **state)
 {
-    const struct weir_plan_machine m = {.rates = {.h2d = 50,
-                                                  .d2h = 50,
-                                                  .pageable_h2d = 6,
-                                                  .pageable_d2h = 14,
-                                                  .small_h2d = 14,
-                                                  .small_d2h = 10}};
+    struct weir_plan_machine m = {.rates = {.h2d = 50,
+                                            .d2h = 50,
+                                            .pageable_h2d = 6,
+                                            .pageable_d2h = 14,
+                                            .small_h2d = 14,
+                                            .small_d2h = 10}};
     const struct {
         double memory, h2d, d2h;
-    } at[] = {{1, 14, 10},  {16, 14, 10},  {24, 13, 10.5}, {32, 12, 11},      {128, 8, 13},
+    } by_way[] = {{16, 14, 10},   {32, 10.5, 8}, {64, 7, 6},
+                  {128, 6.5, 10}, {256, 6, 14},  {0, 6, 14}},
+      at[] = {{1, 14, 10},  {16, 14, 10},  {24, 13, 10.5}, {32, 12, 11},      {128, 8, 13},
               {256, 6, 14}, {1024, 6, 14}, {0, 6, 14},     {1048576.0, 6, 14}};
 
     (void)state;
@@ -160,6 +162,15 @@ static void test_pageable_rate(void **state)
         NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_H2D, true, 1e9, memory), 1e9 / at[i].h2d, 2);
         NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_D2H, true, 1e9, memory), 1e9 / at[i].d2h, 2);
         NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_H2D, false, 1e9, memory), 1e9 / 50, 2);
+    }
+    /* By way of 64 MiB, where that was measured too. */
+    m.rates.mid_h2d = 7;
+    m.rates.mid_d2h = 6;
+    for (size_t i = 0; i < sizeof by_way / sizeof *by_way; i++) {
+        double memory = by_way[i].memory * 1048576;
+
+        NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_H2D, true, 1e9, memory), 1e9 / by_way[i].h2d, 2);
+        NEAR(weir_plan_copy_ns(&m, WEIR_PLAN_D2H, true, 1e9, memory), 1e9 / by_way[i].d2h, 2);
     }
 }
 
