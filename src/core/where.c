@@ -1,6 +1,7 @@
-/* See where.h. First every stream with work left is locked for a moment and its oldest operation
- * described; then threads (where_threads.c); then writers of what kernels poll; then the cycles
- * (where_cycle.c). What is printed may be torn between streams: it is meant for a standstill.
+/* See where.h. First every stream with work left is locked for a moment and the oldest operation
+ * that has not ended is described; then threads (where_threads.c); then writers of what kernels
+ * poll; then the cycles (where_cycle.c). What is printed may be torn between streams: it is meant
+ * for a standstill.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/where.h"
 
@@ -12,9 +13,10 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/thread.h"
-#include "core/graph_run.h"
 #include "base/kernel_name.h"
+#include "base/thread.h"
+#include "core/explore.h"
+#include "core/graph_run.h"
 #include "core/memop.h"
 #include "core/module.h"
 #include "core/poll.h"
@@ -50,6 +52,17 @@ static struct weir_work *work_of(struct weir_op *op)
     return atomic_load_explicit(&op->dispatched, memory_order_acquire) ? weir_op_work(op) : NULL;
 }
 
+/* Of an operation whose turn has come and that no engine was given: what keeps it. */
+static void put_unqueued(struct where_text *t, const struct where_stream *out)
+{
+    if (out->state != WEIR_OP_READY)
+        return;
+    if (weir_explore_enabled())
+        weir_where_put(t, ", waits for its turn in the schedule");
+    else if (out->kind == WEIR_OP_KERNEL)
+        weir_where_put(t, ", runs on one thread, as a short one");
+}
+
 static void describe_kernel(const struct where *w, struct where_stream *out,
                             struct weir_kernel_op *op)
 {
@@ -58,8 +71,10 @@ static void describe_kernel(const struct where *w, struct where_stream *out,
     struct weir_kernel_view v;
 
     weir_where_put(&t, "kernel %s", weir_kernel_plain_name(op->function->name, name, sizeof name));
-    if (!work_of(&op->op))
+    if (!work_of(&op->op)) {
+        put_unqueued(&t, out);
         return;
+    }
     if (!weir_device_view_kernel(weir_op_ctx(&op->op)->engines, &op->job->kernel, &v)) {
         weir_where_put(&t, ", whose engine is locked");
         return;
@@ -176,35 +191,41 @@ static void describe_poll(struct where_stream *out, const struct weir_poll_op *o
     out->polls = out->pointer_count > 0;
 }
 
-static void describe(const struct where *w, struct where_stream *out, struct weir_op *op)
+static void describe_copy(struct where_stream *out, struct weir_copy_op *op)
 {
     static const char *const directions[] = {
         [WEIR_ENGINE_H2D] = "host to device",
         [WEIR_ENGINE_D2H] = "device to host",
         [WEIR_ENGINE_D2D] = "on the device",
     };
+    struct where_text t = {out->what, 0, sizeof out->what};
     struct weir_copy_work copy;
-    size_t bytes, engine;
+    size_t bytes;
 
+    weir_copy_op_view(op, &copy);
+    bytes = copy.width * copy.height * copy.depth;
+    if (copy.memset)
+        weir_where_put(&t, "memset of %zu bytes at %p", bytes, (void *)copy.dst);
+    else
+        weir_where_put(&t, "copy of %zu bytes to %p, %s", bytes, (void *)copy.dst,
+                       op->engine < WEIR_ARRAY_SIZE(directions) ? directions[op->engine] : "?");
+    if (work_of(&op->op))
+        return;
+    if (out->state == WEIR_OP_READY && !copy.memset && op->late)
+        weir_where_put(&t, ", held back (--late-dma)");
+    else
+        put_unqueued(&t, out);
+}
+
+static void describe(const struct where *w, struct where_stream *out, struct weir_op *op)
+{
     switch (op->m.kind) {
     case WEIR_OP_KERNEL:
         describe_kernel(w, out, (struct weir_kernel_op *)op);
         break;
     case WEIR_OP_COPY:
     case WEIR_OP_MEMSET:
-        weir_copy_op_view((struct weir_copy_op *)op, &copy);
-        engine = ((struct weir_copy_op *)op)->engine;
-        bytes = copy.width * copy.height * copy.depth;
-        if (copy.memset)
-            snprintf(out->what, sizeof out->what, "memset of %zu bytes at %p", bytes,
-                     (void *)copy.dst);
-        else
-            snprintf(out->what, sizeof out->what, "copy of %zu bytes to %p, %s", bytes,
-                     (void *)copy.dst,
-                     engine < WEIR_ARRAY_SIZE(directions) ? directions[engine] : "?");
-        if (out->state == WEIR_OP_READY && !work_of(op))
-            strncat(out->what, ", held back (--late-dma)",
-                    sizeof out->what - 1 - strlen(out->what));
+        describe_copy(out, (struct weir_copy_op *)op);
         break;
     case WEIR_OP_HOST_FUNC:
     case WEIR_OP_CALLBACK:
@@ -251,6 +272,19 @@ static void name_stream(struct where_stream *out, const struct weir_stream *s)
         snprintf(out->name, sizeof out->name, "stream %" PRIu64 "%s%s", s->id, device, number);
 }
 
+/* The oldest operation that has not ended. Short kernels that one thread runs in a row stay in the
+ * list until the row is through (submit.c), and all but the first look as if they waited. The
+ * stream is locked. */
+static struct weir_op *oldest_left(const struct weir_stream *s)
+{
+    uint64_t completed = atomic_load_explicit(&s->m.completed, memory_order_acquire);
+    struct weir_model_op *op = s->m.head;
+
+    while (op && op->seq <= completed)
+        op = op->next;
+    return (struct weir_op *)op;
+}
+
 static void look_at_stream(const struct where *w, struct where_stream *out, struct weir_stream *s)
 {
     struct weir_op *op;
@@ -262,13 +296,13 @@ static void look_at_stream(const struct where *w, struct where_stream *out, stru
         return;
     }
     name_stream(out, s);
-    op = (struct weir_op *)s->m.head;
+    op = oldest_left(s);
     out->last = atomic_load_explicit(&s->m.last, memory_order_relaxed);
     if (op) {
         out->head = op->m.seq;
         out->op = op;
         out->kind = op->m.kind;
-        out->state = op->m.state;
+        out->state = &op->m == s->m.head ? op->m.state : WEIR_OP_READY;
         if (op->m.state == WEIR_OP_BLOCKED && op->m.dep_pos < op->m.dep_count)
             out->dep = op->m.deps[op->m.dep_pos];
         describe(w, out, op);
@@ -364,8 +398,8 @@ static bool look_for_writer(struct where *w, int reader, int in)
 
     if (s->locked || !leads_to(w, in, reader) || !weir_lock_try_patiently(&s->stream->lock))
         return false;
-    for (struct weir_model_op *m = s->stream->m.head; m && !ok && n < WRITERS_MAX;
-         m = m->next, n++) {
+    for (struct weir_model_op *m = (struct weir_model_op *)oldest_left(s->stream);
+         m && !ok && n < WRITERS_MAX; m = m->next, n++) {
         if ((reader == in && m->seq == r->head) || !may_write((struct weir_op *)m, r))
             continue;
         ok = true;
@@ -422,7 +456,8 @@ static void print_thread(const struct where *w, const struct where_thread *h, st
     if (h->since_ns)
         weir_where_put(t, ", since %.1f s", seconds(h->since_ns, w->now_ns));
     if (stream != WHERE_NONE)
-        weir_where_put(t, ": waits for #%" PRIu64 " of %s", h->seq, w->streams[stream].name);
+        weir_where_put(t, ": waits for #%" PRIu64 " of %s%s", h->seq, w->streams[stream].name,
+                       h->since_ns ? "" : ", and helps to run it");
     else if (h->owner)
         weir_where_put(t, ": waits for %s thread %u", h->joins ? "the end of" : "a mutex of",
                        h->owner);

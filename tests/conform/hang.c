@@ -76,6 +76,29 @@ static void spin_before_event(void)
     cudaStreamSynchronize(b);
 }
 
+static void turn(cudaKernel_t k, unsigned long long times)
+{
+    void *args[] = {&times};
+
+    OK(cudaLaunchKernel((const void *)k, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, a));
+}
+
+/* Short kernels, which one thread runs in a row, and behind them the same kernel for ever. */
+static void short_ones_first(void)
+{
+    cudaKernel_t k = load("turn");
+
+    for (int i = 0; i < 400; i++) {
+        turn(k, 1);
+        OK(cudaStreamSynchronize(a));
+    }
+    for (int i = 0; i < 3; i++)
+        turn(k, 1);
+    turn(k, 1ull << 62);
+    turn(k, 1);
+    cudaStreamSynchronize(a);
+}
+
 static void never(void *arg)
 {
     (void)arg;
@@ -139,6 +162,10 @@ static const struct scenario {
      spin_before_event,
      {"stream 42: 2 operations left", "(ORD-021)", "a cycle:", "event wait",
       "what it polls may be written by #2 of stream 43 (memset"}},
+    {"short_ones_first",
+     short_ones_first,
+     {"stream 42: 2 operations left", "#404 kernel turn, runs", "waits for #405 of stream 42",
+      "no cycle found"}},
     {"polls", polls, {"stream 43: 1 operation left", "host function 0x", "no cycle found"}},
     {"graph_host",
      graph_host,

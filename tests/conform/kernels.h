@@ -17,6 +17,9 @@ static const char kernels_ptx[] =
     ".visible .entry spin(.param .u64 flag)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .b32 %r<2>;\n"
     "\t.reg .pred %p<2>;\n\tld.param.u64 %rd1, [flag];\nagain:\n\tld.volatile.u32 %r1, [%rd1];\n"
     "\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n\tret;\n}\n"
+    ".visible .entry turn(.param .u64 n)\n{\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<2>;\n"
+    "\tld.param.u64 %rd1, [n];\nagain:\n\tadd.u64 %rd1, %rd1, -1;\n"
+    "\tsetp.gt.s64 %p1, %rd1, 0;\n\t@%p1 bra again;\n\tret;\n}\n"
     ".visible .entry trap()\n{\n\ttrap;\n\tret;\n}\n"
     ".visible .entry bounded(.param .u64 p)\n.maxntid 64, 1, 1\n{\n\tret;\n}\n";
 

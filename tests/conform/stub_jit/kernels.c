@@ -50,6 +50,16 @@ uint32_t weir_kernel(struct weir_block *block)
     block->launch->services->fail(block, 719, 1);
     return WEIR_BLOCK_FAILED;
 }
+#elif defined(KERNEL_turn)
+/* (n): turns so often, and looks at nothing. */
+uint32_t weir_kernel(struct weir_block *block)
+{
+    uint64_t n = *(const uint64_t *)block->launch->params;
+
+    for (volatile uint64_t i = 0; i < n; i++)
+        ;
+    return WEIR_BLOCK_DONE;
+}
 #elif defined(KERNEL_bounded)
 /* (ptr), at most 64 threads a block. */
 uint32_t weir_kernel(struct weir_block *block)

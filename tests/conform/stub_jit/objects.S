@@ -10,4 +10,5 @@ OBJECT(count)
 OBJECT(spin)
 OBJECT(trap)
 OBJECT(bounded)
+OBJECT(turn)
     .section .note.GNU-stack, "", %progbits
