@@ -801,10 +801,11 @@ void weir_check_free_async(const void *stream, const void *p, size_t bytes)
     weir_check_lock();
     pool_access_locked(stream, WEIR_OP_FREE, NULL, p, bytes, site);
     b = weir_map_get(&weir_checker.blocks, (uintptr_t)p);
-    if (b)
+    if (b) {
         b->freed = true;
-    if (b)
         b->freed_number = weir_checker.submitted;
+        b->freed_at = site;
+    }
     weir_check_unlock();
 }
 

@@ -169,6 +169,8 @@ void weir_check_capture(const void *stream, bool begins);
 void weir_check_captured(const void *stream);
 /* The operation has failed, as the first or because another had. */
 void weir_check_op_failed(const void *op, enum weir_err err);
+/* What is known of a kernel's failure, before that: the first is told with it. Copied. */
+void weir_check_fault_text(const char *text);
 /* A handle that is good no more, or never was. */
 void weir_check_bad_handle(const void *handle);
 /* The program has made, or gives back, a stream, event, graph (a static text). */

@@ -49,7 +49,7 @@ struct weir_check_block {
     bool freed;       /* in a stream's order */
     uint64_t number;  /* operations submitted before; freed_number: before it was freed */
     uint64_t freed_number;
-    struct weir_check_site site, prefetched;
+    struct weir_check_site site, prefetched, freed_at;
 };
 
 /* A stream, event, graph that the program made; kept when it is gone. */
@@ -206,13 +206,14 @@ struct checker {
     struct weir_check_errors *errors;
     struct weir_check_finding *fault; /* the first operation that failed */
     enum weir_err fault_error;
+    char *fault_text;                           /* NULL: its error is all that is known */
     WEIR_VEC(struct weir_check_stream) streams; /* by lane */
     uint32_t lane_count;                        /* of streams: from WEIR_CHECK_HOST_LANE + 1 on */
     size_t settle_at;
     uint64_t submitted;
     struct weir_check_wait *waits; /* the n-th at n % WEIR_CHECK_WAITS */
     uint64_t wait_count;
-    struct weir_check_block *freed; /* the n-th at n % WEIR_CHECK_FREED; its free is `prefetched` */
+    struct weir_check_block *freed; /* the n-th at n % WEIR_CHECK_FREED */
     uint64_t freed_count;
     struct weir_map written; /* init.c: page -> bits of written bytes; none: all are */
     WEIR_VEC(struct weir_check_finding) findings;

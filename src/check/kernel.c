@@ -34,6 +34,7 @@ static const struct weir_check_block *nearest(uint64_t begin, uint64_t end, bool
             best = value;
         }
     }
+    *freed = least == 0 && best->freed; /* in a stream's order: the pool still has it */
     for (uint64_t i = 0; i < WEIR_MIN(c->freed_count, (uint64_t)WEIR_CHECK_FREED); i++) {
         const struct weir_check_block *b = &c->freed[(c->freed_count - 1 - i) % WEIR_CHECK_FREED];
         uint64_t d = distance(b, begin, end);
@@ -55,9 +56,10 @@ void weir_check_block_gone_locked(const struct weir_check_block *b, struct weir_
         return;
     to = &c->freed[c->freed_count++ % WEIR_CHECK_FREED];
     *to = *b;
-    if (!b->freed)
-        to->freed_number = c->submitted;
-    to->prefetched = at; /* the place of the free: nobody prefetches it any more */
+    if (b->freed)
+        return;
+    to->freed_number = c->submitted;
+    to->freed_at = at;
 }
 
 /* ---- texts ---- */
@@ -89,6 +91,63 @@ static const char *kept(const struct weir_text *t)
     return s ? s : "";
 }
 
+/* A member of an object at address 0, or an element of such an array: no allocation is near. */
+#define NULL_BYTES 65536u
+
+static void add_relation(struct weir_text *t, const struct weir_check_block *b, uint64_t begin,
+                         uint64_t end)
+{
+    if (end <= b->begin) {
+        weir_text_add(t, ": %" PRIu64 " bytes before %zu bytes", b->begin - begin, b->bytes);
+    } else if (begin > b->begin + b->bytes) {
+        weir_text_add(t, ": %" PRIu64 " bytes behind the end of %zu bytes",
+                      begin - (b->begin + b->bytes), b->bytes);
+    } else if (begin == b->begin + b->bytes) {
+        weir_text_add(t, ": right behind the end of %zu bytes", b->bytes);
+    } else {
+        weir_text_add(t, ": partly outside of %zu bytes", b->bytes);
+    }
+}
+
+static void add_access(struct weir_text *t, const struct weir_check_thread *w)
+{
+    add_thread(t, w);
+    weir_text_add(t, " %s %u bytes at 0x%" PRIx64, verb(w->access), w->bytes, w->address);
+}
+
+static void explain_null(struct weir_check_finding *f, const struct weir_check_wrong *w)
+{
+    struct weir_text t = {.length = 0};
+
+    add_access(&t, &w->at);
+    if (w->at.address)
+        weir_text_add(&t, ": %" PRIu64 " bytes behind a null pointer", w->at.address);
+    else
+        weir_text_add(&t, ": a null pointer");
+    f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+    f->why = (struct weir_check_say){.format = "no memory is there, in any program"};
+    f->change = (struct weir_check_say){
+        .format = "look at where the pointer comes from: an argument that was never set, an "
+                  "allocation that failed, or an element that nothing has written"};
+}
+
+static void explain_freed(struct weir_check_finding *f, const struct weir_check_wrong *w,
+                          const struct weir_check_block *b)
+{
+    struct weir_text t = {.length = 0};
+
+    add_access(&t, &w->at);
+    weir_text_add(&t, ": %" PRIu64 " bytes behind the begin of %zu bytes that were freed",
+                  w->at.address - b->begin, b->bytes);
+    f->what = (struct weir_check_say){
+        .format = "{t} ({c1} at {1})", .text = kept(&t), .sites[0] = b->site};
+    f->why = (struct weir_check_say){.format = "the memory was given back by {c1} at {1}",
+                                     .sites[0] = b->freed_at};
+    f->change = (struct weir_check_say){
+        .format = "free the memory behind the kernel: after a synchronisation, or in its stream "
+                  "(cudaFreeAsync)"};
+}
+
 static void explain_outside(struct weir_check_finding *f, void *arg)
 {
     const struct weir_check_wrong *w = arg;
@@ -97,37 +156,35 @@ static void explain_outside(struct weir_check_finding *f, void *arg)
     const struct weir_check_block *b = nearest(begin, end, &freed);
     struct weir_text t = {.length = 0};
 
-    add_thread(&t, &w->at);
-    weir_text_add(&t, " %s %u bytes at 0x%" PRIx64, verb(w->at.access), w->at.bytes, begin);
-    if (!b) {
+    if (begin < NULL_BYTES) {
+        explain_null(f, w);
+        return;
+    }
+    if (freed) {
+        explain_freed(f, w, b);
+        return;
+    }
+    add_access(&t, &w->at);
+    if (b)
+        add_relation(&t, b, begin, end);
+    else
         weir_text_add(&t, ": the program has no memory near");
-    } else if (freed) {
-        weir_text_add(&t, ": %" PRIu64 " bytes behind the begin of %zu bytes that were freed",
-                      begin - b->begin, b->bytes);
-    } else if (end <= b->begin) {
-        weir_text_add(&t, ": %" PRIu64 " bytes before %zu bytes", b->begin - begin, b->bytes);
-    } else if (begin >= b->begin + b->bytes) {
-        if (begin == b->begin + b->bytes)
-            weir_text_add(&t, ": right behind the end of %zu bytes", b->bytes);
-        else
-            weir_text_add(&t, ": %" PRIu64 " bytes behind the end of %zu bytes",
-                          begin - (b->begin + b->bytes), b->bytes);
-    } else {
-        weir_text_add(&t, ": partly outside of %zu bytes", b->bytes);
-    }
     f->what = (struct weir_check_say){.format = b ? "{t} ({c1} at {1})" : "{t}", .text = kept(&t)};
-    f->why = (struct weir_check_say){
-        .format = b && freed ? "the memory was given back by {c1} at {1}"
-                             : "no allocation that the kernel may use has these bytes"};
+    f->why =
+        (struct weir_check_say){.format = "no allocation that the kernel may use has these bytes"};
     f->change = (struct weir_check_say){
-        .format = freed ? "free the memory behind the kernel: after a synchronisation, or in its "
-                          "stream (cudaFreeAsync)"
-                        : "compare the thread's index with the number of elements before the "
-                          "access, or allocate more"};
-    if (b) {
+        .format = "compare the thread's index with the number of elements before the access, or "
+                  "allocate more"};
+    if (b)
         f->what.sites[0] = b->site;
-        f->why.sites[0] = b->prefetched;
-    }
+}
+
+static const struct weir_check_block *freed_in_order(const struct weir_check_wrong *w)
+{
+    bool freed;
+    const struct weir_check_block *b = nearest(w->at.address, w->at.address + w->at.bytes, &freed);
+
+    return freed && b->freed ? b : NULL;
 }
 
 static void explain_uninitialised(struct weir_check_finding *f, void *arg)
@@ -223,6 +280,8 @@ void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
         weir_check_unlock();
         return;
     }
+    if (w->kind == WEIR_WRONG_OUTSIDE && freed_in_order(w))
+        f.kind = WEIR_FOUND_USE_AFTER_FREE;
     if (a)
         f.a = weir_check_side_of(a, w->at.access);
     else

@@ -618,19 +618,31 @@ void weir_check_error_read(enum weir_err err, bool reset)
     weir_check_unlock();
 }
 
+void weir_check_fault_text(const char *text)
+{
+    struct checker *c = &weir_checker;
+
+    weir_check_lock();
+    if (!c->fault && !c->fault_text)
+        c->fault_text = weir_strdup(text);
+    weir_check_unlock();
+}
+
 void weir_check_op_failed(const void *op, enum weir_err err)
 {
+    const char *text = NULL;
     struct weir_check_finding *f;
     struct weir_actor *a;
 
     weir_check_lock();
     a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
     if (a && !weir_checker.fault && (f = weir_calloc(1, sizeof *f))) {
+        text = weir_checker.fault_text;
         f->kind = WEIR_FOUND_FAILED;
         f->a = weir_check_side_of(a, WEIR_ACCESS_READ);
         f->a.no_access = true;
         f->what = (struct weir_check_say){.format = "an operation failed: {t}",
-                                          .text = weir_err_name((int)err)};
+                                          .text = text ? text : weir_err_name((int)err)};
         f->why = (struct weir_check_say){
             .format = "no call has returned its error since: the program does not know of it"};
         f->change =

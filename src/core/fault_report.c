@@ -65,7 +65,8 @@ static void relation(char out[64], uint64_t address, uint64_t base, uint64_t byt
         snprintf(out, 64, "%" PRIu64 " bytes behind the begin of", address - base);
 }
 
-#define NEAR ((uint64_t)1 << 32) /* farther than this says nothing */
+#define NEAR       ((uint64_t)1 << 32) /* farther than this says nothing */
+#define NULL_BYTES 65536u              /* a null pointer's members and elements */
 
 static void memory_text(char *out, const struct weir_kernel_work *k)
 {
@@ -77,11 +78,18 @@ static void memory_text(char *out, const struct weir_kernel_work *k)
         snprintf(out, TEXT, ": %s the block's %u bytes of shared memory", where, k->shared_bytes);
         return;
     }
+    if (k->error_address < NULL_BYTES) {
+        snprintf(out, TEXT, ": a null pointer");
+        return;
+    }
     weir_mem_each(look, &n);
     if (!n.found || n.distance > NEAR) {
         snprintf(out, TEXT, ": no allocation is near");
         return;
     }
+    out[0] = 0;
+    if (weir_check_enabled()) /* the access is a finding, which knows what was freed as well */
+        return;
     relation(where, n.address, n.info.base, n.info.bytes);
     snprintf(out, TEXT, ": %s %zu bytes of %s at 0x%" PRIxPTR, where, n.info.bytes,
              kind_of(n.info.kind), n.info.base);
@@ -142,9 +150,9 @@ void weir_fault_report(const struct weir_context *ctx, const struct weir_functio
                        enum weir_err err)
 {
     char where[TEXT], who[TEXT], address[TEXT + 64] = "", memory[TEXT], name[256];
+    char text[4 * TEXT];
 
-    if (!k->error_noted || !k->code || err == WEIR_ERR_ASSERT || weir_check_enabled() ||
-        weir_context_error(ctx) != WEIR_OK)
+    if (!k->error_noted || !k->code || err == WEIR_ERR_ASSERT || weir_context_error(ctx) != WEIR_OK)
         return;
     k->error_noted = false;
     line_text(where, image, k);
@@ -153,7 +161,11 @@ void weir_fault_report(const struct weir_context *ctx, const struct weir_functio
         memory_text(memory, k);
         snprintf(address, sizeof address, ", address 0x%" PRIx64 "%s", k->error_address, memory);
     }
-    weir_log(WEIR_LOG_ERROR, "kernel %s: %s%s, by %s%s",
+    snprintf(text, sizeof text, "kernel %s: %s%s, by %s%s",
              weir_kernel_plain_name(f->name, name, sizeof name), weir_err_name(err), where, who,
              address);
+    if (weir_check_enabled())
+        weir_check_fault_text(text);
+    else
+        weir_log(WEIR_LOG_ERROR, "%s", text);
 }

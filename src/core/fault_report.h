@@ -9,8 +9,9 @@
 
 /* The kernel has ended with err, its context does not know it yet. One line on stderr: kernel,
  * error, line of the source, thread, block, address and the nearest allocation. Nothing for
- * failures outside of blocks, for assertions (they print themselves), for contexts that have failed
- * before, and when the checker runs, which says more. Thread: engines', no lock held; may compile.
+ * failures outside of blocks, for assertions (they print themselves), and for contexts that have
+ * failed before. When the checker runs, it tells the line in its report. Thread: engines', no lock
+ * held; may compile.
  */
 void weir_fault_report(const struct weir_context *ctx, const struct weir_function *f,
                        const struct weir_function_image *image, struct weir_kernel_work *k,

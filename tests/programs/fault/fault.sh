@@ -35,7 +35,7 @@ done
 WEIR_JIT_TIER=best run "$work/fault" longer
 says longer cudaErrorIllegalAddress "$(line longer)"
 run "$work/fault" null
-says null cudaErrorIllegalAddress "$(line null)" 'thread (37, 0, 0) of block (1, 0, 0), address 0x0: no allocation is near'
+says null cudaErrorIllegalAddress "$(line null)" 'thread (37, 0, 0) of block (1, 0, 0), address 0x0: a null pointer'
 run "$work/fault" misaligned
 says misaligned cudaErrorMisalignedAddress "$(line misaligned)" 'thread (0, 0, 0) of block (0, 0, 0)' ': 2 bytes behind the begin of 4096 bytes of device memory'
 run "$work/fault" shared

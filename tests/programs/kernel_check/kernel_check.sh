@@ -48,8 +48,11 @@ scatter-before out-of-bounds 32 bytes before 4000 bytes
 scatter-inside -
 vector-behind out-of-bounds thread (250, 0, 0) of block (0, 0, 0) at .*$(line vector) writes 16 bytes
 host-pointer out-of-bounds $(line write) writes 4 bytes
-null out-of-bounds writes 4 bytes at 0x0
+null out-of-bounds writes 4 bytes at 0x0: a null pointer
+null-member out-of-bounds writes 4 bytes at 0x190: 400 bytes behind a null pointer
 freed out-of-bounds 4000 bytes that were freed
+freed-in-order use-after-free 0 bytes behind the begin of 4000 bytes that were freed (cudaMallocAsync at
+freed-in-order-waited use-after-free the memory was given back by cudaFreeAsync at .*use_freed_in_order
 graph-behind out-of-bounds thread (232, 0, 0) of block (3, 0, 0)
 read-pool -
 read-unwritten -
@@ -70,6 +73,10 @@ read-pool -
 read-pool-unwritten uninitialised cudaMallocAsync
 read-reused -
 END
+# What is no access to memory of the program's is told as weir run does.
+run_check ./wrong shared-far >out
+[ $? = 99 ] && grep -q "^weir: hazard: failed-operation: an operation failed: kernel in_shared: .*$(line shared), by .*behind the end of the block's 256 bytes of shared memory" err ||
+    { echo "FAILED shared-far: $(cat err)"; failed=1; }
 for form in shared-read shared-write; do verdict $form - .; done
 verdict shared-read - . --light
 verdict shared-write race 'kernel take_and_give' --light

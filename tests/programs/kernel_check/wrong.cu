@@ -59,6 +59,15 @@ __global__ void take_and_give(int *from, int *to, int never)
         from[threadIdx.x] = 0;
 }
 
+__global__ void in_shared(int far, int *out)
+{
+    __shared__ int s[64];
+
+    s[threadIdx.x + far] = 1; /* shared */
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}
+
 __device__ int counter;
 __device__ int table[64];
 
@@ -129,6 +138,19 @@ static void use_pool(bool write, bool again)
     }
 }
 
+static void use_freed_in_order(bool waits)
+{
+    cudaStream_t s;
+    int *p;
+
+    cudaStreamCreate(&s);
+    cudaMallocAsync(&p, N * sizeof *p, s);
+    cudaFreeAsync(p, s);
+    if (waits)
+        cudaStreamSynchronize(s);
+    fill<<<4, 256, 0, s>>>(p, N);
+}
+
 static void share(bool write)
 {
     cudaStream_t s[2];
@@ -164,6 +186,10 @@ static const struct form {
     FORM("host-pointer", (make(N), fill<<<4, 256>>>(host, N))),
     FORM("null", fill<<<4, 256>>>(NULL, N)),
     FORM("freed", (make(N), cudaFree(a), fill<<<4, 256>>>(a, N))),
+    FORM("freed-in-order", use_freed_in_order(false)),
+    FORM("freed-in-order-waited", use_freed_in_order(true)),
+    FORM("null-member", fill<<<4, 256>>>((int *)400, N)),
+    FORM("shared-far", (make(N), in_shared<<<1, 64>>>(1 << 14, a))),
     FORM("graph-behind", use_graph()),
     FORM("shared-read", share(false)),
     FORM("shared-write", share(true)),
