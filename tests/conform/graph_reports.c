@@ -23,7 +23,7 @@ static void expect_ordinary(cudaStream_t s)
     CHECK(status == cudaStreamCaptureStatusNone);
 }
 
-/* "Unjoined work", though there is a join: it was recorded before the last kernel. */
+/* P34: "Unjoined work", though there is a join: it was recorded before the last kernel. */
 static void early_join(void)
 {
     enum { MISSING, EARLY, RIGHT };
@@ -111,7 +111,7 @@ static void refused_update(void)
     OK(cudaGraphDestroy(larger));
 }
 
-/* The copy reads its source at each replay, pinned and pageable. */
+/* P41: the copy reads its source at each replay, pinned and pageable. */
 static void source_is_read_again(void)
 {
     unsigned *sources[2];

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     cudaStream_t s;
     int n = -1;
 
-    if (strcmp(what, "none") == 0) {
+    if (strcmp(what, "none") == 0) { /* P70: a machine without a device */
         EXPECT(cudaGetDeviceCount(&n), cudaErrorNoDevice);
         EXPECT(cudaSetDevice(0), cudaErrorNoDevice);
         EXPECT(cudaDeviceSynchronize(), cudaErrorNoDevice);

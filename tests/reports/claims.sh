@@ -14,6 +14,18 @@ for name in $(grep '^| ' "$page" | awk -F'|' '{ print $(NF - 1) }' | grep -oE '`
     grep -qE "\{\"$name\", " tests/reports/*.c || printf '%s\n' "$tests" | grep -qx "$name" || [ -e "examples/$name.cu" ] ||
         grep -qE "[\" ]$name[\" ]" examples/*.cu examples/CMakeLists.txt || fail "$name is no test and no example"
 done
+# A claim's own row names a program, or says why there is none.
+sed '/^## Each with a pair/,$d' "$page" | grep '^| ' | grep -vE '^\| (claim|---) ' | awk -F'|' '{ print $(NF - 1) }' >"$BUILD/claims-tests"
+[ "$(grep -c . "$BUILD/claims-tests")" -ge 30 ] || fail "fewer rows than claims"
+grep -vE '`|not here' "$BUILD/claims-tests" && fail "a claim without a program"
+# Two claims about durations, by the model: a pipeline takes its longest stage, not the kernel's time and a copy's; and from some number of
+# chunks on more of them change little.
+"$WEIR" plan --stages h2d=2ms,kernel=6ms,d2h=1ms --chunks 1..64 --streams 4 | awk '
+    /^bound: 6\.000 ms, the kernels/ { bound = 1 }
+    $1 == "1" { one = $2 }
+    $1 == "32" { many = $2 }
+    $1 == "64" { most = $2 }
+    END { exit !(bound && one > 9 && many < 6.3 && most < 6.3 && most > 6) }' || fail "the durations of weir plan"
 [ $rows -gt 25 ] || fail "only $rows names"
 for name in $(sed -nE 's/^ *\{"([a-z-]+)", .*/\1/p' tests/reports/claims.c); do
     grep -q "\`$name\`" "$page" || fail "$name is not on the page"

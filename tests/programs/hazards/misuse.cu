@@ -125,6 +125,7 @@ static void capture_sync(void)
     cudaGetLastError();
 }
 
+/* P34 */
 static void capture_unjoined(void)
 {
     cudaGraph_t graph;
@@ -191,6 +192,7 @@ static void fail_somewhere(void)
     GIVES(cudaMalloc(&p, (size_t)1 << 60), cudaErrorMemoryAllocation);
 }
 
+/* P54 */
 static void stale_error(void)
 {
     fail_somewhere();
@@ -210,6 +212,7 @@ static void error_left(void)
     fail_somewhere();
 }
 
+/* P53 */
 static void fault(void)
 {
     fill<<<1, N, 0, s1>>>(NULL);
@@ -319,6 +322,7 @@ static void legacy_orders(void)
     OK(cudaStreamDestroy(s[1]));
 }
 
+/* P20 */
 static void pool_freed(bool waits)
 {
     int *own;

@@ -11,6 +11,7 @@ grep -q ' 8 .* work$' s || { cat s; fail 'eight kernels in the summary'; }
 grep -q ' 8 .*cudaLaunchKernel' s || { cat s; fail 'eight launches in the summary'; }
 "$WEIR" summary --csv a.weir | grep -q '^kernels,100.000,' || fail 'summary --csv'
 "$WEIR" summary --json a.weir | grep -q '"name": "work"' || fail 'summary --json'
+# P77: what differs is named, not only what took longer
 "$WEIR" diff a.weir b.weir | grep -q 'gone .*cudaStreamWaitEvent' || { "$WEIR" diff a.weir b.weir; fail 'diff'; }
 for f in csv json chrome perfetto svg; do
     "$WEIR" export --format $f -o out.$f a.weir && [ -s out.$f ] || fail "export $f"
