@@ -137,17 +137,36 @@ static inline void release(struct burst *b, uint32_t entry)
     push(b, index);
 }
 
-/* A source is settled, or the node itself has ended; when that was the last of them it is complete:
- * those behind it that could begin early have one source less, the others are let go. */
-static void settle(struct burst *b, struct weir_item *item)
+/* A source of item is settled, or item itself has ended. When that was the last of them, item is
+ * complete and joins those whose successors are to be told: a list by run->next, which those that
+ * have ended need no more. */
+static void settle_one(struct weir_run *run, const struct weir_item *item, uint32_t *complete)
 {
+    uint32_t index = (uint32_t)(item - run->items);
+
     if (!weir_model_dependent_settle(&item->early->m))
         return;
-    for (uint32_t i = 0; i < item->succ_count; i++) {
-        if (item->succ[i] & WEIR_SUCC_EARLY)
-            settle(b, &b->run->items[item->succ[i] & WEIR_SUCC_INDEX]);
-        else
-            release(b, item->succ[i]);
+    run->next[index] = *complete;
+    *complete = index + 1;
+}
+
+/* As settle_one; and of all that thereby become complete: those behind them that could begin early
+ * have one source less, the others are let go. A loop: chains are as long as programs make them. */
+static void settle(struct burst *b, const struct weir_item *item)
+{
+    struct weir_run *run = b->run;
+    uint32_t complete = 0;
+
+    settle_one(run, item, &complete);
+    while (complete) {
+        item = &run->items[complete - 1];
+        complete = run->next[complete - 1];
+        for (uint32_t i = 0; i < item->succ_count; i++) {
+            if (item->succ[i] & WEIR_SUCC_EARLY)
+                settle_one(run, &run->items[item->succ[i] & WEIR_SUCC_INDEX], &complete);
+            else
+                release(b, item->succ[i]);
+        }
     }
 }
 

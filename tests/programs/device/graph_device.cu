@@ -1,5 +1,6 @@
 // Graphs whose kernels decide: a chain of kernels captured with programmatic edges, each of which begins early and waits
-// for the one before it; and if, while and switch nodes, one inside the other, with values that kernels set.
+// for the one before it; such a chain that is long, whose kernels end before the first; and if, while and switch nodes,
+// one inside the other, with values that kernels set.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cuda_runtime.h>
@@ -20,19 +21,30 @@ __global__ void step(int *d, int i, volatile int *flag, volatile int *begun)
         d[k] += 1;
 }
 
-static cudaError_t launch(cudaStream_t s, int *d, int i, int *flag, int *begun)
+// The first ends when the last has begun.
+__global__ void link(volatile int *flag, int i, int last)
+{
+    asm volatile("griddepcontrol.launch_dependents;");
+    if (i == last)
+        *flag = 1;
+    while (i == 0 && *flag == 0)
+        __nanosleep(200);
+}
+
+template <class... P, class... A>
+static cudaError_t launch(cudaStream_t s, int blocks, void (*kernel)(P...), A... args)
 {
     cudaLaunchConfig_t c = {};
     cudaLaunchAttribute a = {};
 
     a.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     a.val.programmaticStreamSerializationAllowed = 1;
-    c.gridDim = dim3((N + 255) / 256);
+    c.gridDim = dim3(blocks);
     c.blockDim = dim3(256);
     c.stream = s;
     c.attrs = &a;
     c.numAttrs = 1;
-    return cudaLaunchKernelEx(&c, step, d, i, (volatile int *)flag, (volatile int *)begun);
+    return cudaLaunchKernelEx(&c, kernel, args...);
 }
 
 static int early_chain(cudaStream_t s)
@@ -48,7 +60,7 @@ static int early_chain(cudaStream_t s)
     cudaDeviceSynchronize();
     cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
     for (int i = 0; i < CHAIN; i++)
-        bad += launch(s, d, i, words, words + 8) != cudaSuccess;
+        bad += launch(s, (N + 255) / 256, step, d, i, words, words + 8) != cudaSuccess;
     bad += cudaStreamEndCapture(s, &g) != cudaSuccess;
     bad += cudaGraphInstantiate(&x, g, 0) != cudaSuccess;
     for (int r = 0; r < REPLAYS; r++) {
@@ -69,6 +81,29 @@ static int early_chain(cudaStream_t s)
     cudaGraphExecDestroy(x);
     cudaGraphDestroy(g);
     printf("early chain: %d bad\n", bad);
+    return bad;
+}
+
+static int long_chain(cudaStream_t s)
+{
+    const int links = 100000; // what tells them one by one that they are settled has 4 MiB of stack
+    int *flag, bad = 0;
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    cudaMallocHost(&flag, sizeof *flag);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    for (int i = 0; i < links; i++)
+        bad += launch(s, 1, link, flag, i, links - 1) != cudaSuccess;
+    bad += cudaStreamEndCapture(s, &g) != cudaSuccess;
+    bad += cudaGraphInstantiate(&x, g, 0) != cudaSuccess;
+    *(volatile int *)flag = 0;
+    bad += cudaGraphLaunch(x, s) != cudaSuccess;
+    bad += cudaStreamSynchronize(s) != cudaSuccess;
+    bad += *(volatile int *)flag != 1;
+    cudaGraphExecDestroy(x);
+    cudaGraphDestroy(g);
+    printf("long chain: %d bad\n", bad);
     return bad;
 }
 
@@ -186,7 +221,7 @@ int main()
     cudaStream_t s;
 
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    int bad = early_chain(s) + conditional(s);
+    int bad = early_chain(s) + long_chain(s) + conditional(s);
     printf("graph_device: %d bad\n", bad);
     return bad != 0;
 }
