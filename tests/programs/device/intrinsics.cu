@@ -113,7 +113,8 @@ KERNEL(simd, const unsigned *in, unsigned *out)
     r = r * 31 + __vhaddu4(a, b);
     r = r * 31 + __viaddmax_s32_relu(a, b, 5);
     r = r * 31 + __vimax3_s16x2(a, b, 77);
-    r = r * 31 + __vibmax_s32(a, b, (bool *)&out[200]);
+    bool which;
+    r = r * 31 + __vibmax_s32(a, b, &which) + which;
     out[t] = r;
     int d = __dp4a((int)a, (int)b, 3) + __dp2a_lo((int)a, (int)b, 4) +
             __dp2a_hi((unsigned)a, (unsigned)b, 5u);
