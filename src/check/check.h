@@ -232,6 +232,10 @@ void weir_check_io_end(const void *p, size_t bytes);
 
 /* ---- inside of kernels ---- */
 
+/* The path as seen from the folder that the program was started in; as it is where nothing is
+ * checked. Part of `file`. */
+const char *weir_check_path(const char *file);
+
 struct weir_check_thread {
     uint32_t block[3], thread[3];
     uint64_t address;

@@ -305,9 +305,6 @@ void weir_check_places_destroy(struct weir_check_places *p);
 const struct weir_trace_place *weir_check_place(struct weir_check_places *p, const void *address);
 /* Is it in the program, and not in Weir or the C library's start? */
 bool weir_check_place_is_own(const void *address);
-/* The path as seen from the folder that the program was started in. */
-const char *weir_check_path(const char *file);
-
 /* Into out: texts of a finding. */
 struct weir_text {
     char data[2048];

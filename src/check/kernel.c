@@ -67,7 +67,7 @@ void weir_check_block_gone_locked(const struct weir_check_block *b, struct weir_
 static void add_place(struct weir_text *t, const struct weir_check_thread *w)
 {
     if (w->line)
-        weir_text_add(t, " at %s:%u", w->file ? w->file : "?", w->line);
+        weir_text_add(t, " at %s:%u", w->file ? weir_check_path(w->file) : "?", w->line);
     else if (w->ptx_line)
         weir_text_add(t, " at line %u of its PTX", w->ptx_line);
 }

@@ -138,7 +138,7 @@ static void line_text(char *out, const struct weir_function_image *image,
     if (k->error_pc)
         ptx = weir_cg_kernel_fault_line(image->kernel, k->code, k->launch.block, k->error_pc, ptx);
     if (ptx && weir_cg_kernel_source(image->kernel, ptx, &file, &line))
-        snprintf(out, TEXT, " at %s:%u", file ? file : "?", line);
+        snprintf(out, TEXT, " at %s:%u", file ? weir_check_path(file) : "?", line);
     else if (ptx)
         snprintf(out, TEXT, " at line %u of its PTX", ptx);
     else
