@@ -269,6 +269,7 @@ void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
 bool weir_check_wants_kernel_races(void);
 enum weir_check_threads_kind {
     WEIR_THREADS_RACE,       /* the access of `first` and that of `second`: no order */
+    WEIR_THREADS_BESIDE,     /* the same: a plain read of global memory, and an atomic */
     WEIR_THREADS_UNFINISHED, /* first's asynchronous copy to there may not be complete */
     WEIR_THREADS_DIVERGENT,  /* second goes on where first waits at a barrier */
     WEIR_THREADS_STUCK,      /* first waits at a barrier that never completes */

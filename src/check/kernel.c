@@ -316,10 +316,8 @@ static const char *did(enum weir_access a)
     return a == WEIR_ACCESS_READ ? "read" : a == WEIR_ACCESS_WRITE ? "wrote" : "updated";
 }
 
-static void explain_race(struct weir_check_finding *f, void *arg)
+static void say_both(struct weir_check_finding *f, const struct weir_check_threads *w)
 {
-    const struct weir_check_threads *w = arg;
-    bool blocks = memcmp(w->first.block, w->second.block, sizeof w->first.block) != 0;
     struct weir_text t = {.length = 0};
 
     add_thread(&t, &w->second);
@@ -329,6 +327,14 @@ static void explain_race(struct weir_check_finding *f, void *arg)
     add_thread(&t, &w->first);
     weir_text_add(&t, " %s", did(w->first.access));
     f->what = (struct weir_check_say){.format = "{t}", .text = kept(&t)};
+}
+
+static void explain_race(struct weir_check_finding *f, void *arg)
+{
+    const struct weir_check_threads *w = arg;
+    bool blocks = memcmp(w->first.block, w->second.block, sizeof w->first.block) != 0;
+
+    say_both(f, w);
     f->why = (struct weir_check_say){
         .format = blocks ? "blocks of a kernel have no order, and no atomic makes one here"
                          : "between the two is no barrier of both threads and no atomic that one "
@@ -337,6 +343,19 @@ static void explain_race(struct weir_check_finding *f, void *arg)
         .format = blocks ? "let one thread or block write the bytes, use atomics, or two kernels"
                          : "put __syncthreads() between the two (__syncwarp() inside of a warp), "
                            "or use atomics"};
+}
+
+static void explain_beside(struct weir_check_finding *f, void *arg)
+{
+    say_both(f, arg);
+    f->why = (struct weir_check_say){
+        .format = "an atomic orders nothing for a plain load that does not come after it: the load "
+                  "may give the value of before or of after, and the compiler may reuse an older "
+                  "one"};
+    f->change = (struct weir_check_say){
+        .format = "if any of the values will do, load by an atomic of relaxed order "
+                  "(cuda::atomic_ref) or volatile; else put a barrier between the two, or let "
+                  "another kernel read"};
 }
 
 static void explain_unfinished(struct weir_check_finding *f, void *arg)
@@ -416,6 +435,7 @@ void weir_check_kernel_threads(struct weir_actor *a, const char *name,
         void (*explain)(struct weir_check_finding *f, void *arg);
     } of[WEIR_THREADS_KINDS] = {
         [WEIR_THREADS_RACE] = {WEIR_FOUND_KERNEL_RACE, explain_race},
+        [WEIR_THREADS_BESIDE] = {WEIR_FOUND_PLAIN_READ, explain_beside},
         [WEIR_THREADS_UNFINISHED] = {WEIR_FOUND_UNFINISHED_COPY, explain_unfinished},
         [WEIR_THREADS_DIVERGENT] = {WEIR_FOUND_DIVERGENT_BARRIER, explain_divergent},
         [WEIR_THREADS_STUCK] = {WEIR_FOUND_DIVERGENT_BARRIER, explain_stuck},

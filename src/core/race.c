@@ -45,12 +45,6 @@ void weir_races_destroy(struct weir_races *r)
     weir_free(r);
 }
 
-const struct weir_check_threads *weir_races_found(const struct weir_races *r, uint32_t *count)
-{
-    *count = r->count;
-    return r->found;
-}
-
 bool weir_races_lost(const struct weir_races *r)
 {
     return atomic_load(&r->lost);
@@ -72,6 +66,54 @@ void weir_race_add(struct weir_races *r, const struct weir_check_threads *t)
     if (i == r->count && i < RACE_FOUND)
         r->found[r->count++] = *t;
     weir_lock_release(&r->found_lock);
+}
+
+/* ---- reads that updates follow ---- */
+
+void weir_race_hint(struct race_block *r, uint32_t read, uint32_t update)
+{
+    struct race_hint *told = &r->hints[(read + update) % WEIR_ARRAY_SIZE(r->hints)];
+    struct weir_races *l = r->launch;
+    uint32_t i = 0;
+
+    if (told->read == read && told->update == update)
+        return;
+    *told = (struct race_hint){read, update};
+    weir_lock_acquire(&l->found_lock);
+    while (i < l->hint_count && (l->hints[i].read != read || l->hints[i].update != update))
+        i++;
+    if (i == l->hint_count && i < RACE_HINTS)
+        l->hints[l->hint_count++] = *told;
+    weir_lock_release(&l->found_lock);
+}
+
+static bool has_hint(const struct weir_races *r, uint32_t read, uint32_t update)
+{
+    for (uint32_t i = 0; i < r->hint_count; i++)
+        if (r->hints[i].read == read && r->hints[i].update == update)
+            return true;
+    return false;
+}
+
+static bool is_hint(const struct weir_races *r, const struct weir_check_thread *read,
+                    const struct weir_check_thread *update)
+{
+    return read->access == WEIR_ACCESS_READ && update->access == WEIR_ACCESS_ATOMIC &&
+           has_hint(r, read->ptx_line, update->ptx_line) && !has_hint(r, 0, update->ptx_line);
+}
+
+const struct weir_check_threads *weir_races_found(struct weir_races *r, uint32_t *count)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct weir_check_threads *t = &r->found[i];
+
+        if (!is_hint(r, &t->first, &t->second) && !is_hint(r, &t->second, &t->first))
+            r->found[kept++] = *t;
+    }
+    *count = r->count = kept;
+    return r->found;
 }
 
 void weir_race_thread(const struct weir_block *b, uint32_t index, uint32_t line,
@@ -292,7 +334,8 @@ void weir_race_bulk(struct weir_block *block, uint32_t lane, uint64_t to, uint64
                     uint64_t barrier)
 {
     struct race_block *r = block->races;
-    struct race_access a = {.block = block, .race = r, .kind = 1, .store = true, .lane = lane};
+    struct race_access a = {
+        .block = block, .race = r, .kind = 1, .store = true, .copy = true, .lane = lane};
 
     if (!r || !is_shared(block, to) || !is_shared(block, barrier))
         return;

@@ -10,8 +10,8 @@
 /* Of a launch; NULL: no memory. */
 struct weir_races *weir_races_create(void);
 void weir_races_destroy(struct weir_races *r);
-/* What was found: each pair of lines once. */
-const struct weir_check_threads *weir_races_found(const struct weir_races *r, uint32_t *count);
+/* What was found: each pair of lines once. All blocks have ended. */
+const struct weir_check_threads *weir_races_found(struct weir_races *r, uint32_t *count);
 /* Was there too little memory for all? */
 bool weir_races_lost(const struct weir_races *r);
 

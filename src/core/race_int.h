@@ -22,6 +22,7 @@
 #define RACE_CELL     4u /* bytes */
 #define RACE_PAGE     4096u
 #define RACE_FOUND    64u
+#define RACE_HINTS    128u
 
 struct race_clock {
     uint32_t at[RACE_CLOCKS];
@@ -29,11 +30,10 @@ struct race_clock {
 
 enum race_flags {
     RACE_USED = 1,
-    RACE_ATOMIC = 2,   /* an update, or a store that orders */
+    RACE_ATOMIC = 2,   /* an update, a store that orders, or one of who updates */
     RACE_SAME = 4,     /* several threads wrote the same value */
     RACE_PENDING = 8,  /* a cp.async that its thread has not waited for */
-    RACE_KNOWN = 16,   /* the cell's value is what was written */
-    RACE_LEARNED = 32, /* the block may have learned of others before */
+    RACE_LEARNED = 16, /* the block may have learned of others before */
 };
 
 /* The last access of a kind: of lanes of one warp, between two things that order its lanes. */
@@ -43,11 +43,14 @@ struct race_side {
     uint8_t warp, bytes, flags, spare; /* bytes: a bit each */
 };
 
+/* An update leaves the plain write of before where it is: who comes after both is judged by both.
+ */
 struct race_cell {
-    struct race_side write, read[2]; /* reads: of different warps */
-    uint32_t value;
-    uint32_t atomics; /* warps that updated it */
-    uint32_t run;     /* shared memory: of which block this is (race_block.run) */
+    struct race_side write, update, read[2]; /* reads: of different warps */
+    uint32_t value;                          /* of the bytes `known` */
+    uint32_t atomics;                        /* warps that updated it */
+    uint32_t run;   /* shared memory: of which block this is (race_block.run) */
+    uint32_t known; /* bytes whose value was stored last, a bit each */
 };
 
 struct race_page {
@@ -58,6 +61,11 @@ struct race_page {
 
 struct race_copy {
     uint32_t cell, cells, thread, group;
+};
+
+/* Lines of the text: an update, and the read by the same thread before it; 0: there was none. */
+struct race_hint {
+    uint32_t read, update;
 };
 
 struct race_block {
@@ -82,8 +90,9 @@ struct race_block {
     /* cp.async */
     uint32_t committed[RACE_THREADS];
     WEIR_VEC(struct race_copy) copies;
-    struct race_page *last;  /* of global memory; may be NULL */
-    struct race_cell *cells; /* shared memory */
+    struct race_hint hints[8]; /* told of late */
+    struct race_page *last;    /* of global memory; may be NULL */
+    struct race_cell *cells;   /* shared memory */
     uint32_t cell_count;
 };
 
@@ -98,6 +107,8 @@ struct weir_races {
     struct weir_lock found_lock; /* LEAF */
     struct weir_check_threads found[RACE_FOUND];
     uint32_t count;
+    struct race_hint hints[RACE_HINTS];
+    uint32_t hint_count;
     _Atomic bool lost;
 };
 
@@ -116,16 +127,26 @@ struct race_access {
 
 /* race_cells.c: judges and notes an access to a cell. */
 void weir_race_cell(struct race_access *a, struct race_cell *c);
+static inline uint32_t weir_race_own_block(const struct race_access *a)
+{
+    return a->global ? a->race->number : 0;
+}
+/* Is it of the accessing warp, and its lanes have not been in order since? */
+static inline bool weir_race_is_open(const struct race_access *a, const struct race_side *s)
+{
+    return s->warp == a->block->warp && s->block == weir_race_own_block(a) &&
+           s->clock >= a->race->since[s->warp];
+}
 /* A read of what another lane has read in this instruction: what was written before by other warps
  * has been judged, and there is nothing of this warp's to be judged. */
 static inline bool weir_race_is_read(const struct race_access *a, struct race_cell *c)
 {
     struct race_side *s = &c->read[0];
-    const uint32_t w = a->block->warp, block = a->global ? a->race->number : 0;
+    const uint32_t w = a->block->warp, block = weir_race_own_block(a);
 
     if (a->kind != 0 || s->warp != w || s->clock != a->race->now[w].at[w] || s->block != block ||
-        s->bytes != a->bytes || !s->flags ||
-        (c->write.warp == w && c->write.block == block && c->write.clock >= a->race->since[w]))
+        s->bytes != a->bytes || !s->flags || weir_race_is_open(a, &c->write) ||
+        weir_race_is_open(a, &c->update))
         return false;
     s->lanes |= 1u << a->lane;
     return true;
@@ -133,6 +154,7 @@ static inline bool weir_race_is_read(const struct race_access *a, struct race_ce
 
 /* race.c */
 void weir_race_add(struct weir_races *r, const struct weir_check_threads *t);
+void weir_race_hint(struct race_block *r, uint32_t read, uint32_t update);
 void weir_race_thread(const struct weir_block *b, uint32_t index, uint32_t line,
                       struct weir_check_thread *out);
 struct race_page *weir_race_page(struct weir_races *r, uint64_t number);

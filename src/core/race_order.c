@@ -106,6 +106,7 @@ static void start(struct weir_block *b)
     r->warps = (r->threads + 31) / 32;
     r->learned = r->any_past = false;
     r->run++;
+    memset(r->hints, 0, sizeof r->hints);
     r->agent = 0;
     r->copies.count = 0;
     memset(r->now, 0, sizeof r->now);

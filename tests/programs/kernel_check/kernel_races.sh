@@ -7,15 +7,16 @@ set -u
 src=$1
 mkdir -p "$BUILD/tests/kernel_races" && cd "$BUILD/tests/kernel_races" || exit 1
 . "$SOURCE/tests/programs/check.sh"
+cp "$src/races.cu" races.cu # so that it lies below the folder that programs are started in
 compilers=
 if command -v nvcc >/dev/null; then
     compilers=nvcc
     if newer races-nvcc "$src/races.cu"; then
-        nvcc -O2 -lineinfo -std=c++17 -diag-suppress 128 -gencode arch=compute_90,code=compute_90 -o races-nvcc "$src/races.cu" ||
+        nvcc -O2 -lineinfo -std=c++17 -diag-suppress 128 -gencode arch=compute_90,code=compute_90 -o races-nvcc races.cu ||
             die races-nvcc
     fi
 fi
-if "$WEIR" cc -O2 -lineinfo -std=c++17 -arch=sm_90 -o races-cc "$src/races.cu" >cc.log 2>&1; then
+if "$WEIR" cc -O2 -lineinfo -std=c++17 -arch=sm_90 -o races-cc races.cu >cc.log 2>&1; then
     compilers="$compilers cc"
 fi
 [ -n "$compilers" ] || { echo "skipped: no nvcc, and weir cc compiles nothing here"; exit 77; }
@@ -42,9 +43,20 @@ LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --device h200 -- "./races-$c" tree-u
 [ $? = 2 ] && grep -q 'kernel-races needs' err || { echo "FAILED: --light: $(cat err)"; failed=1; }
 
 # What is right, all of it in one program.
-right='product tree warp-sync warp-volatile warp-shuffle histogram flag look-back last-block grid spin named early-return async object bulk'
+right='product tree warp-sync warp-volatile warp-shuffle histogram count bound bound-global flag look-back last-block grid spin named early-return async object bulk'
 for c in $compilers; do
     LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --device h200 -- "./races-$c" $right >out 2>err || { echo "FAILED: right by $c: $(cat err)"; failed=1; }
+done
+
+# Files as seen from the folder that the program was started in.
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --device h200 -- "./races-$c" tree-unordered >out 2>err
+grep -q " at $(line unordered) reads .* at $(line unordered) wrote" err || { echo "FAILED: paths: $(cat err)"; failed=1; }
+
+# Others update what a thread reads: common, and no hazard.
+for c in $compilers; do
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --device h200 -- "./races-$c" relax >out 2>err &&
+        grep -q "^weir: note: plain-read: .*$(line relax) .*, which thread (.*) at .*$(line relax)" err ||
+        { echo "FAILED: relax by $c: $(cat err)"; failed=1; }
 done
 
 while read -r form kind text; do
@@ -57,6 +69,10 @@ tree-unordered kernel-race $(line unordered) reads 4 bytes at byte
 warp-nothing kernel-race $(line own) writes 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) at .*$(line lane) read
 histogram-clear kernel-race which thread (.*) at .*$(line clear) wrote
 histogram-plain kernel-race $(line increment) writes 4 bytes at byte
+count-unset kernel-race at $(line add) updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line set) wrote
+count-warp kernel-race thread (3[2-9], 0, 0) of .*$(line add) updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line set) wrote
+count-early kernel-race thread (3[2-9], 0, 0) of .*$(line add) updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line early) read
+lowest-lane kernel-race thread (0, 0, 0) of .*$(line lowest) writes 4 bytes at byte 0 of .*, which thread (1, 0, 0) of block
 total-block kernel-race thread (32, 0, 0) of block (0, 0, 0) at .*$(line total) reads 4 bytes at 0x
 total-blocks kernel-race thread (0, 0, 0) of block (.*) at .*$(line total) reads 4 bytes at 0x
 neighbour kernel-race $(line mine) wr

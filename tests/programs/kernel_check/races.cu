@@ -130,6 +130,70 @@ template <bool ATOMIC, bool CLEARED> __global__ void histogram(const unsigned *i
         atomicAdd(&out[threadIdx.x], bins[threadIdx.x]);
 }
 
+/* One thread sets what all count in, the others do not wait for it; or all count before it is read. */
+enum { COUNT_RIGHT, COUNT_UNSET, COUNT_WARP, COUNT_EARLY };
+template <int HOW> __global__ void count(const unsigned *in, unsigned *out)
+{
+    __shared__ unsigned odd;
+
+    if (threadIdx.x == 0)
+        odd = 0; /* set */
+    if (HOW == COUNT_WARP)
+        __syncwarp();
+    else if (HOW != COUNT_UNSET)
+        __syncthreads();
+    if (in[threadIdx.x] & 1)
+        atomicAdd(&odd, 1); /* add */
+    if (HOW != COUNT_EARLY)
+        __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        out[blockIdx.x * 32 + threadIdx.x / 32] = odd; /* early */
+}
+
+/* Who would not change the bound leaves it alone; an addition by compare-and-swap. */
+template <bool GLOBAL> __global__ void bound(const unsigned *in, unsigned *out)
+{
+    __shared__ unsigned most, sum;
+    unsigned v = in[blockIdx.x * THREADS + threadIdx.x] >> 8, old, seen;
+    unsigned *m = GLOBAL ? out : &most, *s = GLOBAL ? out + 1 : &sum;
+
+    if (!GLOBAL && threadIdx.x == 0)
+        most = sum = 0;
+    __syncthreads();
+    if (v > *m)
+        atomicMax(m, v);
+    old = *s;
+    do {
+        seen = old;
+        old = atomicCAS(s, seen, seen + v);
+    } while (old != seen);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        out[2 + blockIdx.x] = GLOBAL ? 0 : most + sum;
+}
+
+/* Others still lower what a thread reads. */
+__global__ void relax(const unsigned *in, unsigned *out)
+{
+    unsigned i = (blockIdx.x * THREADS + threadIdx.x) % 64;
+
+    atomicMin(&out[(i * 7 + 1) % 64], out[i] + in[i] % 9); /* relax */
+}
+
+/* The lowest lane of those that read writes. */
+__global__ void lowest_lane(unsigned *out)
+{
+    __shared__ unsigned s[32];
+
+    s[threadIdx.x] = threadIdx.x;
+    __syncwarp();
+    out[threadIdx.x] = s[0];
+    if (threadIdx.x == 0)
+        s[0] = 77; /* lowest */
+    __syncwarp();
+    out[32 + threadIdx.x] = s[0];
+}
+
 __global__ void total_plain(const unsigned *in, unsigned *out)
 {
     *out = *out + in[threadIdx.x + blockIdx.x * THREADS]; /* total */
@@ -494,6 +558,22 @@ static int run(const char *form)
         histogram<true, false><<<BLOCKS, THREADS>>>(uin, uout);
     else if (is(form, "histogram-plain"))
         histogram<false, true><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "count"))
+        count<COUNT_RIGHT><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "count-unset"))
+        count<COUNT_UNSET><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "count-warp"))
+        count<COUNT_WARP><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "count-early"))
+        count<COUNT_EARLY><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "bound"))
+        bound<false><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "bound-global"))
+        bound<true><<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "relax"))
+        relax<<<BLOCKS, THREADS>>>(uin, uout);
+    else if (is(form, "lowest-lane"))
+        lowest_lane<<<1, 32>>>(uout);
     else if (is(form, "total-block"))
         total_plain<<<1, THREADS>>>(uin, uout);
     else if (is(form, "total-blocks"))
