@@ -13,14 +13,11 @@ static const char help[] =
     "usage: weir explain NAME|NUMBER|RULE|FUNCTION|TEXT...\n"
     "       weir explain --list\n"
     "\n"
-    "What an error of CUDA means, its usual causes in asynchronous programs, and what to run next. "
-    "NAME is\n"
-    "cudaErrorIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS or illegaladdress; NUMBER is 700; RULE is "
-    "one of\n"
-    "docs/rules, such as ORD-021; FUNCTION is one of the API, such as cudaFree: what it does to "
-    "the thread that\n"
-    "calls it; TEXT is a message as a program printed it (the words need no "
-    "quotes).\n"
+    "What an error of CUDA means, its usual causes in asynchronous programs, and what to run\n"
+    "next. NAME is cudaErrorIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS or illegaladdress; NUMBER\n"
+    "is 700; RULE is one of docs/rules, such as ORD-021, or a finding of weir check or weir\n"
+    "advise, such as lifetime; FUNCTION is one of the API, such as cudaFree: what it does to the\n"
+    "thread that calls it; TEXT is a message as a program printed it (the words need no quotes).\n"
     "Messages that look like CUDA's and are not are told apart. --list prints all errors.\n"
     "\n"
     "Exit status: 0 explained, 1 not known (near names are printed), 3 known, and not an error of "
@@ -127,15 +124,52 @@ static const struct result *find_result(int code)
     return NULL;
 }
 
+/* The numbers of the runtime up to CUDA 10.0 that mean nothing today, or something else: programs
+ * of that time, and their texts, are still about. */
+static const struct old {
+    int then, now;
+} olds[] = {
+    {4, 719},  {6, 702},  {7, 701},  {8, 98},   {10, 101}, {11, 1},   {30, 999},
+    {33, 400}, {34, 600}, {38, 100}, {39, 214}, {47, 200}, {48, 209}, {50, 704},
+    {51, 705}, {54, 216}, {59, 710}, {60, 711}, {61, 712}, {62, 713}, {63, 304},
+    {64, 217}, {71, 801}, {72, 714}, {73, 715}, {74, 716}, {75, 717}, {76, 718},
+    {77, 700}, {78, 218}, {80, 220}, {81, 221}, {82, 720},
+};
+
+static const struct old *find_old(int code)
+{
+    for (size_t i = 0; i < COUNT(olds); i++) {
+        if (olds[i].then == code)
+            return &olds[i];
+    }
+    return NULL;
+}
+
+static int explain_code(int code);
+
+static int explain_old(int code)
+{
+    const struct old *o = find_old(code);
+
+    if (!o) {
+        printf("%d is no error of CUDA\n", code);
+        return NOT_KNOWN;
+    }
+    printf(
+        "Up to CUDA 10.0 the number %d was this error of the runtime; since then it is none.\n\n",
+        code);
+    return explain_code(o->now);
+}
+
 static int explain_code(int code)
 {
     struct weir_explain_text body = weir_explain_error(code);
     const struct error *e = find_code(code);
     const struct result *r = find_result(code);
+    const struct old *o = find_old(code);
 
     if (e == NULL && r == NULL) {
-        printf("%d is no error of CUDA\n", code);
-        return NOT_KNOWN;
+        return explain_old(code);
     }
     printf("%s%s%s (%d)", e ? e->name : "", e && r ? ", " : "", r ? r->name : "", code);
     puts(e ? "" : "; the driver's alone");
@@ -148,6 +182,9 @@ static int explain_code(int code)
     if (e)
         print_fate(e);
     print_body(body);
+    if (o)
+        printf("\nUp to CUDA 10.0 the number %d was the runtime's %s (%d).\n", code,
+               find_code(o->now)->name, o->now);
     return 0;
 }
 
@@ -285,7 +322,7 @@ static int code_of_number(const char *text)
             continue;
         n = strtol(p, &end, 10);
         if (!is_word(*end) && *end != '.' && n > 0 && n < 1000 &&
-            (find_code((int)n) || find_result((int)n)))
+            (find_code((int)n) || find_result((int)n) || find_old((int)n)))
             return (int)n;
         p = end - 1;
     }
@@ -347,6 +384,7 @@ static unsigned words_in(const char *text, const char *other)
 static int suggest(const char *text)
 {
     char wanted[256], have[256];
+    const char *name;
     int printed = 0;
 
     plain_name(wanted, sizeof wanted, text);
@@ -359,6 +397,11 @@ static int suggest(const char *text)
             words_in(text, errors[i].text) >= 60)
             printf("%s  %s (%d): %s\n", printed++ ? "" : "near:\n", errors[i].name, errors[i].code,
                    errors[i].text);
+    }
+    for (size_t i = 0; (name = weir_explain_function_name(i)) != NULL && printed < 5; i++) {
+        lower(have, sizeof have, name, strlen(name));
+        if (distance(wanted, have) <= 2)
+            printf("%s  %s\n", printed++ ? "" : "near:\n", name);
     }
     return NOT_KNOWN;
 }
@@ -387,6 +430,11 @@ static int explain(const char *given)
     upper[sizeof upper - 1] = '\0';
     if (is_rule_id(upper))
         return explain_rule(upper);
+    if (n > 2 && n < 8 && strncmp(text, "0x", 2) == 0 &&
+        strspn(text + 2, "0123456789abcdef") == n - 2)
+        return explain_code((int)strtol(text, NULL, 16));
+    if (weir_explain_finding(text))
+        return 0;
     if (n && strspn(text, "0123456789") == n)
         return explain_code(n < 6 ? atoi(text) : 99999);
     if (weir_explain_function(given))

@@ -51,6 +51,11 @@ static const struct function *find_function(const char *name)
     return newest;
 }
 
+const char *weir_explain_function_name(size_t i)
+{
+    return i < COUNT(functions) ? functions[i].name : NULL;
+}
+
 bool weir_explain_function(const char *name)
 {
     const struct function *f = find_function(name);

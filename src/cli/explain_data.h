@@ -26,6 +26,13 @@ bool weir_explain_rule(const char *id, struct weir_explain_text *title,
 /* Prints what the function cuda... or cu... does to its caller; false when there is no such. */
 bool weir_explain_function(const char *name);
 
+/* The functions' names, from 0; NULL behind the last. */
+const char *weir_explain_function_name(size_t i);
+
+/* Prints what a finding of weir check or weir advise is, of its word or a text that has it, in
+ * small letters; false when there is none. */
+bool weir_explain_finding(const char *text);
+
 /* "ORD-001 ORD-021": prints a line for each, with its title. */
 void weir_explain_print_rules(const char *ids);
 

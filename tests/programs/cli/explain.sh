@@ -73,5 +73,22 @@ explain 0 '^cuMemFree_v2: waits for the device$' cuMemFree
 explain 0 '^cudaStreamQuery: queries$' cudaStreamQuery
 explain 0 '^cudaGetDevice: waits for nothing$' cudaGetDevice
 explain 0 '^cudaGLSetGLDevice: not supported' cudaGLSetGLDevice
+# Numbers of old, in hexadecimal; what Weir's own commands say; logs of the kernel; slips of the pen.
+explain 0 'Up to CUDA 10.0 the number 77' 77
+grep -q "$illegal" "$tmp/out" || fail "what 77 was"
+explain 0 'Up to CUDA 10.0 the number 59' 'CUDA error code=59 at main.cu:3'
+explain 0 '(4)$' 4
+grep -q 'the number 4 was the runtime.s cudaErrorLaunchFailure (719)' "$tmp/out" || fail "what 4 was"
+explain 0 "$illegal" 0x2bc
+explain 1 'no error of CUDA' 0x7fff
+explain 0 '^lifetime: a hazard of weir check' lifetime
+explain 0 '^race: a hazard of weir check' 'weir: hazard: race, 1 time'
+explain 0 '^noop-wait: a note of weir check' 'weir: note: noop-wait, 2 times'
+explain 0 '^pageable-sync: a finding of weir advise' '  1  pageable-sync: saves 2.159 ms (53.9%)'
+explain 0 '^late-record: a finding of weir advise' late-record
+explain 3 "driver's log" 'NVRM: Xid (PCI:0000:01:00): 31, pid=1234, Ch 00000008, MMU Fault'
+explain 3 'No error: something waits' my program hangs
+explain 1 'nothing is known' cudaStreamSynchonize
+grep -q '^  cudaStreamSynchronize$' "$tmp/out" || fail "near functions"
 explain 2 'what?'
 exit $failed
