@@ -49,11 +49,22 @@ static const char *skip_arguments(const char *p)
     return p;
 }
 
-char *weir_kernel_plain_name(const char *mangled, char *out, size_t room)
+/* One more component of a name, of `length` letters. */
+static size_t add(char *out, size_t room, size_t used, const char *at, size_t length)
 {
-    const char *p = mangled, *last = NULL;
-    size_t length = 0;
+    int n = snprintf(out + used, room - used, "%s%.*s", used ? "::" : "",
+                     (int)WEIR_MIN(length, room), at);
 
+    return WEIR_MIN(used + (size_t)(n > 0 ? n : 0), room - 1);
+}
+
+/* With all scopes, or the last component alone. */
+static char *name_of(const char *mangled, char *out, size_t room, bool scopes)
+{
+    const char *p = mangled;
+    size_t used = 0;
+
+    out[0] = '\0';
     if (strncmp(p, "_Z", 2) != 0)
         goto as_it_is;
     p += 2;
@@ -73,20 +84,27 @@ char *weir_kernel_plain_name(const char *mangled, char *out, size_t room)
             n = n * 10 + (size_t)(*p++ - '0');
         if (n == 0 || n > strlen(p))
             goto as_it_is;
-        last = p;
-        length = n;
+        used = add(out, room, scopes ? used : 0, p, n);
         p += n;
         if (*p == 'I' && mangled[2] == 'N' && (p = skip_arguments(p)) == NULL)
             break;
         if (mangled[2] != 'N')
             break;
     }
-    if (!last)
-        goto as_it_is;
-    snprintf(out, room, "%.*s", (int)WEIR_MIN(length, room - 1), last);
-    return out;
+    if (used)
+        return out;
 
 as_it_is:
     snprintf(out, room, "%s", mangled);
     return out;
+}
+
+char *weir_kernel_plain_name(const char *mangled, char *out, size_t room)
+{
+    return name_of(mangled, out, room, false);
+}
+
+char *weir_kernel_scoped_name(const char *mangled, char *out, size_t room)
+{
+    return name_of(mangled, out, room, true);
 }

@@ -8,5 +8,7 @@
 /* The name without scopes, template arguments and parameters: "scale" of _ZN2ns5scaleIfEEvPT_, and
  * any name that is not mangled as it is. Result: out. */
 char *weir_kernel_plain_name(const char *mangled, char *out, size_t room);
+/* The same with its scopes: "ns::scale". */
+char *weir_kernel_scoped_name(const char *mangled, char *out, size_t room);
 
 #endif

@@ -61,6 +61,8 @@ const char *weir_cli_profile_problem(const char *name);
 
 /* What is wrong with rules of --inject; NULL: nothing. Valid until the next call. */
 const char *weir_cli_inject_problem(const char *spec);
+/* The same for devices that they name, of so many. */
+const char *weir_cli_inject_device_problem(const char *spec, int devices);
 
 /* The same for a list of --strict. */
 const char *weir_cli_strict_problem(const char *list);

@@ -53,6 +53,23 @@ static const char *name_problem(const struct weir_inject_rule *r)
     return problem;
 }
 
+const char *weir_cli_inject_device_problem(const char *spec, int devices)
+{
+    static struct weir_inject_rules rules;
+    static char text[WEIR_INJECT_TEXT + 64];
+
+    if (weir_inject_parse(spec, &rules) != WEIR_OK)
+        return NULL; /* told where it is read */
+    for (int i = 0; i < rules.count; i++) {
+        if (rules.items[i].kind != WEIR_INJECT_DEVICE || rules.items[i].device < devices)
+            continue;
+        snprintf(text, sizeof text, "\"%s\": there is no such device (--devices)",
+                 rules.items[i].text);
+        return text;
+    }
+    return NULL;
+}
+
 const char *weir_cli_inject_problem(const char *spec)
 {
     static struct weir_inject_rules rules;
@@ -76,6 +93,13 @@ const char *weir_cli_strict_problem(const char *list)
 {
     (void)list;
     return "this build has no runtime";
+}
+
+const char *weir_cli_inject_device_problem(const char *spec, int devices)
+{
+    (void)spec;
+    (void)devices;
+    return NULL;
 }
 
 const char *weir_cli_inject_problem(const char *spec)

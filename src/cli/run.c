@@ -366,6 +366,16 @@ static bool set_trace(const char *dir)
            setenv("NVTX_INJECTION64_PATH", text, 0) == 0;
 }
 
+/* Of --inject: are its devices there? 0, or the exit status after a message. */
+static int check_devices(void)
+{
+    const char *rules = getenv("WEIR_INJECT"), *devices = getenv("WEIR_DEVICES"), *problem = NULL;
+
+    if (rules && *rules)
+        problem = weir_cli_inject_device_problem(rules, devices && *devices ? atoi(devices) : 1);
+    return problem ? weir_cli_usage_error("run", "--inject: %s", problem) : 0;
+}
+
 /* Modelled time needs a device with costs. 0, or the exit status after a message. */
 static int set_clock(void)
 {
@@ -424,7 +434,7 @@ int weir_cli_run(int argc, char **argv)
     }
     if (i >= argc)
         return weir_cli_usage_error("run", "no program given");
-    if ((status = set_clock()) != 0)
+    if ((status = check_devices()) != 0 || (status = set_clock()) != 0)
         return status;
     if (!weir_cli_libdir(dir) || is_refused(argv[i]) || !set_loader(dir, argv[i]))
         return WEIR_EXIT_REFUSED;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/array.h"
+#include "core/inject.h"
 #include "core/module.h"
 #include "core/pool.h"
 #include "core/stream.h"
@@ -103,6 +104,10 @@ static enum weir_err enter(struct weir_context *ctx)
     weir_lock_acquire(&weir_core.lock);
     err = atomic_load_explicit(&ctx->active, memory_order_relaxed) ? WEIR_OK : activate_locked(ctx);
     weir_lock_release(&weir_core.lock);
+    if (WEIR_UNLIKELY(err == WEIR_OK && weir_inject_enabled())) {
+        (void)weir_inject_devices(weir_clock_ns()); /* what is to be lost at once */
+        err = weir_context_error(ctx);
+    }
     return err;
 }
 

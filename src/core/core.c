@@ -190,6 +190,7 @@ WEIR_DESTRUCTOR static void core_end(void)
     if (weir_explore_enabled())
         weir_explore_end();
     atomic_store_explicit(&c->state, WEIR_CORE_ENDING, memory_order_release);
+    weir_inject_end();
     if (c->config.stats)
         weir_stats_print();
 }

@@ -22,8 +22,8 @@ enum weir_err weir_inject_start(const char *spec)
             atomic_store(&weir_inject_kernels, true);
         if (rules.items[i].kind == WEIR_INJECT_DEVICE &&
             rules.items[i].device >= weir_core.config.devices)
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "\"%s\": there are %d devices",
-                             rules.items[i].text, weir_core.config.devices);
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "\"%s\": there is no such device (--devices)",
+                             rules.items[i].text);
     }
     atomic_store(&weir_inject_on, true);
     return WEIR_OK;
@@ -66,9 +66,10 @@ static void fail_device(struct weir_inject_rule *r)
 {
     struct weir_context *ctx = &weir_core.contexts[r->device];
 
-    atomic_store(&r->failed, 1);
+    weir_context_fail(ctx, r->err); /* first: who comes second finds it done */
+    if (atomic_exchange(&r->failed, 1))
+        return;
     weir_log(WEIR_LOG_INFO, "on demand: %s", r->text);
-    weir_context_fail(ctx, r->err);
     for (int i = 0; i < weir_core.device_count; i++) {
         ctx = &weir_core.contexts[i];
         if (atomic_load_explicit(&ctx->active, memory_order_acquire))
@@ -94,6 +95,27 @@ uint64_t weir_inject_devices(uint64_t now_ns)
             next = WEIR_MIN(next, at - now_ns);
     }
     return next;
+}
+
+void weir_inject_end(void)
+{
+    static const char *const what[] = {
+        [WEIR_INJECT_CALL] = "calls", [WEIR_INJECT_KERNEL] = "launches"};
+
+    if (!weir_inject_enabled())
+        return;
+    for (int i = 0; i < rules.count; i++) {
+        struct weir_inject_rule *r = &rules.items[i];
+        uint64_t seen = atomic_load(&r->seen);
+
+        if (atomic_load(&r->failed) || (r->has_rate && seen))
+            continue;
+        if (r->kind == WEIR_INJECT_DEVICE)
+            weir_log(WEIR_LOG_WARN, "--inject \"%s\": the program ended before", r->text);
+        else
+            weir_log(WEIR_LOG_WARN, "--inject \"%s\": none failed of %" PRIu64 " %s", r->text, seen,
+                     what[r->kind]);
+    }
 }
 
 void weir_inject_print(FILE *f)

@@ -65,8 +65,12 @@ enum weir_err weir_inject_start(const char *spec) WEIR_MUST_CHECK;
 enum weir_err weir_inject_call(const char *call);
 /* What this launch of a kernel is to fail with when it runs; WEIR_OK: with nothing. */
 enum weir_err weir_inject_kernel(const char *mangled);
-/* Fails the devices whose time has come. Nanoseconds until the next, UINT64_MAX: there is none. */
+/* Fails the devices whose time has come. Nanoseconds until the next, UINT64_MAX: there is none.
+ * Thread: any, no lock held. */
 uint64_t weir_inject_devices(uint64_t now_ns);
+/* At the process's end: names the rules by which nothing failed, since a test that counts on
+ * them has tested nothing. */
+void weir_inject_end(void);
 /* A line for each rule. */
 void weir_inject_print(FILE *f);
 

@@ -1,7 +1,8 @@
 /* The text of --inject:
  *     RULES   = RULE { ';' RULE }
  *     RULE    = TARGET [':' WHICH] '=' ERROR ['@' TIME] {',' OPTION}
- *     TARGET  = a function of the runtime or driver API | 'kernel:' NAME ['*'] | 'device:' NUMBER
+ *     TARGET  = a function of the runtime or driver API | 'kernel:' {SCOPE '::'} NAME ['*']
+ *             | 'device:' NUMBER
  *     WHICH   = N | N '-' M | N '+' | P '%'      (devices have none; without: every one)
  *     ERROR   = a name of cudaError_t | its number | a word below
  *     TIME    = NUMBER ('s' | 'ms')              (devices alone)
@@ -97,9 +98,17 @@ static enum weir_err parse_device(struct weir_inject_rule *r, const char *p)
 
 static bool is_name(const char *text)
 {
-    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.");
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.:");
 
     return n && (!text[n] || (text[n] == '*' && !text[n + 1]));
+}
+
+/* The ':' in front of WHICH: not one of a name's scopes. */
+static char *find_which(char *p)
+{
+    while ((p = strchr(p, ':')) != NULL && p[1] == ':')
+        p += 2;
+    return p;
 }
 
 /* What stands before the '=', a copy that may be cut. */
@@ -114,7 +123,7 @@ static enum weir_err parse_target(struct weir_inject_rule *r, char *p)
         r->kind = WEIR_INJECT_KERNEL;
         p += 7;
     }
-    which = strchr(p, ':');
+    which = find_which(p);
     if (which)
         *which++ = 0;
     if (strlen(p) >= sizeof r->name || (strcmp(p, "*") != 0 && !is_name(p)))
@@ -249,15 +258,29 @@ bool weir_inject_names_call(const struct weir_inject_rule *r, const char *call)
            strncmp(call, "_ptsz", 5) == 0 || strncmp(call, "_ptds", 5) == 0;
 }
 
-bool weir_inject_names_kernel(const struct weir_inject_rule *r, const char *mangled)
+static bool fits(const struct weir_inject_rule *r, const char *name)
 {
     size_t n = strlen(r->name);
-    char plain[256];
 
-    weir_kernel_plain_name(mangled, plain, sizeof plain);
-    if (r->name[n - 1] == '*')
-        return strncmp(plain, r->name, n - 1) == 0;
-    return strcmp(plain, r->name) == 0 || strcmp(mangled, r->name) == 0;
+    return r->name[n - 1] == '*' ? strncmp(name, r->name, n - 1) == 0 : strcmp(name, r->name) == 0;
+}
+
+bool weir_inject_names_kernel(const struct weir_inject_rule *r, const char *mangled)
+{
+    char name[256];
+    const char *from = name;
+
+    if (!strstr(r->name, "::"))
+        return fits(r, weir_kernel_plain_name(mangled, name, sizeof name)) ||
+               strcmp(mangled, r->name) == 0;
+    weir_kernel_scoped_name(mangled, name, sizeof name);
+    while (!fits(r, from)) { /* outer scopes may be left out */
+        from = strstr(from, "::");
+        if (!from)
+            return false;
+        from += 2;
+    }
+    return true;
 }
 
 /* A number for the n-th, from 0 to 1, that depends on nothing else (splitmix64's steps). */

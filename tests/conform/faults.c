@@ -158,15 +158,9 @@ static void lose_device(void)
 
 static void lose_at_once(void)
 {
-    cudaError_t err = cudaSuccess;
     void *p;
 
-    /* the first call makes the thread that sees to it */
-    for (int i = 0; i < 20000 && err == cudaSuccess; i++) {
-        err = cudaMalloc(&p, 4);
-        sleep_ms(1);
-    }
-    CHECK(err == cudaErrorECCUncorrectable);
+    EXPECT(cudaMalloc(&p, 4), cudaErrorECCUncorrectable);
 }
 
 /* The same calls fail in every run: their number is the exit status. */
@@ -202,6 +196,14 @@ static void driver(void)
     CHECK(f.alloc(&p, 64) == CUDA_SUCCESS);
 }
 
+static void nothing_named(void)
+{
+    void *p;
+
+    OK(cudaMalloc(&p, 4));
+    OK(cudaFree(p));
+}
+
 static void wrong_rule(void)
 {
     void *p;
@@ -226,6 +228,12 @@ static const struct scenario {
     {"cudaMalloc:50%=cudaErrorMemoryAllocation,seed=7", rate, "200 calls"},
     {"cudaMalloc:50%=cudaErrorMemoryAllocation,seed=7", rate, "200 calls"},
     {"cuMemAlloc:1=2", driver, "2 calls, 1 failed"},
+    {"kernel:none=trap;cudaFree:9=1", nothing_named,
+     "--inject \"kernel:none=trap\": none failed of 0 launches"},
+    {"cudaFree:2=1", nothing_named, "--inject \"cudaFree:2=1\": none failed of 1 calls"},
+    {"cudaMemset=1", nothing_named, "none failed of 0 calls"},
+    {"device:0=lost@999s", nothing_named, "the program ended before"},
+    {"device:7=lost", wrong_rule, "WEIR_INJECT: \"device:7=lost\": there is no such device"},
     {"cudaMalloc:3", wrong_rule, "WEIR_INJECT: \"cudaMalloc:3\": no '=' and error"},
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)

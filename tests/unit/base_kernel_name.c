@@ -34,9 +34,28 @@ static void names(void **state)
     assert_string_equal(weir_kernel_plain_name("spinning", out, 5), "spin");
 }
 
+static void scopes(void **state)
+{
+    static const char *const cases[][2] = {
+        {"spin", "spin"},
+        {"_Z4spinPj", "spin"},
+        {"_ZN2ns5scaleIfEEvPT_", "ns::scale"},
+        {"_ZN2ns1AIN2ns1BIiEEE4stepILb1EEEvv", "ns::A::step"},
+        {"_ZN12_GLOBAL__N_16kernelEi", "_GLOBAL__N_1::kernel"},
+        {"_ZN2ns99short", "_ZN2ns99short"},
+    };
+    char out[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(weir_kernel_scoped_name(cases[i][0], out, sizeof out), cases[i][1]);
+    assert_string_equal(weir_kernel_scoped_name("_ZN2ns5scaleIfEEvPT_", out, 5), "ns::");
+    assert_string_equal(weir_kernel_scoped_name("_ZN2ns5scaleIfEEvPT_", out, 3), "ns");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(scopes)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

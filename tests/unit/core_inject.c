@@ -115,6 +115,15 @@ static void names(void **state)
     assert_true(weir_inject_names_kernel(r, "_Z5scaleIfEvPT_"));
     assert_true(weir_inject_names_kernel(r, "scale"));
     assert_false(weir_inject_names_kernel(r, "_Z6scale2Pf"));
+    r = one("kernel:ns::scale:2=trap");
+    assert_true(r->first == 2 && r->last == 2);
+    assert_true(weir_inject_names_kernel(r, "_ZN2ns5scaleIfEEvPT_"));
+    assert_true(weir_inject_names_kernel(r, "_ZN5outer2ns5scaleIfEEvPT_"));
+    assert_false(weir_inject_names_kernel(r, "_ZN3xns5scaleIfEEvPT_"));
+    assert_false(weir_inject_names_kernel(r, "_Z5scaleIfEvPT_"));
+    r = one("kernel:ns::*=trap");
+    assert_true(weir_inject_names_kernel(r, "_ZN2ns5scaleIfEEvPT_"));
+    assert_false(weir_inject_names_kernel(r, "_Z5scaleIfEvPT_"));
     r = one("kernel:sc*=trap");
     assert_true(weir_inject_names_kernel(r, "_Z6scale2Pf"));
     assert_false(weir_inject_names_kernel(r, "_Z4spinPf"));
