@@ -207,6 +207,15 @@ bool weir_check_without_free(void);
 /* From now on the program's own accesses to [begin, end) are watched, by closing pages (guard.h).
  * Once, before the first operation. */
 void weir_check_watch(uintptr_t begin, uintptr_t end);
+/* The same of whole pages of the program's own, from now on until they are taken out again. Engines
+ * have no second way to them but that past their protection, and ask whether they are closed. */
+void weir_check_watch_more(uintptr_t begin, uintptr_t end);
+void weir_check_watch_less(uintptr_t begin, uintptr_t end);
+bool weir_check_is_closed(uintptr_t begin, uintptr_t end);
+/* Without a lock, also for signal handlers; false: nothing there is watched. */
+bool weir_check_may_watch(uintptr_t begin, uintptr_t end);
+/* In the child of a fork: its copies of those pages are its own. */
+void weir_check_forked(void);
 /* The operation, submitted just now, will touch some of these bytes. Others are ignored. */
 void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes);
 /* The launch of a graph that has host nodes or waits for values: the program may hold it up. */

@@ -191,6 +191,11 @@ struct weir_check_suspect {
     struct weir_actor *op; /* a reference */
 };
 
+/* Whole pages. */
+struct weir_check_pages {
+    uintptr_t begin, end;
+};
+
 struct checker {
     struct weir_lock lock;
     struct weir_order order;
@@ -220,7 +225,9 @@ struct checker {
     struct weir_check_settings settings;
     /* the program itself (host.c) */
     struct weir_guard guard;
-    uintptr_t watch_begin, watch_end; /* constant */
+    uintptr_t watch_begin, watch_end;       /* constant */
+    WEIR_VEC(struct weir_check_pages) more; /* the program's own pages that are watched, too */
+    _Atomic uintptr_t more_begin, more_end; /* none lies outside of it; only grows */
     bool watch_over;
     struct weir_actor *host_last; /* of the last access, to be taken again; may be NULL */
     uint64_t host_acts, host_last_changes, host_last_submitted;

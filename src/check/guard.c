@@ -236,6 +236,12 @@ void weir_guard_forget(struct weir_guard *g, uintptr_t begin, uintptr_t end)
         g->ranges.items[i] = g->ranges.items[--g->ranges.count];
         apply(g, r.begin, r.end);
     }
+    for (size_t i = 0; i < g->opened.count;) { /* a system call that still has it ends elsewhere */
+        if (g->opened.items[i].begin >= page_down(begin) && g->opened.items[i].end <= end)
+            g->opened.items[i] = g->opened.items[--g->opened.count];
+        else
+            i++;
+    }
     opened_settle(g);
 }
 

@@ -25,7 +25,13 @@
  * - Emulating the faulting instruction needs all of the instruction set; a single step with the
  *   page open needs none of it. Another thread may touch the page unseen meanwhile (some
  *   microseconds): one access of many is missed, nothing is invented.
- * What has no second mapping (registered and pageable memory) is not watched.
+ * - Registered memory, which is the program's, has no second mapping. To put its pages into a file
+ *   that is mapped twice would change what they are to fork, madvise and others. /proc/self/mem
+ *   passes by their protection: copies go that way while the pages are closed (memory/force.c), at
+ *   about 1 GB/s; a kernel that uses such memory opens it for as long as it is in use. Only pages
+ *   that the range has for itself are closed, and none of a stack: a signal's frame must fit there.
+ * Pageable memory is not watched: whether a copy has ended when its call returns is left open by
+ * the documents ("might be synchronous"), which is no verdict.
  *
  * Not thread-safe: the checker's lock. The pages are changed by `protect`, which may be called from
  * a signal handler. */

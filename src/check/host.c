@@ -41,20 +41,109 @@ void weir_check_watch(uintptr_t begin, uintptr_t end)
     weir_check_unlock();
 }
 
+void weir_check_watch_more(uintptr_t begin, uintptr_t end)
+{
+    struct checker *c = &weir_checker;
+    const struct weir_check_pages pages = {begin, end};
+
+    weir_check_lock();
+    if (!c->watch_begin || c->watch_over) {
+        weir_check_unlock();
+        return;
+    }
+    if (!c->more_begin || begin < c->more_begin)
+        c->more_begin = begin;
+    if (end > c->more_end)
+        c->more_end = end;
+    if (!weir_vec_push(&c->more, pages))
+        c->failed = true;
+    weir_check_unlock();
+}
+
+void weir_check_watch_less(uintptr_t begin, uintptr_t end)
+{
+    struct checker *c = &weir_checker;
+
+    weir_check_lock();
+    for (size_t i = 0; i < c->more.count; i++) {
+        const struct weir_check_pages p = c->more.items[i];
+
+        if (p.begin >= end || p.end <= begin)
+            continue;
+        c->more.items[i] = c->more.items[--c->more.count];
+        weir_guard_forget(&c->guard, p.begin, p.end);
+        break;
+    }
+    weir_check_unlock();
+}
+
+bool weir_check_may_watch(uintptr_t begin, uintptr_t end)
+{
+    struct checker *c = &weir_checker;
+
+    return (begin < c->watch_end && end > c->watch_begin) ||
+           (begin < atomic_load_explicit(&c->more_end, memory_order_relaxed) &&
+            end > atomic_load_explicit(&c->more_begin, memory_order_relaxed));
+}
+
+/* The parts of [begin, end) that are watched, one for each *i from 0 on. */
+static bool next_watched(size_t *i, uintptr_t begin, uintptr_t end, struct weir_check_pages *part)
+{
+    const struct checker *c = &weir_checker;
+
+    while (*i <= c->more.count) {
+        size_t k = (*i)++;
+
+        *part = k ? c->more.items[k - 1] : (struct weir_check_pages){c->watch_begin, c->watch_end};
+        part->begin = WEIR_MAX(begin, part->begin);
+        part->end = WEIR_MIN(end, part->end);
+        if (part->begin < part->end)
+            return true;
+    }
+    return false;
+}
+
+bool weir_check_is_closed(uintptr_t begin, uintptr_t end)
+{
+    bool closed;
+
+    if (!weir_check_may_watch(begin, end))
+        return false;
+    weir_check_lock();
+    closed = weir_guard_meets(&weir_checker.guard, begin, end);
+    weir_check_unlock();
+    return closed;
+}
+
 void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes)
 {
     struct checker *c = &weir_checker;
     const struct weir_actor *a;
+    struct weir_check_pages part;
+    size_t i = 0;
 
-    begin = WEIR_MAX(begin, c->watch_begin);
-    end = WEIR_MIN(end, c->watch_end);
-    if (begin >= end)
+    if (!weir_check_may_watch(begin, end))
         return;
     weir_check_lock();
     a = c->watch_over ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
-    if (a)
-        weir_guard_add(&c->guard, begin, end, writes, a->stamp.lane, a->stamp.seq);
+    while (a && next_watched(&i, begin, end, &part))
+        weir_guard_add(&c->guard, part.begin, part.end, writes, a->stamp.lane, a->stamp.seq);
     weir_check_unlock();
+}
+
+void weir_check_forked(void)
+{
+    struct checker *c = &weir_checker;
+    bool whole = atomic_load(&c->lock.word) == 0; /* no other thread was changing it */
+
+    weir_lock_init(&c->lock, WEIR_RANK_CHECK);
+    if (!whole)
+        c->guard.ranges.count = c->guard.opened.count = 0;
+    for (size_t i = 0; i < c->more.count; i++) {
+        weir_guard_forget(&c->guard, c->more.items[i].begin, c->more.items[i].end);
+        (void)protect(NULL, c->more.items[i].begin, c->more.items[i].end, WEIR_GUARD_OPEN);
+    }
+    c->more.count = 0;
 }
 
 /* ---- what else orders ---- */
@@ -242,7 +331,7 @@ void weir_check_watch_end(void)
     if (lines)
         lines->places = weir_check_places_create();
     if (c->watch_begin)
-        weir_guard_forget(&c->guard, c->watch_begin, c->watch_end);
+        weir_guard_forget(&c->guard, 0, UINTPTR_MAX);
     c->watch_over = true;
     for (size_t i = 0; i < c->suspects.count; i++) {
         struct weir_check_suspect *s = &c->suspects.items[i];
@@ -310,9 +399,12 @@ static void accessed(uintptr_t begin, size_t bytes, bool writes, struct weir_che
                            begin, begin + bytes);
 }
 
-static bool is_watched(uintptr_t address)
+static bool is_watched_locked(uintptr_t address)
 {
-    return address >= weir_checker.watch_begin && address < weir_checker.watch_end;
+    struct weir_check_pages part;
+    size_t i = 0;
+
+    return next_watched(&i, address, address + 1, &part);
 }
 
 enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool writes, const void *at,
@@ -323,13 +415,15 @@ enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool wri
     enum weir_check_fault result = WEIR_FAULT_AGAIN;
     enum weir_guard_state state;
 
-    if (!is_watched(address))
+    if (!weir_check_may_watch(address, address + 1))
         return WEIR_FAULT_OTHER;
     if (!engine)
         site.stack = weir_check_stack_unwind(ip);
     weir_check_lock();
     state = weir_guard_at(&c->guard, address);
-    if (engine) {
+    if (!is_watched_locked(address)) {
+        result = WEIR_FAULT_OTHER;
+    } else if (engine) {
         weir_guard_open_around(&c->guard, address);
     } else if (state == WEIR_GUARD_CLOSED || (state == WEIR_GUARD_READABLE && writes)) {
         accessed(address, bytes, writes, site);
@@ -347,31 +441,25 @@ void weir_check_step_end(uintptr_t address)
     weir_check_unlock();
 }
 
-/* The part of [p, p + bytes) that is watched. */
-static bool watched_part(const void *p, size_t bytes, uintptr_t *begin, uintptr_t *end)
-{
-    const struct checker *c = &weir_checker;
-
-    *begin = WEIR_MAX((uintptr_t)p, c->watch_begin);
-    *end = WEIR_MIN((uintptr_t)p + bytes, c->watch_end);
-    return bytes <= UINTPTR_MAX - (uintptr_t)p && *begin < *end;
-}
-
 bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *call, const void *at)
 {
     struct checker *c = &weir_checker;
     struct weir_check_site site = {.call = call, .address = at, .thread = weir_thread_id()};
-    uintptr_t begin, end;
+    uintptr_t begin = (uintptr_t)p, end = begin + bytes;
+    struct weir_check_pages part;
     int saved = errno;
-    bool held;
+    bool held = false;
+    size_t i = 0;
 
-    if (!watched_part(p, bytes, &begin, &end))
+    if (end < begin || !weir_check_may_watch(begin, end))
         return false;
     site.stack = weir_check_stack_unwind(at);
     weir_check_lock();
-    if (weir_guard_meets(&c->guard, begin, end))
-        accessed(begin, end - begin, writes, site);
-    held = !c->watch_over && weir_guard_hold(&c->guard, begin, end);
+    while (next_watched(&i, begin, end, &part)) {
+        if (weir_guard_meets(&c->guard, part.begin, part.end))
+            accessed(part.begin, part.end - part.begin, writes, site);
+        held = (!c->watch_over && weir_guard_hold(&c->guard, part.begin, part.end)) || held;
+    }
     weir_check_unlock();
     errno = saved;
     return held;
@@ -379,13 +467,14 @@ bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *c
 
 void weir_check_io_end(const void *p, size_t bytes)
 {
-    uintptr_t begin, end;
+    uintptr_t begin = (uintptr_t)p, end = begin + bytes;
+    struct weir_check_pages part;
     int saved = errno;
+    size_t i = 0;
 
-    if (!watched_part(p, bytes, &begin, &end))
-        return;
     weir_check_lock();
-    weir_guard_release(&weir_checker.guard, begin, end);
+    while (next_watched(&i, begin, end, &part))
+        weir_guard_release(&weir_checker.guard, part.begin, part.end);
     weir_check_unlock();
     errno = saved;
 }

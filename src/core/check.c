@@ -162,7 +162,7 @@ static void rectangle_closes(const struct weir_op *op, const void *p,
 {
     uintptr_t begin = (uintptr_t)p;
 
-    if (weir_mem_has_twin(begin) && w->width && w->height && w->depth)
+    if (w->width && w->height && w->depth)
         weir_check_will_touch(
             op, begin, begin + (w->depth - 1) * slice + (w->height - 1) * pitch + w->width, writes);
 }

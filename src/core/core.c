@@ -69,6 +69,8 @@ static void fork_child(void)
     weir_lock_init(&weir_core.lock, WEIR_RANK_RUNTIME);
     weir_thread_forked();
     weir_watch_forked();
+    if (weir_check_enabled())
+        weir_check_forked();
 }
 
 static void note_exit(void)

@@ -38,7 +38,8 @@ static struct {
         uintptr_t begin, end;
     } library[LIBRARIES];
     unsigned count;
-    struct sigaction previous; /* of SIGTRAP */
+    uintptr_t own_begin, own_end; /* Weir's */
+    struct sigaction previous;    /* of SIGTRAP */
 } known;
 
 /* ---- who ---- */
@@ -58,10 +59,22 @@ static bool is_library(const char *path)
     return false;
 }
 
+static void note_own(const struct dl_phdr_info *info, const ElfW(Phdr) * p)
+{
+    uintptr_t begin = info->dlpi_addr + p->p_vaddr, here = (uintptr_t)weir_host_fault_start;
+
+    if (p->p_type != PT_LOAD || here - begin >= p->p_memsz)
+        return;
+    known.own_begin = begin;
+    known.own_end = begin + p->p_memsz;
+}
+
 static int note_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
     (void)size;
     (void)arg;
+    for (int i = 0; !known.own_end && i < info->dlpi_phnum; i++)
+        note_own(info, &info->dlpi_phdr[i]);
     for (int i = 0; is_library(info->dlpi_name) && i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
@@ -93,6 +106,13 @@ static const void *caller_of(uintptr_t pc)
     while (k < count && in_library((uintptr_t)frames[k]))
         k++;
     return k < count ? frames[k] : NULL;
+}
+
+/* What Weir does for an operation (a value that a stream waits for) or by a call is not the
+ * program's access. */
+static bool is_own(const void *at)
+{
+    return (uintptr_t)at >= known.own_begin && (uintptr_t)at < known.own_end;
 }
 
 /* The place to tell, as a return address, which places are. *ip: as the unwinder says it. */
@@ -192,12 +212,17 @@ bool weir_host_fault(void *siginfo, void *ucontext)
     struct weir_mem_info info;
     size_t bytes;
 
-    if (!weir_mem_has_twin(address) || !weir_check_enabled() ||
-        !weir_mem_find((const void *)address, &info))
-        return false; /* memory that was given back */
-    bytes = WEIR_MIN(bytes_of(c), info.base + info.bytes - address);
+    if (!weir_check_enabled() || !weir_check_may_watch(address, address + 1))
+        return false;
+    bytes = bytes_of(c);
+    if (weir_mem_has_twin(address)) {
+        if (!weir_mem_find((const void *)address, &info))
+            return false; /* memory that was given back */
+        bytes = WEIR_MIN(bytes, info.base + info.bytes - address);
+    }
     at = site_of(pc_of(c), &ip);
-    switch (weir_check_fault(address, bytes, writes(c), at, ip, weir_device_runs_here())) {
+    switch (weir_check_fault(address, bytes, writes(c), at, ip,
+                             weir_device_runs_here() || is_own(at))) {
     case WEIR_FAULT_STEP:
         step_begin(c, address);
         return true;
@@ -217,7 +242,7 @@ static bool io_begin(const void *p, size_t bytes, bool does_write, const char *c
 {
     const void *caller = NULL;
 
-    if (!weir_mem_has_twin((uintptr_t)p) || !weir_check_enabled())
+    if (!weir_check_enabled() || !weir_check_may_watch((uintptr_t)p, (uintptr_t)p + bytes))
         return false;
     if (in_library((uintptr_t)at)) /* streams of C++, sanitizers */
         caller = caller_of((uintptr_t)at);
@@ -251,6 +276,9 @@ void weir_host_fault_start(void)
         return;
     }
     weir_check_watch(weir_mem_twin.base, weir_mem_twin.base + weir_mem_twin.bytes);
+    if (!weir_mem_force_start())
+        weir_log(WEIR_LOG_INFO, "check: /proc/self/mem cannot be written past the protection of "
+                                "pages: registered memory is not watched");
     claim_io();
 #endif
 }

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "check/check.h"
+#include "model/model.h"
 #include "trace/record.h"
 
 struct registered {
@@ -203,6 +205,26 @@ static bool is_mapped(uintptr_t base, size_t bytes)
     return msync((void *)first, base + bytes - first, MS_ASYNC) == 0;
 }
 
+static void tell_registered(void *ptr, size_t bytes)
+{
+    uintptr_t begin, end;
+
+    weir_check_alloc(ptr, bytes, "registered memory");
+    if (weir_mem_closable((uintptr_t)ptr, bytes, &begin, &end))
+        weir_check_watch_more(begin, end);
+}
+
+/* While it is known still: pages are opened. */
+static void tell_unregistered(void *ptr)
+{
+    struct weir_mem_info info;
+
+    if (!weir_mem_registered_find((uintptr_t)ptr, &info) || info.base != (uintptr_t)ptr)
+        return;
+    weir_check_watch_less(info.base, info.base + info.bytes);
+    weir_check_free(ptr, info.bytes, weir_model_free_needs_wait(WEIR_CALL_HOST_UNREGISTER));
+}
+
 enum weir_err weir_mem_register(void *ptr, size_t bytes, int device, uint32_t flags)
 {
     struct mem_state *m = &weir_mem_state;
@@ -223,6 +245,8 @@ enum weir_err weir_mem_register(void *ptr, size_t bytes, int device, uint32_t fl
     weir_lock_acquire(&m->lock);
     err = insert_locked(base, bytes, device, flags);
     weir_lock_release(&m->lock);
+    if (weir_check_enabled() && err == WEIR_OK)
+        tell_registered(ptr, bytes);
     if (weir_trace_enabled() && err == WEIR_OK)
         weir_trace_alloc(WEIR_MEM_KIND_REGISTERED, device, ptr, bytes);
     return err == WEIR_OK ? err : WEIR_FAIL(err, "register %p, %zu bytes", ptr, bytes);
@@ -233,6 +257,8 @@ enum weir_err weir_mem_unregister(void *ptr)
     struct mem_state *m = &weir_mem_state;
     enum weir_err err;
 
+    if (weir_check_enabled())
+        tell_unregistered(ptr);
     weir_lock_acquire(&m->lock);
     err = remove_locked((uintptr_t)ptr);
     weir_lock_release(&m->lock);

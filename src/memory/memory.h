@@ -85,6 +85,16 @@ static inline uintptr_t weir_mem_program_view(uintptr_t address)
     return weir_mem_has_twin(there) ? there : address;
 }
 
+/* The program's own memory has no twin: engines read and write it past the protection of its pages
+ * (force.c), several times as slowly. start: once, before the others; false: the system does not
+ * let us. The others: false: not all of it is there. Thread: any, no lock. */
+bool weir_mem_force_start(void);
+bool weir_mem_force_read(void *to, uintptr_t from, size_t bytes);
+bool weir_mem_force_write(uintptr_t to, const void *from, size_t bytes);
+/* Which whole pages of a range may be closed to the program: private ones that can be written, none
+ * of a stack, none that other data shares. False: none. */
+bool weir_mem_closable(uintptr_t base, size_t bytes, uintptr_t *begin, uintptr_t *end);
+
 /* Allocates zero-on-demand pages (never touched here) aligned to 256 bytes, separated from
  * neighbours by unmapped gaps while few enough mappings exist. bytes 0 is the caller's to refuse.
  * `flags` and `owner` are kept for look-ups. Thread: any. Takes MEMORY lock. Errors:

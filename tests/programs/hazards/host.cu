@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../ok.h"
@@ -268,6 +269,25 @@ static void io_beside(void)
     pthread_join(t, NULL);
 }
 
+/* A child has pages of its own, all of them open. */
+static void forks(void)
+{
+    int status = 0;
+    pid_t child;
+
+    down();
+    child = fork();
+    if (!child) {
+        write_all(6);
+        _exit(host[0] == 6 && host[N - 1] == 6 ? 0 : 1);
+    }
+    if (waitpid(child, &status, 0) != child || status)
+        printf("child: %d\n", status);
+    OK(cudaStreamSynchronize(s1));
+    if (host[N - 1] != 0)
+        printf("the child's write is the parent's\n");
+}
+
 static __attribute__((noinline)) void run(const char *form)
 {
     bool waits = !strncmp(form, "waits-", 6);
@@ -282,6 +302,19 @@ static __attribute__((noinline)) void run(const char *form)
         down();
         wait(waits);
         read_all();
+    } else if (!strcmp(form, "first-reuse")) {
+        up();
+        host[0] = 1;
+    } else if (!strcmp(form, "first-early")) {
+        down();
+        sink = host[0];
+    } else if (!strcmp(form, "unregistered")) {
+        down();
+        OK(cudaHostUnregister(host));
+        host[N - 1] = 1;
+        OK(cudaHostRegister(host, BYTES, cudaHostRegisterDefault));
+    } else if (!strcmp(form, "forks")) {
+        forks();
     } else if (!strcmp(form, "memset")) {
         up();
         wait(waits);
@@ -344,10 +377,31 @@ static __attribute__((noinline)) void run(const char *form)
     }
 }
 
+/* Memory of the program's own: all of a block that malloc has asked the system for, or some in the
+ * middle of an array. */
+static void *registered(const char *how)
+{
+    static int array[3 * N];
+    const size_t big = 1 << 20;
+    void *p;
+
+    if (!strcmp(how, "inner")) {
+        OK(cudaHostRegister(array + N, BYTES + 64, cudaHostRegisterDefault));
+        return array + N;
+    }
+    p = malloc(big);
+    OK(cudaHostRegister(p, big, cudaHostRegisterDefault));
+    return p;
+}
+
+/* host.cu FORM [registered | inner] */
 int main(int argc, char **argv)
 {
     OK(cudaMalloc((void **)&device, BYTES));
-    OK(cudaMallocHost((void **)&host, BYTES + 64));
+    if (argc > 2)
+        host = (int *)registered(argv[2]);
+    else
+        OK(cudaMallocHost((void **)&host, BYTES + 64));
     OK(cudaMallocManaged((void **)&managed, BYTES));
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
@@ -358,7 +412,10 @@ int main(int argc, char **argv)
     sem_init(&sem, 0, 0);
     run(argc > 1 ? argv[1] : "");
     OK(cudaDeviceSynchronize());
-    OK(cudaFreeHost(host));
+    if (argc > 2)
+        OK(cudaHostUnregister(host));
+    else
+        OK(cudaFreeHost(host));
     printf("done\n");
     return 0;
 }
