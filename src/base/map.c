@@ -105,10 +105,11 @@ static bool map_grow(struct weir_map *m)
     return true;
 }
 
-bool weir_map_put(struct weir_map *m, uint64_t key, void *value)
+bool weir_map_swap(struct weir_map *m, uint64_t key, void *value, void **old)
 {
     struct weir_map_slot *s = map_find(m, key);
 
+    *old = s ? s->value : NULL;
     if (s) {
         s->value = value;
         return true;
@@ -117,6 +118,13 @@ bool weir_map_put(struct weir_map *m, uint64_t key, void *value)
         return false;
     map_insert(m, key, value);
     return true;
+}
+
+bool weir_map_put(struct weir_map *m, uint64_t key, void *value)
+{
+    void *old;
+
+    return weir_map_swap(m, key, value, &old);
 }
 
 void *weir_map_remove(struct weir_map *m, uint64_t key)

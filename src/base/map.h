@@ -19,6 +19,8 @@ void weir_map_finish(struct weir_map *m);
 void *weir_map_get(const struct weir_map *m, uint64_t key);
 /* Replaces an existing value; value must not be NULL. False when out of memory. */
 bool weir_map_put(struct weir_map *m, uint64_t key, void *value) WEIR_MUST_CHECK;
+/* The same; *old: the value before, NULL for none. */
+bool weir_map_swap(struct weir_map *m, uint64_t key, void *value, void **old) WEIR_MUST_CHECK;
 /* The removed value or NULL. */
 void *weir_map_remove(struct weir_map *m, uint64_t key);
 /* Iteration: start with *pos = 0; false at the end. The map must not change meanwhile. */

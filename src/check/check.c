@@ -18,12 +18,6 @@ WEIR_TLS struct weir_check_here weir_check_here;
 
 static const struct weir_model_memory heap = {weir_alloc_for, weir_free_for, NULL};
 
-static void actor_gone(void *ctx, struct weir_actor *a)
-{
-    (void)ctx;
-    weir_free(a->detail);
-}
-
 void weir_check_start(bool exact)
 {
     struct checker *c = &weir_checker;
@@ -32,7 +26,7 @@ void weir_check_start(bool exact)
     weir_order_init(&c->order, &heap);
     weir_shadow_init(&c->shadow, &c->order);
     c->shadow.race = weir_check_raced;
-    c->shadow.gone = actor_gone;
+    c->shadow.detail_bytes = sizeof(struct weir_check_detail);
     c->shadow.met = weir_check_met;
     while (c->streams.count <= WEIR_CHECK_HOST_LANE && !c->failed)
         c->failed = !weir_vec_push(&c->streams, (struct weir_check_stream){0});
@@ -273,29 +267,21 @@ static struct weir_actor *actor_make(struct weir_order_stamp *stamp, enum weir_o
                                      const char *name, struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_detail *d = weir_alloc(sizeof *d);
-    struct weir_actor *a = NULL;
     uint32_t lane = stamp->lane;
+    struct weir_actor *a = weir_actor_create(&c->shadow, stamp);
 
-    if (d)
-        a = weir_actor_create(&c->shadow, stamp);
-    else
-        weir_order_stamp_drop(&c->order, stamp);
     if (!a) {
-        weir_free(d);
         lost();
         return NULL;
     }
-    *d = (struct weir_check_detail){
+    *(struct weir_check_detail *)a->detail = (struct weir_check_detail){
         .kind = kind, .name = name, .lane = lane, .number = c->submitted, .site = site};
-    a->detail = d;
     return a;
 }
 
-static void op_drop(const void *op)
+static void op_actor_drop(struct weir_actor *a)
 {
     struct checker *c = &weir_checker;
-    struct weir_actor *a = weir_map_remove(&c->ops, (uintptr_t)op);
     struct weir_check_detail *d = a ? a->detail : NULL;
 
     if (d && d->early) {
@@ -305,18 +291,20 @@ static void op_drop(const void *op)
     weir_actor_drop(&c->shadow, a);
 }
 
-static void op_add(const void *op, struct weir_order_stamp *stamp, enum weir_op_kind kind,
-                   const char *name, struct weir_check_site site)
+/* NULL: no memory. */
+static struct weir_actor *op_add(const void *op, struct weir_order_stamp *stamp,
+                                 enum weir_op_kind kind, const char *name,
+                                 struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     struct weir_actor *a;
+    void *old;
 
     here.last_lane = stamp->lane;
     here.last_seq = stamp->seq;
     c->submitted++;
     weir_check_gate_add(op, kind, stamp);
     a = actor_make(stamp, kind, name, site);
-    op_drop(op); /* one that never ran, because its context had failed, leaves its place */
     if (a && WEIR_UNLIKELY(c->captures.count))
         weir_check_not_captured_locked(a);
     if (a && weir_check_is_forbidden(WEIR_POLICY_DEFAULT_STREAM) &&
@@ -325,10 +313,14 @@ static void op_add(const void *op, struct weir_order_stamp *stamp, enum weir_op_
 
         weir_check_forbidden_locked(WEIR_POLICY_DEFAULT_STREAM, site, &side);
     }
-    if (a && !weir_map_put(&c->ops, (uintptr_t)op, a)) {
+    if (!a || !weir_map_swap(&c->ops, (uintptr_t)op, a, &old)) {
+        op_actor_drop(weir_map_remove(&c->ops, (uintptr_t)op));
         weir_actor_drop(&c->shadow, a);
         lost();
+        return NULL;
     }
+    op_actor_drop(old); /* one that never ran, because its context had failed, leaves its place */
+    return a;
 }
 
 void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
@@ -353,7 +345,7 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
         weir_order_stamp_drop(&c->order, last);
         weir_order_stamp_copy(last, &stamp);
     }
-    op_add(op, &stamp, kind, name, site);
+    (void)op_add(op, &stamp, kind, name, site);
     weir_check_unlock();
 }
 
@@ -371,8 +363,7 @@ void weir_check_kernel(const void *op, const void *stream, const char *name, boo
     site = weir_check_site_now(true);
     weir_check_lock();
     weir_order_submit_kernel(&c->order, lane_of(stream), asks, &stamp, &early);
-    op_add(op, &stamp, WEIR_OP_KERNEL, name, site);
-    a = weir_map_get(&c->ops, (uintptr_t)op);
+    a = op_add(op, &stamp, WEIR_OP_KERNEL, name, site);
     if (early.lane)
         part = actor_make(&early, WEIR_OP_KERNEL, name, site);
     if (part && a) {
@@ -402,7 +393,7 @@ void weir_check_op_peer(const void *op, const void *stream, const void *other)
     site = weir_check_site_now(false);
     weir_check_lock();
     weir_order_submit_peer(&c->order, lane_of(stream), lane_of(other), &stamp);
-    op_add(op, &stamp, WEIR_OP_COPY, NULL, site);
+    (void)op_add(op, &stamp, WEIR_OP_COPY, NULL, site);
     weir_check_unlock();
 }
 
@@ -493,15 +484,20 @@ static void rows_written(const struct weir_check_range *r)
     }
 }
 
-void weir_check_access(struct weir_actor *a, enum weir_access kind,
-                       const struct weir_check_range *r)
+static void access_locked(struct weir_actor *a, const struct weir_check_range *r)
+{
+    for (size_t z = 0; a && z < r->depth; z++)
+        weir_shadow_access_rows(&weir_checker.shadow, a, r->kind, r->begin + z * r->slice, r->width,
+                                r->height, r->pitch);
+    if (r->kind != WEIR_ACCESS_READ && weir_checker.settings.init)
+        rows_written(r);
+}
+
+void weir_check_access(struct weir_actor *a, const struct weir_check_range *ranges, size_t count)
 {
     weir_check_lock();
-    for (size_t z = 0; a && z < r->depth; z++)
-        weir_shadow_access_rows(&weir_checker.shadow, a, kind, r->begin + z * r->slice, r->width,
-                                r->height, r->pitch);
-    if (kind != WEIR_ACCESS_READ && weir_checker.settings.init)
-        rows_written(r);
+    for (size_t i = 0; i < count; i++)
+        access_locked(a, &ranges[i]);
     weir_check_unlock();
 }
 
@@ -529,7 +525,14 @@ static void settle_locked(struct checker *c)
     c->settle_at = WEIR_MAX(SETTLE_BYTES, c->shadow.bytes * 2);
 }
 
-void weir_check_op_done(const void *op)
+static void op_over_locked(const void *op)
+{
+    if (weir_checker.gates.count)
+        weir_check_gate_remove(op);
+    op_actor_drop(weir_map_remove(&weir_checker.ops, (uintptr_t)op));
+}
+
+void weir_check_op_done(const void *op, const struct weir_check_range *ranges, size_t count)
 {
     struct checker *c = &weir_checker;
 
@@ -538,10 +541,23 @@ void weir_check_op_done(const void *op)
     if (!weir_check_enabled())
         return;
     weir_check_lock();
-    if (c->gates.count)
-        weir_check_gate_remove(op);
-    op_drop(op);
+    for (size_t i = 0; i < count; i++)
+        access_locked(weir_map_get(&c->ops, (uintptr_t)op), &ranges[i]);
+    op_over_locked(op);
     settle_locked(c);
+    weir_check_unlock();
+}
+
+void weir_check_ops_done(const void *const *ops, size_t count)
+{
+    for (size_t i = 0; weir_check_tells() && i < count; i++)
+        weir_tsan_op_done(ops[i]);
+    if (!weir_check_enabled())
+        return;
+    weir_check_lock();
+    for (size_t i = 0; i < count; i++)
+        op_over_locked(ops[i]);
+    settle_locked(&weir_checker);
     weir_check_unlock();
 }
 

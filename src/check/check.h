@@ -84,7 +84,7 @@ struct weir_actor *weir_check_early(const struct weir_actor *a);
 /* + A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
  * device's. */
 void weir_check_op_peer(const void *op, const void *stream, const void *other);
-/* Who the operation is, until weir_check_op_done; NULL: unknown (it was submitted before checking
+/* Who the operation is, until it is done; NULL: unknown (it was submitted before checking
  * began, or memory ran out). */
 struct weir_actor *weir_check_actor(const void *op);
 /* Node `node` of a graph's launch `op`. The order of its nodes is asked for once for each `plan`:
@@ -98,11 +98,11 @@ void weir_check_plan_end(const void *plan); /* + */
 
 /* What it touches, before it is done. Rectangles in 3 dimensions. actor may be NULL. */
 struct weir_check_range {
+    enum weir_access kind;
     uintptr_t begin;
     size_t width, height, depth, pitch, slice;
 };
-void weir_check_access(struct weir_actor *a, enum weir_access kind,
-                       const struct weir_check_range *r);
+void weir_check_access(struct weir_actor *a, const struct weir_check_range *ranges, size_t count);
 /* The same of many pages at once, as weir_shadow_access_bits: `next` fills in the next, or gives
  * false. The lock is held meanwhile. */
 struct weir_check_page {
@@ -114,8 +114,10 @@ void weir_check_access_pages(struct weir_actor *a,
                              bool (*next)(void *ctx, struct weir_check_page *page), void *ctx);
 /* Something that should have been looked at was not: the report says so. */
 void weir_check_lost(void);
-/* + It has run; nothing behind it has begun. */
-void weir_check_op_done(const void *op);
+/* + It has run, and touches these at last; nothing behind it has begun. */
+void weir_check_op_done(const void *op, const struct weir_check_range *ranges, size_t count);
+/* + The same of several of one stream, one behind the other, that have told what they touch. */
+void weir_check_ops_done(const void *const *ops, size_t count);
 
 /* ---- the host: + ---- */
 

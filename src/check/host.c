@@ -356,9 +356,8 @@ static struct weir_actor *host_actor(struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     const struct weir_check_detail *last = c->host_last ? c->host_last->detail : NULL;
-    struct weir_check_detail *d;
     struct weir_order_stamp stamp;
-    struct weir_actor *a = NULL;
+    struct weir_actor *a;
     bool any = false;
 
     if (last && c->host_last_changes == c->order.host_changes &&
@@ -366,22 +365,15 @@ static struct weir_actor *host_actor(struct weir_check_site site)
         last->site.thread == site.thread)
         return c->host_last;
     weir_order_host_acts(&c->order, WEIR_CHECK_HOST_LANE, &stamp);
-    d = weir_calloc(1, sizeof *d);
-    if (d)
-        a = weir_actor_create(&c->shadow, &stamp);
-    else
-        weir_order_stamp_drop(&c->order, &stamp);
+    a = weir_actor_create(&c->shadow, &stamp);
     if (a)
         a->gates = gates_now(&any);
     if (!a || any) { /* too much that cannot be told: nothing is judged */
-        if (a)
-            weir_actor_drop(&c->shadow, a);
-        weir_free(d);
+        weir_actor_drop(&c->shadow, a);
         return NULL;
     }
-    *d = (struct weir_check_detail){
+    *(struct weir_check_detail *)a->detail = (struct weir_check_detail){
         .host = true, .lane = WEIR_CHECK_HOST_LANE, .number = ++c->host_acts, .site = site};
-    a->detail = d;
     a->host = true;
     weir_actor_drop(&c->shadow, c->host_last);
     c->host_last = a;

@@ -9,6 +9,7 @@
 #define PAGE_SHIFT WEIR_SHADOW_PAGE_SHIFT
 #define PAGE_BYTES 4096u
 #define WORDS      WEIR_SHADOW_PAGE_WORDS
+#define SPARE_MOST 4096 /* actors: as many operations as some full streams have */
 
 struct bits {
     uint64_t w[WORDS];
@@ -50,16 +51,40 @@ void weir_shadow_init(struct weir_shadow *s, struct weir_order *order)
     *s = (struct weir_shadow){.order = order};
 }
 
+static struct weir_actor *actor_take(struct weir_shadow *s)
+{
+    struct weir_actor *a = s->spare;
+
+    if (!a)
+        return weir_alloc(sizeof *a + s->detail_bytes);
+    s->spare = a->detail;
+    s->spare_count--;
+    return a;
+}
+
+/* Each operation has one for a moment: they go from one to the next. */
+static void actor_give(struct weir_shadow *s, struct weir_actor *a)
+{
+    if (s->spare_count >= SPARE_MOST) {
+        weir_free(a);
+        return;
+    }
+    a->detail = s->spare;
+    s->spare = a;
+    s->spare_count++;
+}
+
 struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp)
 {
-    struct weir_actor *a = weir_alloc(sizeof *a);
+    struct weir_actor *a = actor_take(s);
 
     if (!a) {
         s->failed = true;
         weir_order_stamp_drop(s->order, stamp);
         return NULL;
     }
-    *a = (struct weir_actor){.stamp = *stamp, .refs = 1};
+    *a = (struct weir_actor){.stamp = *stamp, .refs = 1, .detail = a + 1};
+    memset(a->detail, 0, s->detail_bytes);
     *stamp = (struct weir_order_stamp){0};
     return a;
 }
@@ -76,7 +101,7 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
     for (uint32_t i = 0; a->gates && i < a->gates->count; i++)
         weir_order_stamp_drop(s->order, &a->gates->stamps[i]);
     weir_free(a->gates);
-    weir_free(a);
+    actor_give(s, a);
 }
 
 bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to)
@@ -730,4 +755,10 @@ void weir_shadow_finish(struct weir_shadow *s)
         weir_free(b);
     }
     weir_map_finish(&s->blocks);
+    for (struct weir_actor *a = s->spare, *next; a; a = next) {
+        next = a->detail;
+        weir_free(a);
+    }
+    s->spare = NULL;
+    s->spare_count = 0;
 }

@@ -48,7 +48,7 @@ struct weir_actor {
     struct weir_gates *gates; /* of a host: owned; may be NULL */
     bool early;   /* its accesses are told before those of what is before it: nothing is forgotten
                      for them */
-    void *detail; /* the caller's, given to `gone` */
+    void *detail; /* the caller's; stands behind it (detail_bytes) */
 };
 
 struct weir_race {
@@ -64,6 +64,9 @@ struct weir_shadow {
     void (*met)(void *ctx, struct weir_actor *op, struct weir_actor *host);
     void (*gone)(void *ctx, struct weir_actor *a); /* the last reference is dropped */
     void *ctx;
+    size_t detail_bytes;      /* of each actor; set before the first is made, then constant */
+    struct weir_actor *spare; /* of actors that are gone, linked by `detail` */
+    size_t spare_count;
     size_t bytes; /* of marks and pages */
     bool failed;  /* out of memory: races may go unseen */
 };
@@ -71,7 +74,8 @@ struct weir_shadow {
 void weir_shadow_init(struct weir_shadow *s, struct weir_order *order);
 void weir_shadow_finish(struct weir_shadow *s);
 
-/* Takes over the stamp. NULL: no memory (s->failed). The caller's reference is to be dropped. */
+/* Takes over the stamp; the detail is zero. NULL: no memory (s->failed). The caller's reference is
+ * to be dropped. */
 struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp);
 void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a);
 /* (Two of one node of one launch are what a conditional node's body does, time after time: they

@@ -15,6 +15,7 @@
 #include "trace/symbols.h"
 
 #define CONSTS_KNOWN ((uint64_t)1 << 63)
+#define DONE_MOST    64                 /* told together */
 #define STACK_MAX    ((size_t)64 << 20) /* further away nothing is on the thread's stack */
 
 static bool is_checked(const struct weir_op *op)
@@ -62,24 +63,30 @@ static bool is_pageable(const void *p)
     return (uintptr_t)p - weir_mem_window_base >= weir_mem_window_bytes && !weir_mem_find(p, &info);
 }
 
-static void copy_accesses(struct weir_actor *a, const struct weir_copy_work *w, bool staged)
+#define COPY_RANGES 2 /* at most */
+
+/* How many ranges there are. */
+static size_t copy_ranges(const struct weir_copy_work *w, bool staged,
+                          struct weir_check_range out[COPY_RANGES])
 {
-    struct weir_check_range r = {.begin = (uintptr_t)w->dst,
-                                 .width = w->width,
-                                 .height = w->height,
-                                 .depth = w->depth,
-                                 .pitch = w->dst_pitch,
-                                 .slice = w->dst_slice};
+    const struct weir_check_range to = {.kind = WEIR_ACCESS_WRITE,
+                                        .begin = (uintptr_t)w->dst,
+                                        .width = w->width,
+                                        .height = w->height,
+                                        .depth = w->depth,
+                                        .pitch = w->dst_pitch,
+                                        .slice = w->dst_slice};
+    size_t count = 0;
 
     if (!w->memset && !staged) { /* what was captured at the call is the call's own */
-        struct weir_check_range from = r;
-
-        from.begin = (uintptr_t)w->src;
-        from.pitch = w->src_pitch;
-        from.slice = w->src_slice;
-        weir_check_access(a, WEIR_ACCESS_READ, &from);
+        out[count] = to;
+        out[count].kind = WEIR_ACCESS_READ;
+        out[count].begin = (uintptr_t)w->src;
+        out[count].pitch = w->src_pitch;
+        out[count++].slice = w->src_slice;
     }
-    weir_check_access(a, WEIR_ACCESS_WRITE, &r);
+    out[count++] = to;
+    return count;
 }
 
 /* All that an argument may point to: from there to the end of its allocation. */
@@ -130,10 +137,13 @@ static void each_argument(struct weir_function *f, const struct weir_function_im
 
 static void argument_access(void *ctx, const struct argument *a)
 {
-    struct weir_check_range r = {.begin = a->value, .height = 1, .depth = 1};
+    struct weir_check_range r = {.kind = a->reads ? WEIR_ACCESS_READ : WEIR_ACCESS_WRITE,
+                                 .begin = a->value,
+                                 .height = 1,
+                                 .depth = 1};
 
     r.width = r.pitch = a->info.base + a->info.bytes - a->value;
-    weir_check_access(ctx, a->reads ? WEIR_ACCESS_READ : WEIR_ACCESS_WRITE, &r);
+    weir_check_access(ctx, &r, 1);
 }
 
 /* early: of what it did before it waited for those in front of it, NULL: that is not apart. */
@@ -238,35 +248,63 @@ void weir_core_check_op(const struct weir_op *op, const void *behind)
     if (weir_check_enabled())
         host_memory_closes(op);
     if (has_ended_already(op))
-        weir_check_op_done(op);
+        weir_check_op_done(op, NULL, 0);
 }
 
-static void judge_done(struct weir_op *op, enum weir_err status)
+static void judge_kernel(struct weir_kernel_op *op, struct weir_kernel_work *w,
+                         enum weir_err status)
 {
+    struct weir_actor *a;
+
+    if (w->launch.touches ? status == WEIR_OK && weir_touches_are_none(w->launch.touches)
+                          : status != WEIR_OK)
+        return; /* (what notes them is good for the next one) */
+    a = weir_check_actor(&op->op);
+    kernel_accesses(a, weir_check_early(a), w, op->function, op->image);
+}
+
+void weir_core_check_ran(struct weir_op *op, struct weir_work *work, enum weir_err status)
+{
+    if (!weir_check_enabled() || !is_checked(op) || has_ended_already(op))
+        return;
     if (status != WEIR_OK)
         weir_check_op_failed(op, status);
-    if (op->m.kind == WEIR_OP_KERNEL &&
-        (status == WEIR_OK || ((struct weir_kernel_op *)op)->job->kernel.launch.touches)) {
-        struct weir_kernel_op *k = (struct weir_kernel_op *)op;
-
-        struct weir_actor *a = weir_check_actor(op);
-
-        kernel_accesses(a, weir_check_early(a), &k->job->kernel, k->function, k->image);
-    } else if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)) {
-        const struct weir_copy_op *c = (const struct weir_copy_op *)op;
-
-        copy_accesses(weir_check_actor(op), &c->job->copy,
-                      c->staging_bytes != 0 || is_pageable(c->job->copy.src));
-    }
+    if (op->m.kind == WEIR_OP_KERNEL)
+        judge_kernel((struct weir_kernel_op *)op,
+                     WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
 }
 
 void weir_core_check_done(struct weir_op *op, enum weir_err status)
 {
+    struct weir_check_range ranges[COPY_RANGES];
+    size_t count = 0;
+
     if (!is_checked(op) || has_ended_already(op))
         return;
-    if (weir_check_enabled())
-        judge_done(op, status);
-    weir_check_op_done(op);
+    if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) &&
+        weir_check_enabled()) {
+        const struct weir_copy_op *c = (const struct weir_copy_op *)op;
+        const struct weir_copy_work *w = &c->job->copy;
+
+        count = copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), ranges);
+    }
+    weir_check_op_done(op, ranges, count);
+}
+
+void weir_core_check_run_done(struct weir_op *first, struct weir_op *last)
+{
+    const void *ops[DONE_MOST];
+    size_t count = 0;
+
+    for (struct weir_op *op = first;; op = (struct weir_op *)op->m.next) {
+        ops[count++] = op;
+        if (op == last || count == DONE_MOST) {
+            weir_check_ops_done(ops, count);
+            count = 0;
+        }
+        if (op == last)
+            return;
+    }
 }
 
 /* ---- nodes of graphs ---- */
@@ -396,6 +434,7 @@ void weir_core_check_node(struct weir_item *item)
 {
     const struct weir_plan *plan = item->run->plan;
     const struct weir_item *node = node_of(item);
+    struct weir_check_range ranges[COPY_RANGES];
     struct weir_actor *a;
 
     a = weir_check_node(&plan->op->op, plan, (uint32_t)(node - node->run->items), op_kind_of(item),
@@ -404,6 +443,6 @@ void weir_core_check_node(struct weir_item *item)
     if (item->kind == WEIR_ITEM_KERNEL)
         kernel_accesses(a, NULL, &item->kernel.work, item->kernel.function, item->kernel.image);
     else if (item->kind == WEIR_ITEM_COPY)
-        copy_accesses(a, &item->copy, false);
+        weir_check_access(a, ranges, copy_ranges(&item->copy, false, ranges));
     weir_check_node_end(a);
 }

@@ -317,6 +317,7 @@ void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job)
     struct weir_stream *s = weir_stream_of(op->op.m.stream);
     struct weir_launch_config c = config_of(op);
     struct weir_kernel_work *w = &job->kernel;
+    void *touches = w->launch.touches; /* the kernel's before, which has touched nothing */
 
     init_work(&w->work, s, WEIR_ENGINE_COMPUTE, &op->op);
     w->prepare = WEIR_UNLIKELY(op->early_status != WEIR_OK) ? prepare_failing : prepare;
@@ -332,7 +333,7 @@ void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job)
     w->launch.params = weir_kernel_op_params(op);
     w->launch.param_bytes = (uint32_t)op->image->info.param_bytes;
     w->launch.grid_workspace = op->has_heap ? (uint64_t)(uintptr_t)op->heap.workspace : 0;
-    if (weir_check_enabled() && (w->launch.touches = weir_touches_begin()))
+    if (weir_check_enabled() && (w->launch.touches = touches ? touches : weir_touches_begin()))
         w->code = NULL; /* what blocks need to note accesses is taken when they begin */
     if (WEIR_UNLIKELY(w->code && w->code->reads_clock))
         w->code = NULL; /* so is the time */
@@ -342,6 +343,24 @@ void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job)
         atomic_store_explicit(&w->instructions, 0, memory_order_relaxed);
         atomic_store_explicit(&w->bytes, 0, memory_order_relaxed);
     }
+}
+
+bool weir_kernel_op_open(struct weir_kernel_op *op, struct weir_job *job)
+{
+    struct weir_kernel_work *w = &job->kernel;
+    const struct weir_kernel_code *code;
+
+    if (WEIR_LIKELY(!w->launch.touches))
+        return w->code != NULL;
+    if (op->early_status != WEIR_OK)
+        return false;
+    code = weir_cg_kernel_code_peek(op->image->kernel, w->launch.block);
+    if (!code || code->reads_clock)
+        return false;
+    w->code = code;
+    w->launch.module_data = code->module_data;
+    weir_touches_open(&w->launch, &op->op);
+    return true;
 }
 
 enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,

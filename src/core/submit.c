@@ -457,8 +457,8 @@ static void report(const struct weir_op *op, struct weir_work *work, enum weir_e
                           WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
 }
 
-/* What has run is told, but for its completion. */
-static void tell_done(struct weir_op *op, struct weir_work *work, enum weir_err status)
+/* What has run is told, but for its completion, and that it is done to the checker. */
+static void tell_ran(struct weir_op *op, struct weir_work *work, enum weir_err status)
 {
     if (WEIR_UNLIKELY(status != WEIR_OK))
         report(op, work, status);
@@ -467,7 +467,7 @@ static void tell_done(struct weir_op *op, struct weir_work *work, enum weir_err 
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
         pages_done(op);
     if (weir_check_follows())
-        weir_core_check_done(op, status);
+        weir_core_check_ran(op, work, status);
 }
 
 /* Those from first to op, one behind the other, have run, the last with this status. */
@@ -540,7 +540,7 @@ static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
 }
 
 /* Short kernels behind one that this thread has just run need not go through the engine's queue.
- * (What is checked or watched tells the engine when it begins.) False: it must. */
+ * (What is watched tells the engine when it begins.) False: it must. */
 static bool run_here(struct weir_kernel_op *first, struct weir_model_out *out)
 {
     struct weir_stream *s = weir_stream_of(first->op.m.stream);
@@ -550,23 +550,27 @@ static bool run_here(struct weir_kernel_op *first, struct weir_model_out *out)
     enum weir_err status;
     uint64_t linked;
 
-    if (!weir_thread_still_waits() || weir_check_follows() || weir_explore_enabled() ||
+    if (!weir_thread_still_waits() || weir_explore_enabled() ||
         atomic_load_explicit(&weir_pages_watching, memory_order_relaxed))
         return false;
     linked = let_more_come(s, &first->op);
-    if (!weir_device_run_next(s->ctx->engines, work, traced, &status))
+    if (!weir_kernel_op_open(first, first->job) ||
+        !weir_device_run_next(s->ctx->engines, work, traced, &status))
         return false;
-    tell_done(&op->op, &work->work, status);
+    tell_ran(&op->op, &work->work, status);
     for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, &op->op)); n++) {
         fetch_behind(linked, &next->op);
         if (!weir_model_pass(&op->op.m) || !weir_thread_still_waits() || ends_unrun(&next->op))
             break;
         weir_kernel_op_fill(next, first->job);
-        if (!weir_device_run_next(s->ctx->engines, work, traced, &status))
+        if (!weir_kernel_op_open(next, first->job) ||
+            !weir_device_run_next(s->ctx->engines, work, traced, &status))
             break;
         op = next;
-        tell_done(&op->op, &work->work, status);
+        tell_ran(&op->op, &work->work, status);
     }
+    if (weir_check_follows())
+        weir_core_check_run_done(&first->op, &op->op);
     end_run(&first->op, &op->op, status, out);
     return true;
 }
@@ -710,7 +714,9 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     struct weir_op *op = work->owner;
 
-    tell_done(op, work, status);
+    tell_ran(op, work, status);
+    if (weir_check_follows())
+        weir_core_check_done(op, status);
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL && (op->m.early & WEIR_EARLY_ASKS)) &&
         weir_dependent_ended(op, status))
         return;

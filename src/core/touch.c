@@ -40,7 +40,7 @@ struct touches {
     struct weir_races *races;       /* NULL: nobody asks */
     struct weir_check_wrong *wrong; /* WRONGS of them; NULL: none yet */
     uint32_t wrong_count;
-    uint64_t number;     /* of the operation */
+    const void *op;      /* as the checker knows it */
     struct weir_map far; /* number * 4 + kind -> struct touch_page: of registered memory */
     struct chunk *early; /* of pages that are in no table any more (weir_touches_part) */
     bool parted;
@@ -185,9 +185,10 @@ void weir_touches_open(struct weir_launch *l, const void *op)
     l->untouched = &weir_touch_nothing;
     if (!t)
         return;
-    if (t != &nobody && !t->table) {
-        t->table = table_take();
-        t->number = weir_check_number(op);
+    if (t != &nobody) {
+        if (!t->table)
+            t->table = table_take();
+        t->op = op;
     }
     entries = t->table ? t->table->entries : empty_table();
     if (!entries) /* the first access fails */
@@ -240,7 +241,7 @@ static uint32_t flags_of(const struct touches *t, uint64_t number, uint32_t kind
     if (!weir_mem_find((const void *)begin, &info)) {
         uintptr_t end;
 
-        if (!weir_check_had(t->number, begin, &info.base, &end))
+        if (!weir_check_had(weir_check_number(t->op), begin, &info.base, &end))
             return TOUCH_CAREFUL;
         info.bytes = end - info.base; /* it was freed at a call, and is not in the stream */
         info.kind = WEIR_MEM_KIND_DEVICE;
@@ -511,6 +512,14 @@ void weir_touch_lanes_slow(struct weir_block *block, uint64_t lanes, uint64_t co
 
 /* ---- the end ---- */
 
+bool weir_touches_are_none(const void *touches)
+{
+    const struct touches *t = touches;
+
+    return t != &nobody && !t->chunks && !t->early && !t->far.count && !t->wrong_count &&
+           !t->races && !t->parted && !t->lost;
+}
+
 struct telling {
     const struct chunk *chunk;
     uint32_t index;
@@ -638,7 +647,8 @@ void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *ea
     if (a && t != &nobody) {
         struct telling first = {.chunk = t->early}, rest = {.chunk = t->chunks};
 
-        weir_check_access_pages(early ? early : a, tell, &first);
+        if (t->early)
+            weir_check_access_pages(early ? early : a, tell, &first);
         weir_check_access_pages(early && !t->parted ? early : a, tell, &rest);
     }
     tell_wrongs(t, a, f, image);

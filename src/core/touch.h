@@ -12,6 +12,8 @@
 void *weir_touches_begin(void);
 /* Before the first block. op: as the checker knows it. */
 void weir_touches_open(struct weir_launch *l, const void *op);
+/* All blocks are over, and nothing was touched that is to be told: good for another launch. */
+bool weir_touches_are_none(const void *touches);
 /* All blocks are over, or have failed: tells the checker, frees. `a` may be NULL; `early`: of the
  * part before weir_touches_part, or of all without that. */
 struct weir_function;

@@ -28,6 +28,8 @@ __global__ void one(int *to)
     *to = 1;
 }
 
+__global__ void nothing(void) {}
+
 static int *a, *b, *host;
 static cudaStream_t s1, s2;
 static cudaEvent_t e;
@@ -58,6 +60,24 @@ static void streams(bool ordered, bool writes_again)
         write_a(s2);
     else
         read_a(s2);
+}
+
+/* Kernels that end one behind the other on one worker: most touch nothing, one writes. */
+static void among_short(bool ordered)
+{
+    for (int i = 0; i < 600; i++) {
+        if (i == 300)
+            one<<<1, 1, 0, s1>>>(a);
+        else
+            nothing<<<1, 32, 0, s1>>>();
+    }
+    if (ordered) {
+        OK(cudaEventRecord(e, s1));
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    }
+    for (int i = 0; i < 100; i++)
+        nothing<<<1, 32, 0, s2>>>();
+    one<<<1, 1, 0, s2>>>(a);
 }
 
 static void early_record(void)
@@ -291,6 +311,10 @@ static void run(const char *form)
         streams(false, true);
     else if (!strcmp(form, "waw-event"))
         streams(true, true);
+    else if (!strcmp(form, "among-short"))
+        among_short(false);
+    else if (!strcmp(form, "among-short-event"))
+        among_short(true);
     else if (!strcmp(form, "early-record"))
         early_record();
     else if (!strcmp(form, "recorded-again-late"))

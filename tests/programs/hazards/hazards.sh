@@ -30,6 +30,8 @@ raw race
 raw-event -
 waw race
 waw-event -
+among-short race
+among-short-event -
 early-record race
 recorded-again-late race
 recorded-again -
