@@ -1,7 +1,8 @@
 /* What the run time costs in numbers: pairs of records and waits, of stream-ordered allocations and
- * frees, the memory of a million queued operations, and how many operations threads submit
- * together, each to a stream of its own. Prints `name value unit`. Usage: runtime [SECONDS]: how
- * long each count of threads runs. Public API only, so the same program also measures a GPU.
+ * frees, from launches to what a polling host sees of them, a large allocation, the memory of a
+ * million queued operations, and how many operations threads submit together, each to a stream of
+ * its own. Prints `name value unit`. Usage: runtime [SECONDS]: how long each count of threads runs.
+ * Public API only, so the same program also measures a GPU.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <sched.h>
@@ -13,9 +14,13 @@
 #include "measure.h"
 
 static const char ptx[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty()\n{\n\tret;\n}\n";
+    ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry empty()\n{\n\tret;\n}\n"
+    ".visible .entry tell(.param .u64 word, .param .u32 value)\n{\n\t.reg .b64 %p;\n\t.reg .b32 "
+    "%v;\n"
+    "\tld.param.u64 %p, [word];\n\tld.param.u32 %v, [value];\n\tst.volatile.global.u32 [%p], %v;\n"
+    "\tret;\n}\n";
 
-static cudaKernel_t empty;
+static cudaKernel_t empty, tell;
 static cudaStream_t a, b;
 static cudaEvent_t event;
 static unsigned char *device, *pinned;
@@ -63,6 +68,59 @@ static double launch_sync(void)
         CHECK(cudaStreamSynchronize(a));
     }
     return (now_ns() - start) / N;
+}
+
+/* From the first of `launches` to the moment when the host, which polls pinned memory and waits in
+ * no call, sees what the last one has written. */
+static double visible(unsigned launches)
+{
+    enum { N = 200 };
+    volatile unsigned *word = (unsigned *)pinned;
+    double sum = 0;
+
+    for (unsigned i = 1; i <= N; i++) {
+        double start;
+
+        CHECK(cudaStreamSynchronize(a));
+        *word = 0;
+        start = now_ns();
+        for (unsigned k = 1; k <= launches; k++) {
+            void *args[] = {&pinned, &k};
+
+            CHECK(
+                cudaLaunchKernel((const void *)tell, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, a));
+        }
+        while (*word != launches)
+            ;
+        sum += now_ns() - start;
+    }
+    return sum / N;
+}
+
+static double visible_1(void)
+{
+    return visible(1);
+}
+
+static double visible_2(void)
+{
+    return visible(2);
+}
+
+static double visible_32(void)
+{
+    return visible(32);
+}
+
+static double malloc_large(void)
+{
+    void *p;
+    double start = now_ns(), end;
+
+    CHECK(cudaMalloc(&p, (size_t)64 << 20));
+    end = now_ns();
+    CHECK(cudaFree(p));
+    return end - start;
 }
 
 /* ---- memory ---- */
@@ -184,6 +242,7 @@ int main(int argc, char **argv)
 
     CHECK(cudaLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0));
     CHECK(cudaLibraryGetKernel(&empty, lib, "empty"));
+    CHECK(cudaLibraryGetKernel(&tell, lib, "tell"));
     CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -192,6 +251,10 @@ int main(int argc, char **argv)
     measure("record_wait", record_wait);
     measure("malloc_free_async", malloc_free);
     measure("launch_sync", launch_sync);
+    measure("visible_1", visible_1);
+    measure("visible_2", visible_2);
+    measure("visible_32", visible_32);
+    measure("malloc_64MiB", malloc_large);
     for (int n = 1; n <= 64; n *= 2)
         threads(n, seconds);
     queue_memory("queued_host_func", enqueue_host, 1);
