@@ -172,6 +172,12 @@ bool weir_mem_pages_close(size_t granule, size_t bytes) WEIR_MUST_CHECK;
 bool weir_mem_gap_close(uintptr_t start, size_t bytes) WEIR_MUST_CHECK;
 void weir_mem_pages_drop(size_t granule, size_t bytes); /* contents become zero, stays mapped */
 
+/* populate.c. The range gets its pages soon, unless that is cancelled: on return it gets no more.
+ * Thread: any. */
+void weir_mem_populate(uintptr_t start, size_t bytes);
+void weir_mem_populate_cancel(uintptr_t start, size_t bytes);
+void weir_mem_populate_finish(void);
+
 static inline uintptr_t granule_address(size_t granule)
 {
     return weir_mem_window_base + (granule << GRANULE_SHIFT);

@@ -191,6 +191,7 @@ bool weir_mem_file_back(const struct weir_mem_info *info)
     fd = memfd_create("weir-managed", MFD_CLOEXEC);
     if (fd < 0)
         return false;
+    weir_mem_populate_cancel(info->base, bytes);
     ok = ftruncate(fd, (off_t)bytes) == 0 && mmap((void *)info->base, bytes, PROT_READ | PROT_WRITE,
                                                   MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
     close(fd);

@@ -57,20 +57,22 @@ static bool is_populated(size_t bytes)
     return bytes > HUGE_BYTES && bytes <= POPULATE_MAX;
 }
 
-/* On a GPU memory is there once it is allocated: no kernel or copy pays for the first touch, and
- * programs measure them without a warm-up. So moderate allocations get their pages now, while it is
- * not much in all; larger ones may be meant to be touched here and there only. */
+/* No kernel or copy is to pay for the first touch, for programs measure them without a warm-up. So
+ * moderate allocations get their pages soon (populate.c), while it is not much in all; larger ones
+ * may be meant to be touched here and there only. */
 static void pages_populate(size_t granule, size_t bytes)
 {
     size_t before =
         atomic_fetch_add_explicit(&weir_mem_state.populated, bytes, memory_order_relaxed);
 
-#ifdef MADV_POPULATE_WRITE /* refusal does no harm */
     if (before + bytes <= POPULATE_TOTAL)
-        (void)madvise((void *)granule_address(granule), bytes, MADV_POPULATE_WRITE);
-#else
-    (void)granule, (void)before;
-#endif
+        weir_mem_populate(granule_address(granule), bytes);
+}
+
+static void populate_cancel(size_t granule, size_t bytes)
+{
+    if (is_populated(bytes))
+        weir_mem_populate_cancel(granule_address(granule), bytes);
 }
 
 static void populated_give(size_t bytes)
@@ -92,6 +94,7 @@ bool weir_mem_pages_open(size_t granule, size_t bytes)
 
 bool weir_mem_pages_close(size_t granule, size_t bytes)
 {
+    populate_cancel(granule, bytes);
     if (!remap(granule_address(granule), bytes, PROT_NONE))
         return false;
     populated_give(bytes);
@@ -107,6 +110,7 @@ void weir_mem_pages_drop(size_t granule, size_t bytes)
 {
     uintptr_t start = granule_address(granule);
 
+    populate_cancel(granule, bytes);
     if (weir_mem_has_twin(start))
         (void)fallocate(weir_mem_state.twin_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                         (off_t)(start - weir_mem_twin.base), (off_t)bytes);
@@ -315,6 +319,7 @@ void weir_mem_finish(void)
 
     if (!m->ready)
         return;
+    weir_mem_populate_finish();
     munmap((void *)weir_mem_window_base, weir_mem_window_bytes);
     if (weir_mem_twin.bytes)
         close(m->twin_fd);
