@@ -35,7 +35,8 @@ struct weir_jit_request {
     uint32_t block[3];                      /* the shape that code is specialised on */
     enum weir_jit_tier tier;
     enum weir_jit_lines lines;
-    bool touch;    /* says what it accesses: services->touch */
+    bool twin;     /* reaches the program's host-visible memory by its twin (memory.h) */
+    bool touch;    /* with twin: says what it accesses: services->touch */
     bool races;    /* with touch: says which thread does, and what orders them: services->race */
     bool counts;   /* the code adds up what it does (weir_block.instructions, bytes) */
     bool modelled; /* counts, and clocks are the model's: services->clock */

@@ -55,6 +55,8 @@ static void read_settings(void)
     weir_cg_jit_hash(&h);
     weir_cpu_hash(&h);
     weir_hash128_add_field(&h, &settings.touch, sizeof settings.touch);
+    if (settings.checks && !settings.touch) /* --light */
+        weir_hash128_add_field(&h, "twin", sizeof "twin");
     if (settings.races) /* other code, kept apart */
         weir_hash128_add_field(&h, "races", sizeof "races");
     if (settings.counts)
@@ -367,6 +369,7 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .block = {v->block[0], v->block[1], v->block[2]},
         .tier = tier,
         .lines = weir_cg_settings()->gdb ? WEIR_JIT_LINES_SOURCE : WEIR_JIT_LINES_NONE,
+        .twin = weir_cg_settings()->checks,
         .touch = weir_cg_settings()->touch,
         .races = weir_cg_settings()->races,
         .counts = weir_cg_settings()->counts,

@@ -119,7 +119,7 @@ struct weir_launch {
     const void *untouched;
     uint32_t cluster[3];       /* blocks of a cluster; 0 is 1 */
     uint32_t explicit_cluster; /* the launch or the kernel says so */
-    /* Code made with `touch` reaches addresses from twin_base on, twin_bytes of them, twin_shift
+    /* Code made with `twin` reaches addresses from twin_base on, twin_bytes of them, twin_shift
      * further on (weir_mem_twin). */
     uint64_t twin_base, twin_bytes, twin_shift;
 };

@@ -289,7 +289,7 @@ static void make_function(struct low *l)
     if (l->request->touch) /* first: what is refused has been told */
         emit_touch(l, &s);
     emit_check(l, &s);
-    if (l->request->touch)
+    if (l->request->twin)
         to_twin(l, &s);
     emit_data(l, &s);
     low_lane_loop_end(l, &s.loop);

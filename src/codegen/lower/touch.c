@@ -10,10 +10,14 @@
 #define LINE_SHIFT 32
 #define MAX_BYTES  256 /* that are looked at in place */
 
+static bool may_be_global(const struct low_address *a)
+{
+    return !a->is_param && (a->space == WEIR_PTX_GLOBAL || a->space == WEIR_PTX_GENERIC);
+}
+
 bool low_touches(const struct low *l, const struct low_address *a)
 {
-    return l->request->touch && !a->is_param &&
-           (a->space == WEIR_PTX_GLOBAL || a->space == WEIR_PTX_GENERIC);
+    return l->request->touch && may_be_global(a);
 }
 
 static LLVMValueRef number(struct low *l, uint64_t v)
@@ -180,9 +184,9 @@ static void say(struct low *l, const struct low_address *a, uint32_t bytes, uint
 
 void low_touch(struct low *l, struct low_address *a, uint32_t bytes, uint32_t kind)
 {
-    if (!low_touches(l, a))
+    if (!l->request->twin || !may_be_global(a))
         return;
-    if (bytes) /* of a bulk copy the service tells how many there are */
+    if (bytes && l->request->touch) /* of a bulk copy the service tells how many there are */
         say(l, a, bytes, kind);
     low_to_twin(l, a);
 }

@@ -1,4 +1,4 @@
-/* Code that says what it accesses reaches the program's host-visible memory by its twin
+/* Under weir check code reaches the program's host-visible memory by its twin
  * (memory.h): the host's own pages may be closed while a kernel uses them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/lower.h"

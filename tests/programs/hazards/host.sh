@@ -100,6 +100,28 @@ EOF
 for form in early reuse; do # the first byte, which the chunk's header shares a page with
     verdict race "first-$form" registered
 done
+# --light: what the pointers of kernels and copies stand for.
+light=--light
+while read -r form kind; do
+    verdict "$kind" "$form"
+done <<EOF
+reuse race
+waits-reuse -
+early race
+io race
+mapped race
+waits-mapped -
+managed race
+waits-managed -
+both-read -
+neighbours -
+threads -
+host-func -
+replay race
+replay-writes -
+EOF
+verdict race early registered
+verdict - waits-early registered
 # The places: what the host does, where, and the operation; a library's access is its caller's.
 for what in 'the host reads at host.cu:' '(read_all)' 'copy writes' 'host.cu:'; do
     grep -qF "$what" early.err || { echo "FAILED: the report does not say: $what"; cat early.err; failed=1; }

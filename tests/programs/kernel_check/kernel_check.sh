@@ -51,7 +51,7 @@ host-pointer out-of-bounds $(line write) writes 4 bytes
 null out-of-bounds writes 4 bytes at 0x0: a null pointer
 null-member out-of-bounds writes 4 bytes at 0x190: 400 bytes behind a null pointer
 freed out-of-bounds 4000 bytes that were freed
-freed-in-order use-after-free 0 bytes behind the begin of 4000 bytes that were freed (cudaMallocAsync at
+freed-in-order use-after-free bytes behind the begin of 4000 bytes that were freed (cudaMallocAsync at
 freed-in-order-waited use-after-free the memory was given back by cudaFreeAsync at .*use_freed_in_order
 graph-behind out-of-bounds thread (232, 0, 0) of block (3, 0, 0)
 read-pool -
