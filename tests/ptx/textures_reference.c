@@ -40,6 +40,9 @@ static double word_float(uint32_t w)
     return (double)f;
 }
 
+/* 13 of the 256 values are a step off the curve. */
+#define SRGB_TOLERANCE (0x1p-7 / 100)
+
 /* To a multiple of 2^-14, or to 8 significant bits where that is coarser (as an H200 does). */
 static double linear_of_srgb(double c)
 {
@@ -316,8 +319,6 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
         }
         v = value_at_level(t, p, (int)first, c);
         e->tolerance[c] = t->desc.filterMode == cudaFilterModeLinear ? 1e-6 : 0;
-        if (t->desc.sRGB) /* 13 of the 256 values are a step off the curve */
-            e->tolerance[c] = 0x1p-7 / 100;
         if (part > 0 && t->desc.mipmapFilterMode == cudaFilterModeLinear) {
             part = floor(part * 256 + 0.5) / 256;
             v = v * (1 - part) +
@@ -325,7 +326,9 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
                                       (int)first + 1 < t->levels ? (int)first + 1 : (int)first, c);
             e->tolerance[c] = 1e-6;
         }
-        if (e->tolerance[c] > 0 && t->kind != cudaChannelFormatKindFloat && !t->desc.sRGB) {
+        if (t->desc.sRGB)
+            e->tolerance[c] = SRGB_TOLERANCE;
+        else if (e->tolerance[c] > 0 && t->kind != cudaChannelFormatKindFloat) {
             double steps = t->kind == cudaChannelFormatKindSigned ? 32767 : 65535;
 
             v = floor(v * steps + (steps < 40000 && t->bits == 8 ? 117. / 256 : 0.5)) / steps;
@@ -351,6 +354,7 @@ void expect_gather(const struct texture *t, const struct place *p, int component
     j = (int)floor(s.u[1] - 0.5);
     for (int k = 0; k < 4; k++) {
         e->word[k] = at(&s, i + dx[k], j + dy[k], 0, component);
+        e->tolerance[k] = t->desc.sRGB ? SRGB_TOLERANCE : 0;
         if (is_lost_corner(&s, i + dx[k], j + dy[k])) /* any neighbour's: nothing is documented */
             e->tolerance[k] = 1e30;
     }
