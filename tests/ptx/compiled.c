@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ptx/answers.h"
 #include "ptx/generate.h"
 #include "ptx/harness.h"
 #include "support/ptx_text.h"
@@ -112,6 +113,16 @@ static bool is_known(const char *kernel)
     return false;
 }
 
+static bool same_answer(const uint32_t *out, const char *kernel, uint64_t seed)
+{
+    struct answer answer = {0};
+    char row[128];
+
+    snprintf(row, sizeof row, "%.100s, seed %llu", kernel, (unsigned long long)seed);
+    answer_add(&answer, out, THREADS * OUT_WORDS * 4);
+    return answer_end(&answer, row);
+}
+
 static void compare(const char *ptx, const char *kernel, uint64_t seed)
 {
     static uint32_t expected[THREADS * OUT_WORDS], got[THREADS * OUT_WORDS];
@@ -144,6 +155,11 @@ static void compare(const char *ptx, const char *kernel, uint64_t seed)
         if (wrong > 1)
             printf("     %u words differ\n", wrong);
         failures += wrong != 0;
+        if (step == 1 && kernel[0] != 'f' && !same_answer(got, kernel, seed)) {
+            printf("FAIL %-6s %s, seed %llu: an H200 answered otherwise\n", target_names[t], kernel,
+                   (unsigned long long)seed);
+            failures++;
+        }
     }
 }
 
@@ -242,11 +258,20 @@ int main(int argc, char **argv)
             generated = argv[arg + 1];
             continue;
         }
-        target_count = 1;
-        for (int t = 0; t < TARGET_COUNT; t++) {
-            if (strcmp(argv[arg + 1], target_names[t]) == 0)
-                targets[0] = (enum target)t;
+        if (argv[arg][1] == 'w' || argv[arg][1] == 'c') {
+            if (!answers_open(argv[arg + 1], argv[arg][1] == 'w'))
+                return 2;
+            continue;
         }
+        if (argv[arg][1] == 'f') {
+            if (!program_forms_to(argv[arg + 1]))
+                return 2;
+            continue;
+        }
+        target_count = 1;
+        targets[0] = target_named(argv[arg + 1]);
+        if (targets[0] == TARGET_COUNT)
+            return 2;
     }
     if (argc <= arg && !generated)
         return 2;
@@ -266,6 +291,7 @@ int main(int argc, char **argv)
         free(text);
     }
     free(known_text);
+    answers_report();
     printf("%u runs compared, %u refused by name, %u known to fail, %u failed\n", runs, refused,
            known, failures);
     return failures || runs == refused;

@@ -51,6 +51,7 @@ static bool narrow;
 static char *window;
 static size_t window_used;
 static uint64_t compile_ns, compile_instructions;
+static FILE *forms;
 
 /* ---- small things ---- */
 
@@ -104,6 +105,15 @@ void program_costs(uint64_t *ns, uint64_t *instructions)
 }
 
 /* ---- targets and memory ---- */
+
+enum target target_named(const char *name)
+{
+    int t = 0;
+
+    while (t < TARGET_COUNT && strcmp(name, target_names[t]) != 0)
+        t++;
+    return (enum target)t;
+}
 
 bool target_open(enum target t, char *message, size_t bytes)
 {
@@ -197,6 +207,23 @@ static bool interp_open(struct program *p)
            weir_interp_allow(p->interp, window, WINDOW_BYTES) == WEIR_OK;
 }
 
+bool program_forms_to(const char *path)
+{
+    forms = fopen(path, "w");
+    return forms != NULL;
+}
+
+static void write_forms(const struct weir_ptx_module *m)
+{
+    for (size_t k = 0; k < m->function_count; k++)
+        for (size_t n = 0; n < m->functions[k]->inst_count; n++) {
+            const struct weir_ptx_inst *i = &m->functions[k]->insts[n];
+
+            fprintf(forms, "%s%s\n", weir_ptx_opcode_name((enum weir_ptx_opcode)i->opcode),
+                    i->suffix);
+        }
+}
+
 struct program *program_create(enum target t, const char *ptx, char *message, size_t bytes)
 {
     struct program *p = calloc(1, sizeof *p);
@@ -218,6 +245,8 @@ struct program *program_create(enum target t, const char *ptx, char *message, si
         free(p);
         return NULL;
     }
+    if (forms)
+        write_forms(p->ptx);
     if (t == TARGET_INTERP ? !interp_open(p) : !place_variables(p)) {
         program_destroy(p);
         return NULL;

@@ -46,6 +46,7 @@ enum outcome {
     OUTCOME_ERROR
 };
 
+enum target target_named(const char *name); /* TARGET_COUNT: none */
 /* False: message (with the reason) is set. */
 bool target_open(enum target t, char *message, size_t bytes);
 
@@ -53,6 +54,9 @@ bool target_open(enum target t, char *message, size_t bytes);
 void *memory_alloc(enum target t, size_t bytes);
 void memory_reset(enum target t);
 
+/* Writes the form of each instruction of every program that is made from now on, a line each.
+ * False: the file cannot be opened. */
+bool program_forms_to(const char *path);
 /* NULL when the text does not parse: message. */
 struct program *program_create(enum target t, const char *ptx, char *message, size_t bytes);
 void program_destroy(struct program *p);
@@ -83,6 +87,7 @@ struct run {
     const char *suite; /* ops, kernels, random; NULL = all */
     bool all;          /* every block shape, every random program */
     bool verbose, list, dump;
+    bool again; /* rows run once more, in other company: their answers have names of their own */
     unsigned passed, failed, skipped;
 };
 bool run_wants(const struct run *r, const char *name);

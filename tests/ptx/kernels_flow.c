@@ -278,6 +278,11 @@ static void want_call(struct block_case *c)
     }
 }
 
+static void want_float_call(struct block_case *c)
+{
+    EACH c->d[i] = (c->x[i] & 0xffff) * i + 1;
+}
+
 static void want_call_barrier(struct block_case *c)
 {
     EACH c->d[i] = c->x[(i + 1) % c->threads] + c->x[(i + 2) % c->threads];
@@ -503,6 +508,16 @@ const struct kernel_test kernel_tests_flow[] = {
              "[q1], i;\n"
              "call.uni (q2), helper, (q0, q1); ld.param.b32 d, [q2]; }\n"
              "and.b32 r0, x, 1; setp.ne.u32 p0, r0, 0; @p0 mad.lo.u32 d, d, 2, 1;\n"},
+    {.name = "flow.call_floats",
+     .want = want_float_call,
+     .globals = ".func (.param .f64 z) helper(.param .f32 x, .param .f64 y)\n"
+                "{ .reg .f32 a; .reg .f64 b, c; ld.param.f32 a, [x]; ld.param.f64 b, [y]; "
+                "cvt.f64.f32 c, a; fma.rn.f64 c, c, b, 0d3FF0000000000000; st.param.f64 [z], c; "
+                "ret; }\n",
+     .body = "and.b32 r0, x, 0xffff; cvt.rn.f32.u32 f0, r0; cvt.rn.f64.u32 w0, i;\n"
+             "{ .param .f32 q0; .param .f64 q1; .param .f64 q2; st.param.f32 [q0], f0; "
+             "st.param.f64 [q1], w0; call (q2), helper, (q0, q1); ld.param.f64 w1, [q2]; }\n"
+             "cvt.rzi.u32.f64 d, w1;\n"},
     {.name = "flow.call_divergent",
      .want = want_call,
      .globals = ".func (.param .b32 rv) helper(.param .b32 pa, .param .b32 pb)\n{ .reg .b32 t<3>;\n"

@@ -244,6 +244,12 @@ static void want_last_block(struct block_case *c)
     c->extra[3 + c->index] = c->index + 1;
 }
 
+static void want_same(struct block_case *c)
+{
+    for (uint32_t i = 0; i < c->threads; i++)
+        c->d[i] = c->x[i];
+}
+
 static void want_none(struct block_case *c)
 {
     (void)c;
@@ -502,6 +508,34 @@ const struct kernel_test kernel_tests_memory[] = {
              "GO: bar.sync 0; setp.ne.u32 p2, i, 0; @p2 bra DONE; membar.gl; mov.u32 r1, 1; "
              "st.volatile.global.u32 [a1], r1;\n"
              "DONE: add.u32 d, b, 1;\n"},
+    {.name = "memory.block_chain_of_system_scope",
+     .want = want_chain,
+     .max_threads = 256,
+     .grid = 5,
+     .body = "mov.u32 r5, %nctaid.x; sub.u32 r5, r5, 1; setp.eq.u32 p1, b, r5; mul.wide.u32 a1, b, "
+             "4; add.s64 a1, a1, extra; @p1 bra GO;\n"
+             "WAIT: ld.volatile.global.u32 r0, [a1 + 4]; setp.eq.u32 p0, r0, 0; nanosleep.u32 20; "
+             "@p0 bra WAIT; fence.sc.sys; fence.sc.cta;\n"
+             "GO: bar.sync 0; setp.ne.u32 p2, i, 0; @p2 bra DONE; membar.sys; mov.u32 r1, 1; "
+             "st.volatile.global.u32 [a1], r1;\n"
+             "DONE: add.u32 d, b, 1;\n"},
+    {.name = "memory.copy_async_words",
+     .want = want_same,
+     .globals = ".shared .align 16 .b8 s[4096];\n",
+     .body = "mov.u32 r0, s; mad.lo.u32 r0, i, 4, r0; cp.async.ca.shared.global [r0], [in], 4; "
+             "cp.async.commit_group; cp.async.wait_group 0; ld.shared.u32 d, [r0];\n"},
+    {.name = "memory.copy_async_sixteen_bytes",
+     .want = want_same,
+     .multiple = 4,
+     .globals = ".shared .align 16 .b8 s[4096];\n",
+     .body = "mov.u32 r0, s; mad.lo.u32 r0, i, 4, r0; and.b32 r1, i, 3; setp.ne.u32 p0, r1, 0; "
+             "@p0 bra JOIN; cp.async.cg.shared.global [r0], [in], 16; cp.async.commit_group; "
+             "cp.async.wait_group 0;\n"
+             "JOIN: bar.sync 0; ld.shared.u32 d, [r0];\n"},
+    {.name = "memory.local_generic",
+     .want = want_same,
+     .body = ".local .align 8 .b8 lm[16]; mov.u64 a1, lm; cvta.local.u64 a2, a1; cvta.to.local.u64 "
+             "a3, a2; st.local.u32 [a3+4], x; ld.u32 d, [a2+4];\n"},
     {.name = "memory.acquire_chain",
      .want = want_chain,
      .max_threads = 256,

@@ -174,6 +174,18 @@ static void want_vote_divergent(struct block_case *c)
     }
 }
 
+static void want_ballot_odd(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t m = 0;
+
+        for (uint32_t lane = 0; lane < 32; lane++)
+            m |= exists(c, i, lane) && (value(c, i, lane) & 1) ? 1u << lane : 0;
+        c->d[i] = m;
+    }
+}
+
 static void want_activemask(struct block_case *c)
 {
     EACH c->d[i] = live_mask(c, i);
@@ -187,6 +199,18 @@ static void want_match_any(struct block_case *c)
 
         for (uint32_t lane = 0; lane < 32; lane++)
             m |= exists(c, i, lane) && value(c, i, lane) % 5 == c->x[i] % 5 ? 1u << lane : 0;
+        c->d[i] = m;
+    }
+}
+
+static void want_match_wide(struct block_case *c)
+{
+    EACH
+    {
+        uint32_t m = 0;
+
+        for (uint32_t lane = 0; lane < 32; lane++)
+            m |= exists(c, i, lane) && value(c, i, lane) % 3 == c->x[i] % 3 ? 1u << lane : 0;
         c->d[i] = m;
     }
 }
@@ -375,6 +399,13 @@ const struct kernel_test kernel_tests_warp[] = {
      .body = MASK_ALL "shr.u32 r0, x, 31; match.all.sync.b32 r1|p0, r0, r20; mov.u64 a0, 5; "
                       "match.all.sync.b64 r2|p1, a0, r20;\n"
                       "selp.u32 r3, 1, 0, p1; add.u32 r2, r2, r3; xor.b32 d, r1, r2;\n"},
+    {.name = "warp.match.any.b64",
+     .want = want_match_wide, /* words that differ in their upper halves alone */
+     .body = MASK_ALL "rem.u32 r0, x, 3; mov.b64 a0, {r20, r0}; match.any.sync.b64 d, a0, r20;\n"},
+    {.name = "warp.ballot_old_spelling",
+     .want = want_ballot_odd,
+     .body =
+         MASK_ALL "and.b32 r0, x, 1; setp.ne.u32 p0, r0, 0; vote.ballot.sync.b32 d, p0, r20;\n"},
     {.name = "warp.redux",
      .want = want_redux,
      .body = MASK_ALL

@@ -1,7 +1,9 @@
 /* t_ptx [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-n] [-v] [-l] [-d]
- * [FILTER]: opcode and kernel tests.
+ * [-w FILE | -c FILE] [-f FILE] [FILTER]: opcode and kernel tests.
  *   -s one suite; -a every block shape and random program (slow); -n code for AVX2
  *   only.
+ *   -w writes what was answered (on a GPU), -c compares with what such a file has (answers.h).
+ *   -f writes the forms of all instructions that the tests have (forms.txt of t_ptx_rows).
  *   FILTER  runs only tests whose name contains it; -l lists the names; -v prints every result; -d
  * prints the PTX. Without -t both tiers run. Exit code 77 when there is no compiler library.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/answers.h"
 #include "ptx/harness.h"
 
 #define FAILURES_SHOWN 200u
@@ -61,17 +64,19 @@ static bool parse(struct run *r, int argc, char **argv)
             r->all = true;
         } else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc) {
             r->suite = argv[++i];
+        } else if ((strcmp(argv[i], "-w") == 0 || strcmp(argv[i], "-c") == 0) && i + 1 < argc) {
+            if (!answers_open(argv[i + 1], argv[i][1] == 'w'))
+                return false;
+            i++;
+        } else if (strcmp(argv[i], "-f") == 0 && i + 1 < argc) {
+            if (!program_forms_to(argv[++i]))
+                return false;
         } else if (strcmp(argv[i], "-d") == 0) {
             r->dump = true;
         } else if (strcmp(argv[i], "-t") == 0 && i + 1 < argc && r->target_count < TARGET_COUNT) {
-            int t = 0;
-
-            i++;
-            while (t < TARGET_COUNT && strcmp(argv[i], target_names[t]) != 0)
-                t++;
-            if (t == TARGET_COUNT)
+            r->targets[r->target_count] = target_named(argv[++i]);
+            if (r->targets[r->target_count++] == TARGET_COUNT)
                 return false;
-            r->targets[r->target_count++] = (enum target)t;
         } else if (argv[i][0] == '-' || r->filter) {
             return false;
         } else {
@@ -101,7 +106,7 @@ int main(int argc, char **argv)
         fprintf(
             stderr,
             "usage: %s [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-n] [-v] "
-            "[-l] [-d] [FILTER]\n",
+            "[-l] [-d] [-w FILE | -c FILE] [-f FILE] [FILTER]\n",
             argv[0]);
         return 2;
     }
@@ -119,6 +124,7 @@ int main(int argc, char **argv)
         random_run(&r);
     if (r.list)
         return 0;
+    answers_report();
     program_costs(&ns, &instructions);
     printf("%u passed, %u failed, %u not supported; %llu PTX instructions compiled, %.3f ms each\n",
            r.passed, r.failed, r.skipped, (unsigned long long)instructions,

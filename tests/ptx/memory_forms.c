@@ -1,12 +1,13 @@
 /* Loads, stores and atomics in every form of a list, by values: a kernel is made for each form that
  * stands in the list, and plain C says what it must give. The list is forms.ptx: the typed forms of
  * public programs.
- *   t_ptx_memory_forms FORMS.ptx [-t quick|best] [FILTER]
+ *   t_ptx_memory_forms FORMS.ptx [-t quick|best|gpu] [-w FILE | -c FILE] [FILTER]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/answers.h"
 #include "ptx/harness.h"
 
 #define THREADS 64u
@@ -281,6 +282,7 @@ static void test(const char *text, enum target t)
     unsigned char want[ANSWER];
     struct text ptx = {0};
     struct program *p;
+    struct answer answer = {0};
     struct form f;
     struct rng r;
     char message[400] = "";
@@ -308,6 +310,8 @@ static void test(const char *text, enum target t)
     memcpy(in, slots, sizeof slots);
     memcpy(params.kp, slots, SLOT);
     same = p && program_run(p, &l, message, sizeof message) == OUTCOME_OK;
+    if (same)
+        answer_add(&answer, out, (size_t)THREADS * ANSWER);
     for (unsigned k = 0; k < THREADS && same; k++) {
         bool parameter = strcmp(f.space, "param") == 0;
 
@@ -319,6 +323,10 @@ static void test(const char *text, enum target t)
                      (unsigned long long)get(out + (size_t)k * ANSWER, 8),
                      (unsigned long long)get(out + (size_t)k * ANSWER + 8, 8),
                      (unsigned long long)get(want, 8), (unsigned long long)get(want + 8, 8));
+    }
+    if (!answer_end(&answer, text) && same) {
+        snprintf(message, sizeof message, "an H200 answered otherwise");
+        same = false;
     }
     if (!same)
         printf("FAIL %s %s: %s\n", target_names[t], text, message);
@@ -338,11 +346,17 @@ int main(int argc, char **argv)
 
     for (int k = 2; k < argc; k++) {
         if (strcmp(argv[k], "-t") == 0 && k + 1 < argc)
-            t = strcmp(argv[++k], "quick") == 0 ? TARGET_QUICK : TARGET_BEST;
+            t = target_named(argv[++k]);
+        else if ((strcmp(argv[k], "-w") == 0 || strcmp(argv[k], "-c") == 0) && k + 1 < argc) {
+            if (!answers_open(argv[k + 1], argv[k][1] == 'w'))
+                return 2;
+            k++;
+        } else if (strcmp(argv[k], "-f") == 0 && k + 1 < argc && program_forms_to(argv[k + 1]))
+            k++;
         else
             filter = argv[k];
     }
-    if (!f)
+    if (!f || t == TARGET_COUNT)
         return 2;
     if (!target_open(t, message, sizeof message)) {
         printf("skipped: %s\n", message);
@@ -360,6 +374,7 @@ int main(int argc, char **argv)
             test(line, t);
     }
     fclose(f);
+    answers_report();
     printf("memory forms: %u right, %u wrong, %u of other kinds\n", passes, failures, others);
     return failures || (!filter && passes < 150);
 }
