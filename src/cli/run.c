@@ -188,6 +188,18 @@ static bool set_variable(const struct option *o, const char *value)
     return ok;
 }
 
+/* Is it meant as a list of --strict's modes, right or wrong, and not as a program? */
+static bool is_strict_list(const char *text)
+{
+    char word[32];
+    size_t n = strcspn(text, "=,");
+
+    if (!text[n])
+        return weir_cli_strict_problem(text) == NULL;
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
+    return n < sizeof word && weir_cli_strict_problem(word) == NULL;
+}
+
 /* Takes the option at argv[*i] and its value; 0, or the exit status after a message. */
 static int take_option(int argc, char **argv, int *i)
 {
@@ -208,7 +220,7 @@ static int take_option(int argc, char **argv, int *i)
         return weir_cli_usage_error("run", "--%s takes no value", o->name);
     if (strcmp(o->name, "strict") == 0 && name[n] != '=') {
         /* alone it means all of them: what follows is a list, or the program */
-        value = *i + 1 < argc && weir_cli_strict_problem(argv[*i + 1]) == NULL ? argv[++*i] : "all";
+        value = *i + 1 < argc && is_strict_list(argv[*i + 1]) ? argv[++*i] : "all";
     } else if (strcmp(o->name, "late-dma") == 0 && name[n] != '=') {
         value = "default";
     } else if (o->has_value) {

@@ -247,21 +247,35 @@ enum weir_err weir_context_wait_device(int device)
     return first;
 }
 
+uint64_t weir_context_sync_begin(enum weir_implicit_sync cause)
+{
+    weir_thread_wait_why(1u + cause);
+    return weir_clock_ns();
+}
+
+void weir_context_sync_end(struct weir_context *ctx, enum weir_implicit_sync cause, uint64_t begin)
+{
+    weir_thread_wait_why(0);
+    atomic_fetch_add_explicit(&ctx->implicit[cause].count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->implicit[cause].ns, weir_clock_ns() - begin,
+                              memory_order_relaxed);
+}
+
 enum weir_err weir_context_wait_before(enum weir_host_call call, int device)
 {
+    enum weir_implicit_sync cause =
+        call == WEIR_CALL_LAZY_LOAD ? WEIR_SYNC_LAZY_LOAD : WEIR_SYNC_FREE;
     uint64_t start;
     enum weir_err err;
 
     if (!weir_model_call_rule(call).waits_for_device)
         return WEIR_OK;
-    start = weir_clock_ns();
+    start = weir_context_sync_begin(cause);
     weir_check_unpromised(weir_model_call_rule(call).strength != WEIR_GUARANTEED ||
                           weir_check_without_free());
     err = weir_context_wait_device(device);
     weir_check_promised();
-    weir_context_count_sync(&weir_core.contexts[device],
-                            call == WEIR_CALL_LAZY_LOAD ? WEIR_SYNC_LAZY_LOAD : WEIR_SYNC_FREE,
-                            weir_clock_ns() - start);
+    weir_context_sync_end(&weir_core.contexts[device], cause, start);
     return err;
 }
 

@@ -134,11 +134,9 @@ enum weir_err weir_context_reset(struct weir_context *ctx) WEIR_MUST_CHECK;
 /* An attribute of the device, computed ones included; false for a number that is no attribute. */
 bool weir_context_attribute(const struct weir_context *ctx, int id, int *value);
 
-static inline void weir_context_count_sync(struct weir_context *ctx, enum weir_implicit_sync cause,
-                                           uint64_t ns)
-{
-    atomic_fetch_add_explicit(&ctx->implicit[cause].count, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ctx->implicit[cause].ns, ns, memory_order_relaxed);
-}
+/* Around a wait of the calling thread that the program did not ask for. begin: the time, for end.
+ */
+uint64_t weir_context_sync_begin(enum weir_implicit_sync cause);
+void weir_context_sync_end(struct weir_context *ctx, enum weir_implicit_sync cause, uint64_t begin);
 
 #endif

@@ -304,10 +304,10 @@ static enum weir_err wait_counted(struct weir_stream *s, const struct weir_model
     if (weir_trace_enabled())
         weir_trace_sync(WEIR_TRACE_SYNC_OP, s->id, point->seq);
     if (!weir_model_point_holds(point)) {
-        uint64_t start = weir_clock_ns();
+        uint64_t start = weir_context_sync_begin(cause);
 
         weir_wait_points(point, 1);
-        weir_context_count_sync(s->ctx, cause, weir_clock_ns() - start);
+        weir_context_sync_end(s->ctx, cause, start);
     }
     weir_printf_flush(s->ctx);
     err = weir_context_take_error(s->ctx);

@@ -755,9 +755,9 @@ void weir_submit_wait_for_room(struct weir_stream *s)
     /* Where streams share queues most operations have a gate in front of them. ORD-085 */
     if (WEIR_LIKELY(!weir_model_is_full(&s->m, s->queues ? 2 * depth : depth, &point)))
         return;
-    start = weir_clock_ns();
+    start = weir_context_sync_begin(WEIR_SYNC_QUEUE_FULL);
     weir_wait_points(&point, 1);
-    weir_context_count_sync(s->ctx, WEIR_SYNC_QUEUE_FULL, weir_clock_ns() - start);
+    weir_context_sync_end(s->ctx, WEIR_SYNC_QUEUE_FULL, start);
 }
 
 struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,

@@ -94,6 +94,14 @@ void weir_thread_wait_since(uint64_t now_ns)
         atomic_store_explicit(&wait->since_ns, now_ns, memory_order_relaxed);
 }
 
+void weir_thread_wait_why(unsigned why)
+{
+    struct weir_thread_more *more = weir_thread_get_more();
+
+    if (WEIR_LIKELY(more != NULL))
+        atomic_store_explicit(&more->wait.why, (uint8_t)why, memory_order_relaxed);
+}
+
 void weir_thread_wait_end(void)
 {
     if (WEIR_LIKELY(weir_thread.more != NULL))

@@ -39,6 +39,7 @@ struct weir_model_stream;
 struct weir_thread_wait {
     _Atomic uint64_t since_ns, seq;
     _Atomic(struct weir_model_stream *) stream; /* NULL: waits for no stream */
+    _Atomic uint8_t why; /* enum weir_implicit_sync, and one; 0: it was asked to */
 };
 
 /* What needs room: made at the first use, freed when the thread ends. Owner thread only, but for
@@ -112,6 +113,9 @@ void weir_thread_wait_begin(struct weir_model_stream *stream, uint64_t seq);
 void weir_thread_wait_end(void);
 /* False: the calling thread waits for a point that has come, and helps nobody any more. */
 bool weir_thread_still_waits(void);
+/* Why the calling thread is about to wait without having been asked to: enum weir_implicit_sync,
+ * and one; 0: no more. */
+void weir_thread_wait_why(unsigned why);
 /* The clock during it; the first of a wait counts. */
 void weir_thread_wait_since(uint64_t now_ns);
 

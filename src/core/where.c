@@ -426,6 +426,26 @@ static void look_for_writers(struct where *w)
 
 /* ---- the report ---- */
 
+/* What is polled, and no stream that waits for it would write: the program's own threads may. */
+static void print_host_memory(const struct where_stream *s, struct where_text *t)
+{
+    static const char *const kinds[] = {[WEIR_MEM_KIND_PINNED] = "pinned",
+                                        [WEIR_MEM_KIND_REGISTERED] = "registered",
+                                        [WEIR_MEM_KIND_MANAGED] = "managed"};
+    struct weir_mem_info info;
+
+    for (size_t i = 0; s->polls && s->writer_stream == WHERE_NONE && i < s->pointer_count; i++) {
+        if (!weir_mem_find((const void *)(uintptr_t)s->pointers[i], &info) ||
+            info.kind >= WEIR_ARRAY_SIZE(kinds) || !kinds[info.kind])
+            continue;
+        weir_where_put(t,
+                       "    the %s memory at %#" PRIx64
+                       ", which it was given, the program's threads may write\n",
+                       kinds[info.kind], s->pointers[i]);
+        return;
+    }
+}
+
 static void print_stream(const struct where *w, const struct where_stream *s, struct where_text *t)
 {
     int other = weir_where_stream_index(w, s->dep.point.stream);
@@ -441,6 +461,22 @@ static void print_stream(const struct where *w, const struct where_stream *s, st
                        other == WHERE_NONE ? "a stream that has just gone on"
                                            : w->streams[other].name,
                        s->dep.rule);
+    print_host_memory(s, t);
+}
+
+/* Why a call waits that people may think does not; "" otherwise. */
+static const char *reason(unsigned why)
+{
+    static const char *const reasons[1 + WEIR_SYNC_COUNT] = {
+        [1 + WEIR_SYNC_FREE] = " (freeing waits for the device; ORD-080, ORD-087)",
+        [1 + WEIR_SYNC_PAGEABLE_COPY] = " (its memory is pageable; ORD-068, ORD-069)",
+        [1 + WEIR_SYNC_MANAGED_COPY] = " (its memory is managed; ORD-071)",
+        [1 + WEIR_SYNC_STAGING_FULL] = " (no staging memory is left; ORD-086)",
+        [1 + WEIR_SYNC_QUEUE_FULL] = " (the stream's queue is full; ORD-085)",
+        [1 + WEIR_SYNC_LAZY_LOAD] = " (the first use of a kernel; ORD-091)",
+    };
+
+    return why < WEIR_ARRAY_SIZE(reasons) && reasons[why] ? reasons[why] : "";
 }
 
 static void print_thread(const struct where *w, const struct where_thread *h, struct where_text *t)
@@ -456,8 +492,8 @@ static void print_thread(const struct where *w, const struct where_thread *h, st
     if (h->since_ns)
         weir_where_put(t, ", since %.1f s", seconds(h->since_ns, w->now_ns));
     if (stream != WHERE_NONE)
-        weir_where_put(t, ": waits for #%" PRIu64 " of %s%s", h->seq, w->streams[stream].name,
-                       h->since_ns ? "" : ", and helps to run it");
+        weir_where_put(t, ": waits for #%" PRIu64 " of %s%s%s", h->seq, w->streams[stream].name,
+                       reason(h->why), h->since_ns ? "" : ", and helps to run it");
     else if (h->owner)
         weir_where_put(t, ": waits for %s thread %u", h->joins ? "the end of" : "a mutex of",
                        h->owner);

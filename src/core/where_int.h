@@ -44,6 +44,7 @@ struct where_thread {
     const char *call; /* NULL: in none */
     uint64_t since_ns, seq;
     struct weir_model_stream *stream; /* that it waits for, or NULL */
+    unsigned why;                     /* as in weir_thread_wait */
     int host_of;                      /* the device whose host functions it runs, or WHERE_NONE */
     /* What the kernel's table says: asleep on a futex word, and a mutex or thread behind it. */
     bool asleep, joins;

@@ -113,6 +113,7 @@ static void visit(void *arg, const struct weir_thread_more *more)
         return;
     t->call = (const char *)(uintptr_t)call;
     t->stream = s;
+    t->why = s ? atomic_load_explicit(&more->wait.why, memory_order_relaxed) : 0;
     t->seq = atomic_load_explicit(&more->wait.seq, memory_order_relaxed);
     t->since_ns = s ? atomic_load_explicit(&more->wait.since_ns, memory_order_relaxed) : 0;
 }

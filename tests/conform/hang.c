@@ -76,6 +76,19 @@ static void spin_before_event(void)
     cudaStreamSynchronize(b);
 }
 
+/* The stream's queue fills up behind a kernel that waits for the program. */
+static void queue_full(void)
+{
+    cudaKernel_t k = load("empty");
+    void *flag;
+
+    OK(cudaMallocHost(&flag, 4));
+    memset(flag, 0, 4);
+    spin_on(flag);
+    for (int i = 0; i < 1100; i++)
+        OK(cudaLaunchKernel((const void *)k, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, a));
+}
+
 static void turn(cudaKernel_t k, unsigned long long times)
 {
     void *args[] = {&times};
@@ -162,6 +175,11 @@ static const struct scenario {
      spin_before_event,
      {"stream 42: 2 operations left", "(ORD-021)", "a cycle:", "event wait",
       "what it polls may be written by #2 of stream 43 (memset"}},
+    {"queue_full",
+     queue_full,
+     {"#1 kernel spin, runs since", "    the pinned memory at 0x",
+      "the program's threads may write", "is in cudaLaunchKernel, since ",
+      "(the stream's queue is full; ORD-085)", "no cycle found"}},
     {"short_ones_first",
      short_ones_first,
      {"stream 42: 2 operations left", "#404 kernel turn, runs", "waits for #405 of stream 42",

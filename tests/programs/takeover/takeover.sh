@@ -79,7 +79,7 @@ case $got in glibc.malloc.arena_max=2:glibc.rtld.optional_static_tls=*) ;; *) ec
 
 # Options.
 for bad in --nonsense '--memory 5Q' '--devices x' --devices '--device nonsense' '--stats=3' '--hang x' '--inject cudaMalloc:3' \
-    '--inject device:1=lost' --strict=nothing --late-dma=x; do
+    '--inject device:1=lost' --strict=nothing '--strict hw-queues=64' '--strict lazy-loading,nothing' --late-dma=x; do
     bin/weir run $bad ./pie >/dev/null 2>err
     [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] || { echo "FAILED option $bad"; cat err; failed=1; }
 done
