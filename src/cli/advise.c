@@ -7,6 +7,7 @@
 #include "advise/advise.h"
 #include "base/compiler.h"
 #include "cli/cli.h"
+#include "core/profile.h"
 #include "plan/elsewhere.h"
 #include "plan/units.h"
 
@@ -52,7 +53,8 @@ struct options {
 
 /* Whose times count: as asked for, or as the trace says. 0, or the exit status after a message. */
 static int choose_machine(const struct options *o, const struct weir_trace_file *f,
-                          struct weir_plan_machine *machine, struct weir_advise_options *how)
+                          struct weir_profile *profile, struct weir_plan_machine *machine,
+                          struct weir_advise_options *how)
 {
     const char *traced = weir_cli_trace_device(f);
     const char *device = o->device ? o->device : traced ? traced : o->model_clock ? "h200" : NULL;
@@ -61,7 +63,7 @@ static int choose_machine(const struct options *o, const struct weir_trace_file 
         return weir_cli_usage_error("advise", "--kernel goes with --device");
     if (!device)
         return 0;
-    if (!weir_cli_machine("advise", device, machine))
+    if (!weir_cli_machine("advise", device, profile, machine))
         return 1;
     how->machine = machine;
     how->model_clock = o->model_clock || (traced && !o->wall_clock);
@@ -90,11 +92,12 @@ static bool print_report(const struct options *o, struct weir_trace_file *f,
 
 static int report(const struct options *o)
 {
+    struct weir_profile profile = {0};
     struct weir_plan_machine machine;
     struct weir_advise_options how = {.times = o->times, .time_count = o->time_count};
     struct weir_trace_file *f = weir_cli_read_trace("advise", o->path);
     struct weir_advise_report r = {0};
-    int status = f ? choose_machine(o, f, &machine, &how) : 1;
+    int status = f ? choose_machine(o, f, &profile, &machine, &how) : 1;
     FILE *to = NULL;
 
     if (status == 0 && !(to = weir_cli_open_output("advise", o->out)))
@@ -105,26 +108,9 @@ static int report(const struct options *o)
             status = 1;
         weir_advise_finish(&r);
     }
+    weir_profile_finish(&profile);
     weir_trace_file_free(f);
     return status;
-}
-
-/* "blur=9us", "advance=290us@32768" */
-static bool read_kernel(struct options *o, char *text)
-{
-    char *value = strchr(text, '='), *at = value ? strchr(value, '@') : NULL, *end = NULL;
-    struct weir_plan_kernel_time *t = &o->times[o->time_count];
-
-    if (!value || value == text || o->time_count == TIMES_MAX ||
-        !weir_plan_read_time(value + 1, at ? (size_t)(at - value - 1) : strlen(value + 1), &t->ns))
-        return false;
-    t->blocks = at ? strtoull(at + 1, &end, 10) : 0;
-    if (at && (!t->blocks || *end))
-        return false;
-    *value = '\0';
-    t->name = text;
-    o->time_count++;
-    return true;
 }
 
 static bool take_flag(struct options *o, const char *name)
@@ -165,7 +151,8 @@ int weir_cli_advise(int argc, char **argv)
             if (!o.model_clock && strcmp(argv[i], "wall") != 0)
                 return weir_cli_usage_error("advise", "--clock is model or wall, not %s", argv[i]);
         } else if (strcmp(argv[i], "--kernel") == 0 && value) {
-            if (!read_kernel(&o, argv[++i]))
+            if (o.time_count == TIMES_MAX ||
+                !weir_plan_kernel_time_parse(argv[++i], &o.times[o.time_count++]))
                 return weir_cli_usage_error("advise", "--kernel wants NAME=TIME, not %s", argv[i]);
         } else if (argv[i][0] == '-' || o.path)
             return weir_cli_usage_error("advise", "unknown argument %s", argv[i]);

@@ -37,6 +37,9 @@ int weir_cli_advise(int argc, char **argv);
 int weir_cli_explain(int argc, char **argv);
 int weir_cli_plan(int argc, char **argv);
 int weir_cli_where(int argc, char **argv);
+/* weir plan --calibrate: a profile of this machine's GPU to `out` (NULL: stdout), with the kernels
+ * of a program when one is given (ending with NULL). The exit status. */
+int weir_cli_calibrate(const char *out, char **program);
 
 /* A trace, or NULL after a message; one of weir run --clock model with the model's times. The
  * caller frees it (weir/trace.h). */
@@ -70,9 +73,12 @@ const char *weir_cli_strict_problem(const char *list);
 /* The same for a schedule (explore/schedule.h). */
 const char *weir_cli_schedule_problem(const char *spec);
 
-/* The profile's costs, for the simulator. False after a message. */
+/* A device and its host, for the simulator. False after a message; else weir_profile_finish when
+ * the machine is done with. */
 struct weir_plan_machine;
-bool weir_cli_machine(const char *command, const char *name, struct weir_plan_machine *m);
+struct weir_profile;
+bool weir_cli_machine(const char *command, const char *name, struct weir_profile *profile,
+                      struct weir_plan_machine *m);
 
 /* One line on stderr: "weir SUBCOMMAND: ..."; returns WEIR_EXIT_USAGE. */
 int weir_cli_usage_error(const char *subcommand, const char *fmt, ...)

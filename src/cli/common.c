@@ -92,17 +92,16 @@ const char *weir_cli_schedule_problem(const char *spec)
     return NULL;
 }
 
-bool weir_cli_machine(const char *command, const char *name, struct weir_plan_machine *m)
+bool weir_cli_machine(const char *command, const char *name, struct weir_profile *profile,
+                      struct weir_plan_machine *m)
 {
-    struct weir_profile profile;
-    const char *problem = weir_cli_profile_problem(name);
-
-    if (problem || weir_profile_load(name, &profile) != WEIR_OK) {
-        fprintf(stderr, "weir %s: %s\n", command, problem ? problem : "no such device profile");
+    if (weir_profile_load(name, profile) != WEIR_OK) {
+        fprintf(stderr, "weir %s: %s\n", command, weir_err_message());
         return false;
     }
-    if (weir_plan_machine_init(m, &profile))
+    if (weir_plan_machine_init(m, profile))
         return true;
+    weir_profile_finish(profile);
     fprintf(stderr, "weir %s: the profile %s says no costs (cost h2d-gbps ...)\n", command, name);
     return false;
 }

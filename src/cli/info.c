@@ -25,7 +25,10 @@ const char *weir_cli_profile_problem(const char *name)
 #if WEIR_HAVE_CORE
     struct weir_profile p;
 
-    return weir_profile_load(name, &p) == WEIR_OK ? NULL : weir_err_message();
+    if (weir_profile_load(name, &p) != WEIR_OK)
+        return weir_err_message();
+    weir_profile_finish(&p);
+    return NULL;
 #else
     return strcmp(name, "cpu") == 0 ? NULL : "this build has the profile cpu only";
 #endif
@@ -48,6 +51,7 @@ static void print_profiles(void)
             snprintf(memory, sizeof memory, "%zu MiB", p->memory_bytes >> 20);
         printf("%-12s%-9s %s, capability %d.%d, %s, %s\n", i ? "" : "profiles", p->name,
                p->device_name, p->major, p->minor, sms, memory);
+        weir_profile_finish(p);
     }
 #else
     printf("%-12s%s\n", "profiles", "cpu");

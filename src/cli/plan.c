@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "core/profile.h"
-#include "plan/calibrate.h"
 #include "plan/elsewhere.h"
 #include "plan/page.h"
 #include "plan/table.h"
@@ -21,7 +20,7 @@ static const char help[] =
     "usage: weir plan --stages h2d=TIME,kernel=TIME,d2h=TIME [OPTIONS]\n"
     "       weir plan [--expect WHAT]... DESIGN\n"
     "       weir plan [--device PROFILE] [--kernel NAME=TIME]... TRACE\n"
-    "       weir plan --calibrate [-o PROFILE]\n"
+    "       weir plan --calibrate [-o PROFILE [-- PROGRAM ARGUMENTS...]]\n"
     "\n"
     "Runs programs that are yet to be written on a modelled GPU: the rules of order are those of\n"
     "every weir command, the engines' limits and costs are the device profile's.\n"
@@ -46,13 +45,17 @@ static const char help[] =
     "                     as in \"speedup>=1.6\"; ends with 1 when one does not hold\n"
     "\n"
     "TRACE: what weir trace wrote, as it would run on --device, its copies, calls and engines.\n"
-    "  --kernel NAME=TIME each launch of that kernel there, as in blur=9us\n"
+    "  --kernel NAME=TIME each launch of that kernel there, as in blur=9us; blur=9us@3600: of so "
+    "many\n"
+    "                     blocks, others in proportion\n"
     "  --kernels FACTOR   other kernels: times what was recorded\n"
     "  --chunks, --streams  other counts, where the program has such a pattern\n"
     "  --html             the page of weir view of it, as it would run there\n"
     "\n"
     "--calibrate measures this machine's GPU and writes a device profile with its costs, for\n"
-    "--device ./PROFILE here and in weir run.\n"
+    "--device ./PROFILE here, in weir advise and in weir run. With a program it runs that, one "
+    "kernel\n"
+    "at a time, and adds what each of its kernels takes.\n"
     "\n"
     "  --json             stages as JSON\n"
     "  -o OUT             to a file\n"
@@ -73,20 +76,21 @@ struct options {
     bool counts; /* --chunks or --streams was given */
     uint32_t chunks_from, chunks_to, streams_from, streams_to, copy_engines;
     bool breadth, pageable, json, html, calibrate;
+    char **program; /* to calibrate, ending with NULL; or NULL */
 };
 
-static bool load_machine(const struct options *o, const char *name, struct weir_plan_machine *m)
+static bool load_machine(const struct options *o, const char *name, struct weir_profile *profile,
+                         struct weir_plan_machine *m)
 {
-    if (!weir_cli_machine("plan", name, m))
+    if (!weir_cli_machine("plan", name, profile, m))
         return false;
     if (o->copy_engines)
         m->device.copy_engines = o->copy_engines;
     return true;
 }
 
-static int plan_stages(const struct options *o)
+static int plan_stages_on(const struct options *o, const struct weir_plan_machine *m)
 {
-    struct weir_plan_machine machine, *m = &machine;
     struct weir_plan_table t = {.shape = {.breadth = o->breadth, .pageable = o->pageable},
                                 .chunks_from = o->chunks_from,
                                 .chunks_to = o->chunks_to,
@@ -98,8 +102,6 @@ static int plan_stages(const struct options *o)
 
     /* Stages in the page are of pinned memory; what pageable costs is computed there. */
     t.shape.pageable = o->pageable && !o->html;
-    if (!load_machine(o, o->device ? o->device : "h200", m))
-        return WEIR_EXIT_USAGE;
     if (!weir_plan_read_stages(o->stages, m, &t.shape, message))
         return weir_cli_usage_error("plan", "--stages: %s", message);
     t.shape.pageable = o->pageable;
@@ -121,6 +123,19 @@ static int plan_stages(const struct options *o)
         weir_plan_table_print(&t, m, to);
     weir_free(t.ns);
     return weir_cli_close_output("plan", to, ok);
+}
+
+static int plan_stages(const struct options *o)
+{
+    struct weir_profile profile;
+    struct weir_plan_machine machine;
+    int status;
+
+    if (!load_machine(o, o->device ? o->device : "h200", &profile, &machine))
+        return WEIR_EXIT_USAGE;
+    status = plan_stages_on(o, &machine);
+    weir_profile_finish(&profile);
+    return status;
 }
 
 /* ---- designs ---- */
@@ -166,6 +181,7 @@ static int run_design(const struct options *o, const struct weir_plan_text *t,
 
 static int plan_design(const struct options *o, const char *text, size_t bytes)
 {
+    struct weir_profile profile = {0};
     struct weir_plan_machine machine;
     struct weir_plan_text t;
     char message[200];
@@ -176,15 +192,17 @@ static int plan_design(const struct options *o, const char *text, size_t bytes)
         fprintf(stderr, "weir plan: %s: %s\n", o->file, message);
     } else {
         device = o->device ? o->device : *t.device ? t.device : NULL;
-        if (!device || load_machine(o, device, &machine))
+        if (!device || load_machine(o, device, &profile, &machine))
             status = run_design(o, &t, device ? &machine : NULL);
     }
+    weir_profile_finish(&profile);
     weir_plan_text_finish(&t);
     return status;
 }
 
 static int plan_trace(const struct options *o)
 {
+    struct weir_profile profile = {0};
     struct weir_plan_machine machine;
     struct weir_plan_elsewhere how = {.machine = o->device ? &machine : NULL,
                                       .times = o->times,
@@ -200,7 +218,7 @@ static int plan_trace(const struct options *o)
 
     if (o->time_count && !o->device)
         return weir_cli_usage_error("plan", "--kernel goes with --device");
-    if (o->device && !load_machine(o, o->device, &machine))
+    if (o->device && !load_machine(o, o->device, &profile, &machine))
         return WEIR_EXIT_USAGE;
     f = weir_cli_read_trace("plan", o->file);
     to = f ? weir_cli_open_output("plan", o->out) : NULL;
@@ -212,6 +230,7 @@ static int plan_trace(const struct options *o)
         status = weir_cli_close_output("plan", to, weir_plan_elsewhere_print(f, &how, to));
     }
     weir_trace_file_free(f);
+    weir_profile_finish(&profile);
     return status;
 }
 
@@ -231,42 +250,7 @@ static int plan_file(const struct options *o)
     return status;
 }
 
-/* ---- measuring ---- */
-
-static int calibrate(const struct options *o)
-{
-    char message[200], *text = NULL;
-    size_t bytes;
-    FILE *to, *memory = open_memstream(&text, &bytes);
-    bool ok = memory && weir_plan_calibrate(memory, message);
-
-    if (memory && fclose(memory) == 0 && ok) {
-        to = weir_cli_open_output("plan", o->out);
-        ok = to && fwrite(text, 1, bytes, to) == bytes;
-        ok = to && weir_cli_close_output("plan", to, ok) == 0 && ok;
-    } else {
-        fprintf(stderr, "weir plan: %s\n", memory && !ok ? message : "out of memory");
-    }
-    free(text);
-    return !ok;
-}
-
 /* ---- the command line ---- */
-
-/* "blur=9us"; the name stays in the argument. */
-static bool read_kernel(struct options *o, char *text)
-{
-    struct weir_plan_kernel_time *t = &o->times[o->time_count];
-    char *value = strchr(text, '=');
-
-    if (!value || value == text || o->time_count == TIMES ||
-        !weir_plan_read_time(value + 1, strlen(value + 1), &t->ns))
-        return false;
-    *value = '\0';
-    t->name = text;
-    o->time_count++;
-    return true;
-}
 
 /* An option with a value: true when it was one and the value is good; *problem when it is not. */
 static bool take_value(struct options *o, const char *name, char *value, const char **problem)
@@ -280,7 +264,8 @@ static bool take_value(struct options *o, const char *name, char *value, const c
     else if (strcmp(name, "-o") == 0)
         o->out = value;
     else if (strcmp(name, "--kernel") == 0)
-        good = read_kernel(o, value);
+        good =
+            o->time_count < TIMES && weir_plan_kernel_time_parse(value, &o->times[o->time_count++]);
     else if (strcmp(name, "--kernels") == 0)
         good = weir_plan_read_factor(value, &o->kernels);
     else if (strcmp(name, "--chunks") == 0)
@@ -344,6 +329,10 @@ int weir_cli_plan(int argc, char **argv)
             fputs(help, stdout);
             return 0;
         }
+        if (strcmp(argv[i], "--") == 0 && o.calibrate && argv[i + 1]) {
+            o.program = argv + i + 1;
+            break;
+        }
         if (take_flag(&o, argv[i]))
             continue;
         if (!wants_value(argv[i]) && (argv[i][0] != '-' || !argv[i][1]) && !o.file) {
@@ -362,6 +351,6 @@ int weir_cli_plan(int argc, char **argv)
     if (!!o.stages + !!o.file + o.calibrate != 1)
         return weir_cli_usage_error("plan", "--stages, a file or --calibrate, one of them");
     if (o.calibrate)
-        return calibrate(&o);
+        return weir_cli_calibrate(o.out, o.program);
     return o.stages ? plan_stages(&o) : plan_file(&o);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "core/profile.h"
 #include "plan/elsewhere.h"
 #include "view/view.h"
 
@@ -145,15 +146,19 @@ const char *weir_cli_trace_device(const struct weir_trace_file *f)
 
 static bool give_model_times(const char *command, struct weir_trace_file *f)
 {
+    struct weir_profile profile;
     struct weir_plan_machine machine;
     struct weir_plan_elsewhere how = {.machine = &machine, .kernels = 1, .model_clock = true};
 
-    if (!weir_cli_machine(command, weir_cli_trace_device(f), &machine))
+    bool ok;
+
+    if (!weir_cli_machine(command, weir_cli_trace_device(f), &profile, &machine))
         return false;
-    if (weir_plan_elsewhere_move(f, &how))
-        return true;
-    fprintf(stderr, "weir %s: out of memory, or more contexts than the model knows\n", command);
-    return false;
+    ok = weir_plan_elsewhere_move(f, &how);
+    if (!ok)
+        fprintf(stderr, "weir %s: out of memory, or more contexts than the model knows\n", command);
+    weir_profile_finish(&profile);
+    return ok;
 }
 
 struct weir_trace_file *weir_cli_read_trace(const char *command, const char *path)

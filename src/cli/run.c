@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/profile.h"
 #include "core/late.h"
 #include "core/watch.h"
 #include "plan/device.h"
@@ -392,14 +393,16 @@ static int check_devices(void)
 static int set_clock(void)
 {
     const char *clock = getenv("WEIR_CLOCK"), *device = getenv("WEIR_DEVICE");
+    struct weir_profile profile;
     struct weir_plan_machine machine;
 
     if (!clock || strcmp(clock, "model") != 0)
         return 0;
     if (!device || !*device)
         device = "h200";
-    if (!weir_cli_machine("run", device, &machine))
+    if (!weir_cli_machine("run", device, &profile, &machine))
         return WEIR_EXIT_USAGE;
+    weir_profile_finish(&profile);
     if (setenv("WEIR_DEVICE", device, 1) == 0)
         return 0;
     perror("weir");

@@ -1,6 +1,7 @@
 /* Reads device profiles. A line is `KEY VALUE`, `attribute NUMBER VALUE` (cudaDeviceAttr's
- * numbers), `cost NAME VALUE` (weir plan; the names are in profile.h) or `like PROFILE`, which
- * takes over all that the other one says; # begins a comment, which names the value's source.
+ * numbers), `cost NAME VALUE` (weir plan; the names are in profile.h), `kernel NAME US [BLOCKS]` or
+ * `like PROFILE`, which takes over all that the other one says; # begins a comment, which names the
+ * value's source.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/profile.h"
 
@@ -11,8 +12,10 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 
-#define LIKE_DEPTH 4     /* profiles like others like others */
-#define FILE_MAX   65536 /* bytes of a user's file */
+#define LIKE_DEPTH  4          /* profiles like others like others */
+#define FILE_MAX    (1u << 20) /* bytes of a user's file */
+#define LINE_MAX_   4096       /* names of kernels are long */
+#define KERNELS_MAX 4096
 
 /* Made by the build from profiles/: names and texts, ending with a NULL name
  * (src/core/CMakeLists.txt). */
@@ -138,6 +141,34 @@ static bool set_cost(struct weir_profile *out, const char *text)
     return false;
 }
 
+/* "NAME US" or "NAME US BLOCKS". */
+static bool set_kernel(struct weir_profile *out, char *text)
+{
+    char *us = text + strcspn(text, " \t"), *blocks;
+    struct weir_profile_kernel k = {0}, *grown;
+    long long count = 0;
+
+    if (!*us || out->kernel_count == KERNELS_MAX)
+        return false;
+    *us++ = '\0';
+    us += strspn(us, " \t");
+    blocks = us + strcspn(us, " \t");
+    if (*blocks)
+        *blocks++ = '\0';
+    if (!read_decimal(us, &k.us) || k.us <= 0 ||
+        (*blocks && (!read_number(blocks, &count) || count < 1)))
+        return false;
+    k.blocks = (uint64_t)count;
+    grown = weir_realloc(out->kernels, (out->kernel_count + 1) * sizeof *grown);
+    if (grown)
+        out->kernels = grown;
+    k.name = grown ? weir_strdup(text) : NULL;
+    if (!k.name)
+        return false;
+    out->kernels[out->kernel_count++] = k;
+    return true;
+}
+
 static enum weir_err read_line(const char *name, int number, char *line, int depth,
                                struct weir_profile *out)
 {
@@ -177,6 +208,8 @@ static enum weir_err read_line(const char *name, int number, char *line, int dep
         good = set_attribute(out, value);
     else if (strcmp(line, "cost") == 0)
         good = set_cost(out, value);
+    else if (strcmp(line, "kernel") == 0)
+        good = set_kernel(out, value);
     return good ? WEIR_OK
                 : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "device profile %s:%d cannot be read: %s %s",
                             name, number, line, value);
@@ -185,7 +218,7 @@ static enum weir_err read_line(const char *name, int number, char *line, int dep
 static enum weir_err read_text(const char *name, const char *text, const char *end, int depth,
                                struct weir_profile *out)
 {
-    char line[256];
+    char line[LINE_MAX_];
 
     for (int number = 1; text < end; number++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -252,14 +285,34 @@ static enum weir_err check(const char *name, struct weir_profile *p)
     return WEIR_OK;
 }
 
-enum weir_err weir_profile_load(const char *name, struct weir_profile *out)
+static enum weir_err finish_load(const char *name, enum weir_err err, struct weir_profile *out)
 {
-    enum weir_err err;
-
-    memset(out, 0, sizeof *out);
-    err = strpbrk(name, "/.") ? load_file(name, out) : load(name, 0, out);
     if (err == WEIR_OK)
         err = check(name, out);
+    if (err != WEIR_OK)
+        weir_profile_finish(out);
     snprintf(out->name, sizeof out->name, "%s", name);
     return err;
+}
+
+enum weir_err weir_profile_parse(const char *name, const char *text, size_t bytes,
+                                 struct weir_profile *out)
+{
+    memset(out, 0, sizeof *out);
+    return finish_load(name, read_text(name, text, text + bytes, 0, out), out);
+}
+
+enum weir_err weir_profile_load(const char *name, struct weir_profile *out)
+{
+    memset(out, 0, sizeof *out);
+    return finish_load(name, strpbrk(name, "/.") ? load_file(name, out) : load(name, 0, out), out);
+}
+
+void weir_profile_finish(struct weir_profile *p)
+{
+    for (size_t i = 0; i < p->kernel_count; i++)
+        weir_free(p->kernels[i].name);
+    weir_free(p->kernels);
+    p->kernels = NULL;
+    p->kernel_count = 0;
 }

@@ -52,6 +52,13 @@ enum weir_profile_cost {
         WEIR_PROFILE_COST_COUNT
 };
 
+/* `kernel NAME US [BLOCKS]`: what a launch of so many blocks was measured to take; 0: any. */
+struct weir_profile_kernel {
+    char *name; /* mangled, or the short one of traces */
+    double us;
+    uint64_t blocks;
+};
+
 struct weir_profile {
     char name[64];              /* --device NAME */
     char device_name[128];      /* cudaDeviceProp.name */
@@ -65,12 +72,19 @@ struct weir_profile {
     /* occupancy: allocation granularity of the capability */
     int register_unit, warp_register_unit, shared_unit;
     double costs[WEIR_PROFILE_COST_COUNT]; /* 0: not said */
+    struct weir_profile_kernel *kernels;   /* one name's lines may stand anywhere among them */
+    size_t kernel_count;
 };
 
 /* Fills *out from the built-in profile of that name (profiles/NAME.profile in the source), or, for
  * a name with a slash or a dot in it, from the file. Errors: INVALID_VALUE with a message that
- * names file and line: no such profile, a line that cannot be read, a missing value. */
+ * names file and line: no such profile, a line that cannot be read, a missing value; then *out
+ * holds nothing to finish. */
 enum weir_err weir_profile_load(const char *name, struct weir_profile *out) WEIR_MUST_CHECK;
+/* The same from a text; name: for messages, and out->name. */
+enum weir_err weir_profile_parse(const char *name, const char *text, size_t bytes,
+                                 struct weir_profile *out) WEIR_MUST_CHECK;
+void weir_profile_finish(struct weir_profile *p);
 /* The name of the n-th built-in profile, NULL past the end. */
 const char *weir_profile_name(size_t n);
 

@@ -2,6 +2,7 @@
 #include "plan/device.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "core/profile.h"
@@ -56,9 +57,44 @@ bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profi
         .threads_per_sm = (uint32_t)attribute(p, WEIR_ATTR_MAX_THREADS_PER_SM),
         .blocks_per_sm = (uint32_t)attribute(p, WEIR_ATTR_MAX_BLOCKS_PER_SM),
         .shared_per_sm = (uint32_t)attribute(p, WEIR_ATTR_MAX_SHARED_PER_SM)};
+    m->kernels = p->kernels;
+    m->kernel_count = p->kernel_count;
     m->device.units = m->sms * m->threads_per_sm;
     snprintf(m->name, sizeof m->name, "%s", p->device_name);
     return m->rates.h2d > 0 && m->rates.d2h > 0;
+}
+
+static bool is_named(const struct weir_profile_kernel *k, const char *name, const char *symbol)
+{
+    return strcmp(k->name, name) == 0 || strcmp(k->name, symbol) == 0;
+}
+
+double weir_plan_kernel_table_ns(const struct weir_plan_machine *m, const char *name,
+                                 const char *symbol, uint64_t blocks)
+{
+    const struct weir_profile_kernel *any = NULL, *below = NULL, *above = NULL;
+    double us;
+
+    for (size_t i = 0; i < m->kernel_count; i++) {
+        const struct weir_profile_kernel *k = &m->kernels[i];
+
+        if (!is_named(k, name, symbol))
+            continue;
+        if (!k->blocks)
+            any = k;
+        else if (k->blocks <= blocks && (!below || k->blocks >= below->blocks))
+            below = k;
+        else if (k->blocks > blocks && (!above || k->blocks <= above->blocks))
+            above = k;
+    }
+    if (below && above)
+        us = below->us + (above->us - below->us) * (double)(blocks - below->blocks) /
+                             (double)(above->blocks - below->blocks);
+    else if (below || above)
+        us = (below ? below : above)->us * (double)blocks / (double)(below ? below : above)->blocks;
+    else
+        us = any ? any->us : 0;
+    return us > 0 ? WEIR_MAX(us * 1e3, m->rates.kernel_ns) : 0;
 }
 
 uint32_t weir_plan_block_units(const struct weir_plan_machine *m, uint64_t threads,

@@ -21,15 +21,18 @@ struct weir_plan_rates {
     double graph_node_ns, host_func_ns;
 };
 
+struct weir_profile;
+struct weir_profile_kernel;
+
 struct weir_plan_machine {
     struct weir_plan_device device;
     struct weir_plan_host host;
     struct weir_plan_rates rates;
     uint32_t sms, threads_per_sm, blocks_per_sm, shared_per_sm;
     char name[128];
+    const struct weir_profile_kernel *kernels; /* of the profile, which outlives the machine */
+    size_t kernel_count;
 };
-
-struct weir_profile;
 
 /* False when the profile has no costs: nothing was measured for it. */
 bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profile *p);
@@ -62,6 +65,13 @@ struct weir_plan_pace weir_plan_kernel_pace(const struct weir_plan_machine *m, u
  * (docs/plan.md). 0: the profile says no clock. */
 double weir_plan_kernel_ns(const struct weir_plan_machine *m,
                            const struct weir_plan_kernel_work *work);
+
+/* By the profile's table of measured kernels, under either of its names. Between two counts of
+ * blocks that were measured it is between their times, in proportion; below or above all of them
+ * the nearest one's, in proportion to the blocks. Lines without a count are for those without
+ * others. 0: the table does not have it. */
+double weir_plan_kernel_table_ns(const struct weir_plan_machine *m, const char *name,
+                                 const char *symbol, uint64_t blocks);
 
 /* How many of the device's units a block of so many threads and bytes of shared memory takes: its
  * largest share of an SM. Units are places of threads. */

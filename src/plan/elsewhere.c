@@ -16,7 +16,7 @@ struct kernel {
     const char *name;
     double before, after; /* ns, sums */
     uint32_t count;
-    bool given, counted;
+    bool given, tabled, counted; /* tabled: in the device's table of measured kernels */
 };
 
 struct elsewhere {
@@ -37,6 +37,11 @@ static bool is_given(const struct weir_plan_elsewhere *how, const char *name)
             return true;
     }
     return false;
+}
+
+static bool is_tabled(const struct weir_plan_elsewhere *how, const struct weir_trace_op *op)
+{
+    return how->machine && weir_plan_kernel_table_ns(how->machine, op->name, op->symbol, 1) > 0;
 }
 
 static struct kernel *kernel_of(struct elsewhere *e, const char *name)
@@ -66,6 +71,7 @@ static bool note_kernels(struct elsewhere *e, bool after)
         else
             k->before += (double)e->there.alone_ns[i];
         k->count += !after;
+        k->tabled = k->tabled || is_tabled(e->how, &e->f->ops[i]);
         k->counted = k->counted || e->f->ops[i].instructions;
     }
     return true;
@@ -131,21 +137,25 @@ static void print_kernels(const struct elsewhere *e, FILE *to)
     for (size_t i = 0; i < e->kernels.count; i++) {
         const struct kernel *k = &e->kernels.items[i];
 
-        guessed = guessed || (!k->given && !k->counted);
+        guessed = guessed || (!k->given && !k->tabled && !k->counted);
         if (i < NAMES_MAX)
             fprintf(to, "  %-28.28s %14s %14s   %u%s\n", k->name,
                     weir_plan_time_text(k->before / k->count, a),
                     weir_plan_time_text(k->after / k->count, b), k->count,
                     k->given                        ? ", as given"
+                    : k->tabled                     ? ", as measured"
                     : k->counted && e->how->machine ? ", as counted"
                                                     : "");
     }
     if (e->kernels.count > NAMES_MAX)
         fprintf(to, "  ... %zu more kernels\n", e->kernels.count - NAMES_MAX);
     if (guessed && e->how->machine && e->how->kernels == 1)
-        fputs("A kernel that no --kernel NAME=TIME names and that did not count (weir trace "
-              "--counts) takes as long\nas in the trace, which is that machine's time.\n",
-              to);
+        fputs(
+            "A kernel that neither --kernel NAME=TIME nor the profile (weir plan --calibrate) "
+            "names "
+            "and\nthat did not count (weir trace --counts) takes as long as in the trace, which is "
+            "that\nmachine's time.\n",
+            to);
 }
 
 /* Every number of chunks and streams that was asked for. */

@@ -65,11 +65,13 @@ static void put_machines(const struct weir_plan_machine *first, FILE *to)
         struct weir_profile profile;
         struct weir_plan_machine m;
 
-        if (weir_profile_load(name, &profile) != WEIR_OK || !weir_plan_machine_init(&m, &profile) ||
-            strcmp(m.name, first->name) == 0)
+        if (weir_profile_load(name, &profile) != WEIR_OK)
             continue;
-        fputs(",\n", to);
-        put_machine(&m, to);
+        if (weir_plan_machine_init(&m, &profile) && strcmp(m.name, first->name) != 0) {
+            fputs(",\n", to);
+            put_machine(&m, to);
+        }
+        weir_profile_finish(&profile);
     }
     fputs("]", to);
 }

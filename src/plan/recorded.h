@@ -78,10 +78,13 @@ struct weir_plan_kernel_time {
     double ns;
     uint64_t blocks; /* 0: each */
 };
+/* "blur=9us", "advance=290us@32768". The name stays in the text, which is changed. */
+bool weir_plan_kernel_time_parse(char *text, struct weir_plan_kernel_time *out);
 
 /* As on another device from now on: its engines, costs of calls, rates of copies; kernels take what
- * `times` says, else what they counted (weir run --counts) costs there, else as recorded. Own time
- * of the host stays. `machine` lives as long as m. False: no memory. */
+ * `times` says, else the machine's table of measured ones, else what they counted (weir run
+ * --counts) costs there, else as recorded. Own time of the host stays. `machine` lives as long as
+ * m. False: no memory. */
 bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_machine *machine,
                            const struct weir_plan_kernel_time *times, size_t count);
 /* As weir_plan_recorded_on, and with model_clock. */

@@ -1,9 +1,11 @@
 /* A recorded program on another device: what each operation takes there.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "plan/recorded.h"
+#include "plan/units.h"
 
 bool weir_plan_is_pageable(const struct weir_trace_op *op)
 {
@@ -78,7 +80,24 @@ static bool find_pageable(struct weir_plan_recorded *m)
     return true;
 }
 
-static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count,
+bool weir_plan_kernel_time_parse(char *text, struct weir_plan_kernel_time *out)
+{
+    char *value = strchr(text, '='), *at = value ? strchr(value, '@') : NULL, *end = NULL;
+
+    if (!value || value == text ||
+        !weir_plan_read_time(value + 1, at ? (size_t)(at - value - 1) : strlen(value + 1),
+                             &out->ns))
+        return false;
+    out->blocks = at ? strtoull(at + 1, &end, 10) : 0;
+    if (at && (!out->blocks || *end))
+        return false;
+    *value = '\0';
+    out->name = text;
+    return true;
+}
+
+static double kernel_ns(const struct weir_plan_machine *machine,
+                        const struct weir_plan_kernel_time *times, size_t count,
                         const struct weir_trace_op *op)
 {
     double blocks = 1;
@@ -89,7 +108,7 @@ static double kernel_ns(const struct weir_plan_kernel_time *times, size_t count,
         if (strcmp(times[i].name, op->name) == 0)
             return times[i].blocks ? times[i].ns * blocks / (double)times[i].blocks : times[i].ns;
     }
-    return 0;
+    return weir_plan_kernel_table_ns(machine, op->name, op->symbol, weir_plan_ns(blocks));
 }
 
 /* By what it counted; 0: it did not. */
@@ -177,7 +196,7 @@ bool weir_plan_recorded_on(struct weir_plan_recorded *m, const struct weir_plan_
         double ns = 0;
 
         if (op->kind == WEIR_TRACE_OP_KERNEL)
-            ns = kernel_ns(times, count, op);
+            ns = kernel_ns(machine, times, count, op);
         if (op->kind == WEIR_TRACE_OP_KERNEL && ns <= 0 && (ns = counted_ns(m, i)) > 0)
             ns += kernel_fixed_ns(machine, op) - machine->rates.kernel_ns;
         else if (op->kind == WEIR_TRACE_OP_COPY || op->kind == WEIR_TRACE_OP_MEMSET)

@@ -57,6 +57,25 @@ static void write_file(const char *path, const char *text)
     fclose(f);
 }
 
+/* A line of a kernel that says no time, a count that is none, or something behind it. */
+static void test_kernels_refused(void **state)
+{
+    static const char *const lines[] = {"kernel",        "kernel a",     "kernel a fast",
+                                        "kernel a 0",    "kernel a 1 0", "kernel a 1 -2",
+                                        "kernel a 1 2 3"};
+    struct weir_profile p;
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        int n = snprintf(text, sizeof text, "like t4\nkernel good 1 2\n%s\n", lines[i]);
+
+        assert_int_equal(weir_profile_parse("mine", text, (size_t)n, &p), WEIR_ERR_INVALID_VALUE);
+        assert_non_null(strstr(weir_err_message(), "mine:3 "));
+        assert_null(p.kernels);
+    }
+}
+
 static void test_file(void **state)
 {
     char path[] = "/tmp/weir-profile-XXXXXX.profile";
@@ -74,6 +93,14 @@ static void test_file(void **state)
     write_file(path, "like t4\nattribute 16 many\n");
     assert_int_equal(weir_profile_load(path, &p), WEIR_ERR_INVALID_VALUE);
     assert_non_null(strstr(weir_err_message(), ":2 "));
+    write_file(path, "like t4\nkernel blur 6.5 3600 # measured\nkernel _Z1av 2\n");
+    assert_int_equal(weir_profile_load(path, &p), WEIR_OK);
+    assert_int_equal(p.kernel_count, 2);
+    assert_string_equal(p.kernels[0].name, "blur");
+    assert_true(p.kernels[0].us == 6.5 && p.kernels[0].blocks == 3600);
+    assert_string_equal(p.kernels[1].name, "_Z1av");
+    assert_true(p.kernels[1].us == 2 && p.kernels[1].blocks == 0);
+    weir_profile_finish(&p);
     write_file(path, "name Empty\n");
     assert_int_equal(weir_profile_load(path, &p), WEIR_ERR_INVALID_VALUE);
     unlink(path);
@@ -81,8 +108,8 @@ static void test_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_profiles),
-                                       cmocka_unit_test(test_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_profiles), cmocka_unit_test(test_file),
+                                       cmocka_unit_test(test_kernels_refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

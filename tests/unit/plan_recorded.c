@@ -13,6 +13,7 @@
 #include "unit/advise_support.h"
 
 #include "base/alloc.h"
+#include "core/profile.h"
 #include "plan/elsewhere.h"
 #include "plan/passes.h"
 
@@ -174,6 +175,51 @@ static void test_pageable_rate(void **state)
     }
 }
 
+/* Measured kernels: between two counts of blocks, beyond them, without a count; by both names. */
+static void test_kernel_table(void **state)
+{
+    static char a[] = "a", other[] = "b", mangled[] = "_Z1bv";
+    const struct weir_profile_kernel table[] = {
+        {a, 10, 100}, {other, 3, 0}, {a, 50, 300}, {a, 99, 0}, {mangled, 8, 4}};
+    const struct weir_plan_machine m = {
+        .rates = {.kernel_ns = 500}, .kernels = table, .kernel_count = 5};
+    const struct {
+        const char *name, *symbol;
+        uint64_t blocks;
+        double us;
+    } at[] = {{"a", "", 100, 10}, {"a", "", 300, 50}, {"a", "", 200, 30}, {"a", "", 600, 100},
+              {"a", "", 50, 5},   {"a", "", 1, .5},   {"b", "", 77, 3},   {"b", "_Z1bv", 8, 16},
+              {"c", "", 1, 0},    {"", "_Z1bv", 4, 8}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        NEAR(weir_plan_kernel_table_ns(&m, at[i].name, at[i].symbol, at[i].blocks), 1e3 * at[i].us,
+             1);
+}
+
+/* A recorded kernel takes what the table says; what is asked for comes before it. */
+static void test_moved_by_table(void **state)
+{
+    static char work[] = "work";
+    const struct weir_profile_kernel table[] = {{work, 3000, 0}};
+    const struct weir_plan_kernel_time times[] = {{"work", 4 * MS, 0}};
+    struct weir_plan_machine with = machine;
+    struct weir_plan_data data;
+    struct weir_plan_recorded m;
+
+    (void)state;
+    with.kernels = table;
+    with.kernel_count = 1;
+    two_chunks();
+    for (int asked = 0; asked < 2; asked++) {
+        assert_true(weir_plan_data_init(&data, &b.f) && weir_plan_recorded_init(&m, &b.f, &data) &&
+                    weir_plan_recorded_on(&m, &with, times, (size_t)asked));
+        assert_int_equal(m.alone_ns[1], (asked ? 4 : 3) * MS);
+        weir_plan_recorded_finish(&m);
+        weir_plan_data_finish(&data);
+    }
+}
+
 /* A staged copy is as slow as one that the host waits for, not twice: the host takes what is more
  * than the copy of what it captured. Without the wait it is a pinned one. */
 static void test_staged(void **state)
@@ -207,8 +253,10 @@ static void test_staged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moved), cmocka_unit_test(test_printed), cmocka_unit_test(test_passes),
-        cmocka_unit_test(test_pageable_rate), cmocka_unit_test(test_staged)};
+        cmocka_unit_test(test_moved),        cmocka_unit_test(test_printed),
+        cmocka_unit_test(test_passes),       cmocka_unit_test(test_pageable_rate),
+        cmocka_unit_test(test_kernel_table), cmocka_unit_test(test_moved_by_table),
+        cmocka_unit_test(test_staged)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,1 @@
+attribute 999 1

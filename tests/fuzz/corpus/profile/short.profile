@@ -1,0 +1,2 @@
+like h200
+kernel a

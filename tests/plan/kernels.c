@@ -1,0 +1,97 @@
+/* Launches kernels that spin for a known time, by every way to a driver's launch; into a graph,
+ * too.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cuda.h"
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        CUresult err_ = (call);                                                                    \
+        if (err_ != CUDA_SUCCESS) {                                                                \
+            fprintf(stderr, "line %d: error %d\n", __LINE__, err_);                                \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+#define SPINS(name)                                                                                \
+    ".visible .entry " name "(.param .u64 ns)\n"                                                   \
+    "{\n"                                                                                          \
+    ".reg .u64 %t<4>;\n.reg .pred %p;\n"                                                           \
+    "ld.param.u64 %t1, [ns];\n"                                                                    \
+    "mov.u64 %t2, %globaltimer;\n"                                                                 \
+    "again:\n"                                                                                     \
+    "mov.u64 %t3, %globaltimer;\n"                                                                 \
+    "sub.u64 %t3, %t3, %t2;\n"                                                                     \
+    "setp.lt.u64 %p, %t3, %t1;\n"                                                                  \
+    "@%p bra again;\n"                                                                             \
+    "ret;\n"                                                                                       \
+    "}\n"
+
+static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n" SPINS("linked")
+    SPINS("looked_up") SPINS("asked_for") SPINS("with_a_struct") SPINS("captured");
+
+typedef CUresult (*launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                    unsigned, unsigned, CUstream, void **, void **);
+
+static CUmodule module;
+
+static CUfunction function(const char *name)
+{
+    CUfunction f;
+
+    OK(cuModuleGetFunction(&f, module, name));
+    return f;
+}
+
+/* The driver's launch, as a static cudart finds it. */
+static launch_function asked(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *ask, *f = NULL;
+
+    ask = library ? dlsym(library, "cuGetProcAddress_v2") : NULL;
+    if (!ask)
+        exit(1);
+    OK(((CUresult(*)(const char *, void **, int, cuuint64_t, void *))ask)("cuLaunchKernel", &f,
+                                                                          12000, 0, NULL));
+    return (launch_function)f;
+}
+
+int main(void)
+{
+    uint64_t ns = 500000;
+    void *args[] = {&ns};
+    launch_function looked_up = (launch_function)dlsym(RTLD_DEFAULT, "cuLaunchKernel");
+    CUlaunchConfig config = {.gridDimX = 2,
+                             .gridDimY = 3,
+                             .gridDimZ = 1,
+                             .blockDimX = 32,
+                             .blockDimY = 1,
+                             .blockDimZ = 1};
+    CUdevice device;
+    CUcontext context;
+    CUstream stream;
+    CUgraph graph;
+
+    OK(cuInit(0));
+    OK(cuDeviceGet(&device, 0));
+    OK(cuDevicePrimaryCtxRetain(&context, device));
+    OK(cuCtxSetCurrent(context));
+    OK(cuModuleLoadData(&module, ptx));
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (unsigned i = 0; i < 20; i++) {
+        OK(cuLaunchKernel(function("linked"), 1 + i % 2, 1, 1, 1, 1, 1, 0, stream, args, NULL));
+        OK(looked_up(function("looked_up"), 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+        OK(asked()(function("asked_for"), 1, 1, 1, 1, 1, 1, 0, stream, args, NULL));
+        OK(cuLaunchKernelEx(&config, function("with_a_struct"), args, NULL));
+    }
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuLaunchKernel(function("captured"), 1, 1, 1, 1, 1, 1, 0, stream, args, NULL));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuCtxSynchronize());
+    puts("all launched");
+    return 0;
+}
