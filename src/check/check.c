@@ -730,6 +730,8 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
     } else {
         lost();
     }
+    if (strcmp(kind, "managed memory") == 0)
+        weir_check_managed_locked((uintptr_t)p, (uintptr_t)p + bytes);
     if (b && strcmp(kind, "device memory") == 0)
         weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, false);
     weir_check_unlock();
@@ -746,6 +748,7 @@ void weir_check_free(const void *p, size_t bytes, bool judged)
     if (judged)
         weir_check_freed(p, bytes, site);
     weir_guard_forget(&c->guard, (uintptr_t)p, (uintptr_t)p + bytes);
+    weir_check_managed_gone_locked((uintptr_t)p);
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, true);
     b = weir_map_remove(&c->blocks, (uintptr_t)p);

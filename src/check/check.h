@@ -220,6 +220,10 @@ bool weir_check_may_watch(uintptr_t begin, uintptr_t end);
 void weir_check_forked(void);
 /* The operation, submitted just now, will touch some of these bytes. Others are ignored. */
 void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes);
+/* It may touch any managed memory. */
+void weir_check_will_touch_managed(const void *op);
+/* Have other pages than those of the first call been watched, ever? Without a lock. */
+bool weir_check_watches_more(void);
 /* The launch of a graph that has host nodes or waits for values: the program may hold it up. */
 void weir_check_waits_inside(const void *op);
 

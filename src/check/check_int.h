@@ -225,9 +225,10 @@ struct checker {
     struct weir_check_settings settings;
     /* the program itself (host.c) */
     struct weir_guard guard;
-    uintptr_t watch_begin, watch_end;       /* constant */
-    WEIR_VEC(struct weir_check_pages) more; /* the program's own pages that are watched, too */
-    _Atomic uintptr_t more_begin, more_end; /* none lies outside of it; only grows */
+    uintptr_t watch_begin, watch_end;          /* constant */
+    WEIR_VEC(struct weir_check_pages) more;    /* the program's own pages that are watched, too */
+    _Atomic uintptr_t more_begin, more_end;    /* none lies outside of it; only grows */
+    WEIR_VEC(struct weir_check_pages) managed; /* memory, byte by byte */
     bool watch_over;
     struct weir_actor *host_last; /* of the last access, to be taken again; may be NULL */
     uint64_t host_acts, host_last_changes, host_last_submitted;
@@ -269,6 +270,9 @@ void weir_check_gate_remove(const void *op);
 void weir_check_heard(const struct weir_order_stamp *launch);
 void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host);
 void weir_check_suspect(const struct weir_race *race);
+/* Managed memory that there is. */
+void weir_check_managed_locked(uintptr_t begin, uintptr_t end);
+void weir_check_managed_gone_locked(uintptr_t begin);
 /* At the end: opens all pages; suspects that are none are forgotten, the others become findings. */
 void weir_check_watch_end(void);
 

@@ -115,6 +115,44 @@ bool weir_check_is_closed(uintptr_t begin, uintptr_t end)
     return closed;
 }
 
+bool weir_check_watches_more(void)
+{
+    return atomic_load_explicit(&weir_checker.more_end, memory_order_relaxed) != 0;
+}
+
+void weir_check_managed_locked(uintptr_t begin, uintptr_t end)
+{
+    struct checker *c = &weir_checker;
+
+    if (!weir_vec_push(&c->managed, ((struct weir_check_pages){begin, end})))
+        c->failed = true;
+}
+
+void weir_check_managed_gone_locked(uintptr_t begin)
+{
+    struct checker *c = &weir_checker;
+
+    for (size_t i = 0; i < c->managed.count; i++) {
+        if (c->managed.items[i].begin == begin) {
+            c->managed.items[i] = c->managed.items[--c->managed.count];
+            return;
+        }
+    }
+}
+
+void weir_check_will_touch_managed(const void *op)
+{
+    struct checker *c = &weir_checker;
+    const struct weir_actor *a;
+
+    weir_check_lock();
+    a = c->watch_over || !c->managed.count ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
+    for (size_t i = 0; a && i < c->managed.count; i++)
+        weir_guard_add(&c->guard, c->managed.items[i].begin, c->managed.items[i].end, true,
+                       a->stamp.lane, a->stamp.seq);
+    weir_check_unlock();
+}
+
 void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes)
 {
     struct checker *c = &weir_checker;
@@ -126,6 +164,8 @@ void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool 
         return;
     weir_check_lock();
     a = c->watch_over ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
+    if (a && weir_order_host_knows(&c->order, &a->stamp)) /* it has ended meanwhile */
+        a = NULL;
     while (a && next_watched(&i, begin, end, &part))
         weir_guard_add(&c->guard, part.begin, part.end, writes, a->stamp.lane, a->stamp.seq);
     weir_check_unlock();

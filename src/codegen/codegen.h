@@ -66,8 +66,9 @@ const char *weir_cg_kernel_at(struct weir_cg_module *m,
 struct weir_cg_kernel_info {
     size_t static_shared_bytes, local_bytes, const_bytes, param_bytes;
     uint32_t param_count;
-    uint64_t reads;  /* a bit for each of the first 64 (ptx/reads.h); 0 when nothing is checked */
-    int max_threads; /* .maxntid or 1024 */
+    uint64_t reads;    /* a bit for each of the first 64 (ptx/reads.h); 0 when nothing is checked */
+    bool reaches_more; /* than parameters point to (ptx/reads.h); false when nothing is checked */
+    int max_threads;   /* .maxntid or 1024 */
     int registers; /* estimate shown by cudaFuncGetAttributes: widest live 32-bit registers, at most
                       255 */
     int ptx_version, sm;    /* e.g. 80, 75 */

@@ -207,6 +207,7 @@ static void compute_info_locked(struct weir_cg_kernel *k)
     info->param_bytes = f->param_bytes;
     info->param_count = (uint32_t)f->param_count;
     info->reads = weir_cg_settings()->checks ? weir_ptx_reads(f) : 0;
+    info->reaches_more = weir_cg_settings()->touch && weir_ptx_reaches_more(f);
     info->max_threads = max_threads(f);
     info->ptx_version = ptx->version;
     info->sm = ptx->target_sm;

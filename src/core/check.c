@@ -166,6 +166,29 @@ static void argument_closes(void *ctx, const struct argument *a)
         weir_check_will_touch(ctx, a->info.base, a->info.base + a->info.bytes, !a->reads);
 }
 
+/* A kernel's code goes to registered memory by the program's own pages: once it has ended they can
+ * be closed. */
+static void argument_closes_late(void *ctx, const struct argument *a)
+{
+    if (a->info.kind == WEIR_MEM_KIND_REGISTERED)
+        weir_check_will_touch(ctx, a->info.base, a->info.base + a->info.bytes, !a->reads);
+}
+
+static void kernel_closes(const struct weir_op *op, struct weir_function *f,
+                          const struct weir_function_image *image, const void *params)
+{
+    each_argument(f, image, params, argument_closes, (void *)op);
+    if (image->info.reaches_more)
+        weir_check_will_touch_managed(op);
+}
+
+static void kernel_closes_late(const struct weir_op *op, struct weir_function *f,
+                               const struct weir_function_image *image, const void *params)
+{
+    if (weir_check_watches_more())
+        each_argument(f, image, params, argument_closes_late, (void *)op);
+}
+
 static void rectangle_closes(const struct weir_op *op, const void *p,
                              const struct weir_copy_work *w, size_t pitch, size_t slice,
                              bool writes)
@@ -191,8 +214,8 @@ static void run_closes(const struct weir_op *op, const struct weir_run *run, boo
 
         switch (item->kind) {
         case WEIR_ITEM_KERNEL:
-            each_argument(item->kernel.function, item->kernel.image,
-                          item->kernel.work.launch.params, argument_closes, (void *)op);
+            kernel_closes(op, item->kernel.function, item->kernel.image,
+                          item->kernel.work.launch.params);
             break;
         case WEIR_ITEM_COPY:
             copy_closes(op, &item->copy, false);
@@ -221,7 +244,7 @@ static void host_memory_closes(const struct weir_op *op)
     if (op->m.kind == WEIR_OP_KERNEL) {
         const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
 
-        each_argument(k->function, k->image, weir_kernel_op_params(k), argument_closes, (void *)op);
+        kernel_closes(op, k->function, k->image, weir_kernel_op_params(k));
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
         struct weir_copy_work w;
@@ -261,6 +284,7 @@ static void judge_kernel(struct weir_kernel_op *op, struct weir_kernel_work *w,
         return; /* (what notes them is good for the next one) */
     a = weir_check_actor(&op->op);
     kernel_accesses(a, weir_check_early(a), w, op->function, op->image);
+    kernel_closes_late(&op->op, op->function, op->image, w->launch.params);
 }
 
 void weir_core_check_ran(struct weir_op *op, struct weir_work *work, enum weir_err status)
@@ -445,4 +469,7 @@ void weir_core_check_node(struct weir_item *item)
     else if (item->kind == WEIR_ITEM_COPY)
         weir_check_access(a, ranges, copy_ranges(&item->copy, false, ranges));
     weir_check_node_end(a);
+    if (item->kind == WEIR_ITEM_KERNEL)
+        kernel_closes_late(&plan->op->op, item->kernel.function, item->kernel.image,
+                           item->kernel.work.launch.params);
 }

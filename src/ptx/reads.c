@@ -112,3 +112,58 @@ uint64_t weir_ptx_reads(const struct weir_ptx_function *kernel)
     weir_free(w.regs);
     return ~w.written;
 }
+
+/* ---- what no parameter points to ---- */
+
+struct loads {
+    const struct weir_ptx_inst *inst;
+    bool *regs; /* may hold something computed from a loaded value of 64 bits */
+    bool in, changed, more;
+};
+
+static void take_loaded(void *ctx, const struct weir_ptx_operand *o, bool is_dest)
+{
+    struct loads *w = ctx;
+    bool reg =
+        o->reg >= 0 && (o->kind == WEIR_PTX_OPERAND_REG || o->kind == WEIR_PTX_OPERAND_ADDRESS);
+    bool loaded = reg && w->regs[o->reg];
+
+    if (o->var && o->var->is_managed)
+        w->more = true;
+    if (o->kind == WEIR_PTX_OPERAND_ADDRESS) {
+        w->more |= loaded && w->inst->space != WEIR_PTX_SHARED;
+        w->in |= w->inst->space != WEIR_PTX_PARAM && weir_ptx_type_bits(w->inst->type[0]) >= 64;
+    } else if (!is_dest) {
+        w->in |= loaded;
+    }
+}
+
+static void give_loaded(void *ctx, const struct weir_ptx_operand *o, bool is_dest)
+{
+    struct loads *w = ctx;
+
+    if (!is_dest || o->kind != WEIR_PTX_OPERAND_REG || o->reg < 0 || !w->in)
+        return;
+    w->changed |= !w->regs[o->reg];
+    w->regs[o->reg] = true;
+}
+
+bool weir_ptx_reaches_more(const struct weir_ptx_function *kernel)
+{
+    struct loads w = {.regs = weir_calloc(kernel->reg_count + 1, sizeof *w.regs)};
+
+    if (!w.regs)
+        return true;
+    do {
+        w.changed = false;
+        for (size_t i = 0; i < kernel->inst_count && !w.more; i++) {
+            w.inst = &kernel->insts[i];
+            w.in = false;
+            w.more = w.inst->call != NULL;
+            weir_ptx_inst_visit(w.inst, take_loaded, &w);
+            weir_ptx_inst_visit(w.inst, give_loaded, &w);
+        }
+    } while (w.changed && !w.more);
+    weir_free(w.regs);
+    return w.more;
+}

@@ -12,7 +12,8 @@
 #include "support/ptx_text.h"
 
 #define HEAD                                                                                       \
-    ".version 8.5\n.target sm_90a\n.address_size 64\n.func g(.param .b64 p) { ret; }\n"            \
+    ".version 8.5\n.target sm_90a\n.address_size 64\n.visible .global .align 4 "                   \
+    ".attribute(.managed) .u32 m;\n.func g(.param .b64 p) { ret; }\n"                              \
     ".entry k(.param .u64 a, .param .u64 b, .param .align 8 .b8 c[16]) {\n"                        \
     ".reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .f32 %f<40>; .reg .pred %p<3>; .local .b64 l[2];\n"   \
     "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c+8];\n"                  \
@@ -71,12 +72,45 @@ static void escapes(void **state)
     assert_int_equal(reads("mov.b64 %rd4, b; ld.param.u64 %rd5, [%rd4]; st.u32 [%rd5], 1;"), 5);
 }
 
+static bool more(const char *body)
+{
+    char text[2048];
+    struct weir_ptx_error e;
+    struct weir_ptx_module *m = NULL;
+    bool got;
+
+    snprintf(text, sizeof text, "%s%s ret; }\n", HEAD, body);
+    if (weir_ptx_parse(text, strlen(text), &m, &e) != WEIR_OK)
+        fail_msg("%d:%d: %s in\n%s", e.line, e.column, e.message, text);
+    got = weir_ptx_reaches_more(weir_ptx_find_function(m, "k"));
+    weir_ptx_module_destroy(m);
+    return got;
+}
+
+static void what_no_parameter_points_to(void **state)
+{
+    (void)state;
+    assert_false(more(""));
+    assert_false(more("st.global.u32 [%rd1], 1; ld.u32 %r1, [%rd2]; st.u32 [%rd3], %r1;"));
+    assert_false(more("ld.u32 %r1, [%rd1]; mad.wide.u32 %rd4, %r1, 4, %rd2; st.u32 [%rd4], 1;"));
+    assert_false(more("ld.u64 %rd4, [%rd1]; st.u64 [%rd2], %rd4;"));
+    assert_true(more("ld.u64 %rd4, [%rd1]; st.u32 [%rd4], 1;"));
+    assert_true(more("ld.u64 %rd4, [%rd1]; add.u64 %rd5, %rd4, 8; ld.u32 %r1, [%rd5];"));
+    assert_true(more("mov.u64 %rd5, %rd2; L: ld.u32 %r1, [%rd5]; mov.u64 %rd5, %rd4; ld.u64 %rd4, "
+                     "[%rd1]; @%p1 bra L;"));
+    assert_true(more("atom.exch.b64 %rd4, [%rd1], 0; st.u32 [%rd4], 1;"));
+    assert_true(more("{ .param .b64 q; st.param.b64 [q], %rd2; call g, (q); }"));
+    assert_true(more("st.global.u32 [m], 1;"));
+    assert_true(more("mov.u64 %rd4, m; st.global.u32 [%rd4], 1;"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads),
         cmocka_unit_test(stores),
         cmocka_unit_test(escapes),
+        cmocka_unit_test(what_no_parameter_points_to),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,20 @@ __global__ void told(int *to, const int *data, volatile int *flag)
     *to = *data;
 }
 
-static int *device, *host, *managed;
+/* What no argument points to. */
+__managed__ int variable[N];
+
+__global__ void through(int *const *p, int value)
+{
+    (*p)[threadIdx.x] = value;
+}
+
+__global__ void set_variable(int value)
+{
+    variable[threadIdx.x] = value;
+}
+
+static int *device, *host, *managed, **pointer;
 static cudaStream_t s1, s2;
 static cudaEvent_t e;
 static volatile int sink;
@@ -269,6 +282,45 @@ static void io_beside(void)
     pthread_join(t, NULL);
 }
 
+/* The kernel writes as many ints as it has threads. */
+static void managed_through(bool waits, int at)
+{
+    OK(cudaMemcpy(pointer, &managed, sizeof managed, cudaMemcpyHostToDevice));
+    OK(cudaDeviceSynchronize());
+    through<<<1, 64, 0, s1>>>(pointer, 1);
+    wait(waits);
+    managed[at] = 4;
+}
+
+static void managed_variable(bool waits, int at)
+{
+    OK(cudaDeviceSynchronize());
+    set_variable<<<1, 64, 0, s1>>>(1);
+    wait(waits);
+    sink = variable[at];
+}
+
+/* Waits until the kernel that uses registered memory has ended, in a way that proves nothing: its
+ * pages are closed then. */
+static void until_closed(void)
+{
+    char line[256];
+    unsigned long begin, end, at = (unsigned long)(host + 1024);
+    bool closed = false;
+
+    for (int i = 0; i < 2000 && !closed; i++) {
+        FILE *f = fopen("/proc/self/maps", "r");
+        char mode[5];
+
+        while (f && fgets(line, sizeof line, f))
+            if (sscanf(line, "%lx-%lx %4s", &begin, &end, mode) == 3 && at >= begin && at < end)
+                closed = mode[0] == '-';
+        if (f)
+            fclose(f);
+        usleep(5000);
+    }
+}
+
 /* A child has pages of its own, all of them open. */
 static void forks(void)
 {
@@ -332,6 +384,20 @@ static __attribute__((noinline)) void run(const char *form)
         fill<<<blocks(N), 256, 0, s1>>>(managed, 1, N);
         wait(waits);
         managed[17] = 4;
+    } else if (!strcmp(form, "mapped-ended")) {
+        fill<<<blocks(N), 256, 0, s1>>>(host, 1, N);
+        wait(waits);
+        if (!waits)
+            until_closed();
+        sink = host[N - 1];
+    } else if (!strcmp(form, "managed-through")) {
+        managed_through(waits, 63);
+    } else if (!strcmp(form, "managed-through-beside")) {
+        managed_through(waits, 64);
+    } else if (!strcmp(form, "managed-variable")) {
+        managed_variable(waits, 63);
+    } else if (!strcmp(form, "managed-variable-beside")) {
+        managed_variable(waits, 64);
     } else if (!strcmp(form, "both-read")) {
         copy<<<blocks(N), 256, 0, s1>>>(device, host, N);
         read_all();
@@ -403,6 +469,7 @@ int main(int argc, char **argv)
     else
         OK(cudaMallocHost((void **)&host, BYTES + 64));
     OK(cudaMallocManaged((void **)&managed, BYTES));
+    OK(cudaMalloc((void **)&pointer, sizeof *pointer));
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));

@@ -48,6 +48,12 @@ mapped race
 waits-mapped -
 managed race
 waits-managed -
+managed-through race
+managed-through-beside -
+waits-managed-through -
+managed-variable race
+managed-variable-beside -
+waits-managed-variable -
 both-read -
 neighbours -
 neighbours-overlap race
@@ -82,6 +88,8 @@ io race
 waits-io -
 io-beside -
 waits-mapped -
+mapped-ended race
+waits-mapped-ended -
 neighbours -
 neighbours-overlap race
 threads -
