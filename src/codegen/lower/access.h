@@ -23,6 +23,10 @@ void low_access_exact(struct low *l, const struct low_access *x, struct low_addr
 void low_access_load(struct low *l, struct low_access *x);
 void low_access_store(struct low *l, struct low_access *x);
 
+/* prefetch.c: behind a load of consecutive addresses in a loop, asks for what a later pass loads.
+ */
+void low_prefetch(struct low *l, const struct low_access *x);
+
 /* race.c: says who is about to access; nothing where nobody asked. */
 void low_race_load(struct low *l, struct low_access *x);
 void low_race_store(struct low *l, struct low_access *x);

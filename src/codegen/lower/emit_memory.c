@@ -390,6 +390,7 @@ static void load_contiguous(struct low *l, struct low_access *x)
         for (unsigned c = 0; c < x->comps; c++)
             x->v[c].v[g] = component(l, w, c, x->comps);
     }
+    low_prefetch(l, x);
 }
 
 static void load_scalar(struct low *l, struct low_access *x, unsigned g, LLVMValueRef *out)

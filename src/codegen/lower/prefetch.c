@@ -1,0 +1,223 @@
+/* Loops whose loads lie far apart from one pass to the next (a grid-stride loop moves on by the
+ * whole grid): a warp runs such a loop to its end alone, no hardware prefetcher follows over
+ * pages, and lines of a power of two apart share one set of each cache. So the line that a later
+ * pass wants is asked for when this one loads. The step is worked out from the PTX: the address is
+ * linear in a register that the loop increases by what does not change in it. A wrong guess costs
+ * an instruction: prefetches never fault.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "codegen/lower/access.h"
+
+#define AHEAD     12u /* passes */
+#define NEAR      512 /* bytes that the hardware follows by itself */
+#define MAX_DEPTH 16u
+#define LINE      64u
+
+struct walk {
+    struct low *l;
+    const struct low_loop *loop;
+    uint64_t *defs; /* registers that the loop writes */
+};
+
+static void note_def(void *ctx, int32_t reg, enum low_visit what)
+{
+    if (what == LOW_DEF)
+        low_bit_set(ctx, (uint32_t)reg);
+}
+
+/* The loop's only instruction that writes the register; NULL: none, or several. */
+static const struct low_inst *only_def(const struct walk *w, int32_t reg)
+{
+    const struct low *l = w->l;
+    const struct low_inst *found = NULL;
+    uint64_t *set = low_alloc(w->l, l->reg_words * sizeof *set);
+    for (uint32_t b = 0; b < l->blocks.count; b++)
+        for (uint32_t n = l->blocks.items[b].first;
+             low_bit(w->loop->blocks, b) && n < l->blocks.items[b].end; n++) {
+            const struct low_inst *i = &l->insts.items[n];
+            low_inst_visit(l, i, note_def, set);
+            if (!low_bit(set, (uint32_t)reg))
+                continue;
+            if (found)
+                return NULL;
+            found = i;
+            set[reg >> 6] &= ~((uint64_t)1 << (reg & 63));
+        }
+    return found;
+}
+
+/* The value of an operand that is one for the warp and the same in each pass, as i64; else NULL. */
+static LLVMValueRef invariant(const struct walk *w, const struct low_inst *i, unsigned k,
+                              enum weir_ptx_type type)
+{
+    const struct weir_ptx_operand *o = &i->p->operands[k];
+    if (low_operand_fact(w->l, i, o, type).shape != LOW_UNIFORM ||
+        (o->kind == WEIR_PTX_OPERAND_REG &&
+         low_bit(w->defs, (uint32_t)low_reg_of(w->l, i, o->reg))))
+        return NULL;
+    return low_resize(w->l, low_read(w->l, i, o, type).v[0], 64, weir_ptx_type_bits(type) == 32);
+}
+
+static int32_t operand_reg(const struct walk *w, const struct low_inst *i, unsigned k)
+{
+    const struct weir_ptx_operand *o = &i->p->operands[k];
+    return o->kind == WEIR_PTX_OPERAND_REG ? low_reg_of(w->l, i, o->reg) : -1;
+}
+
+static bool is_step(const struct low_inst *i)
+{
+    return i && i->kind == LOW_PTX && i->p->guard < 0 && i->p->dest_count == 1;
+}
+
+/* What is added to register `to` until the instruction's result is made; NULL: something else. */
+static LLVMValueRef sum_since(const struct walk *w, const struct low_inst *i, int32_t to)
+{
+    LLVMBuilderRef b = w->l->b;
+    LLVMValueRef sum = LLVMConstInt(w->l->t.i64, 0, 0);
+    for (unsigned depth = 0; depth < MAX_DEPTH && is_step(i); depth++) {
+        const struct weir_ptx_inst *p = i->p;
+        unsigned from = 1;
+        if (p->opcode == WEIR_PTX_OP_add || p->opcode == WEIR_PTX_OP_sub) {
+            LLVMValueRef x = invariant(w, i, 2, p->type[0]);
+            if (!x && p->opcode == WEIR_PTX_OP_add) {
+                x = invariant(w, i, 1, p->type[0]);
+                from = 2;
+            }
+            if (!x)
+                return NULL;
+            sum = p->opcode == WEIR_PTX_OP_sub ? LLVMBuildSub(b, sum, x, "")
+                                               : LLVMBuildAdd(b, sum, x, "");
+        } else if (p->opcode != WEIR_PTX_OP_mov) {
+            return NULL;
+        }
+        int32_t reg = operand_reg(w, i, from);
+        if (reg == to)
+            return sum;
+        i = reg < 0 ? NULL : only_def(w, reg);
+    }
+    return NULL;
+}
+
+static LLVMValueRef step_of(const struct walk *w, int32_t reg, unsigned depth);
+
+static LLVMValueRef step_of_operand(const struct walk *w, const struct low_inst *i, unsigned k,
+                                    unsigned depth)
+{
+    const struct weir_ptx_operand *o = &i->p->operands[k];
+    if (o->kind == WEIR_PTX_OPERAND_VECTOR || o->kind == WEIR_PTX_OPERAND_ADDRESS)
+        return NULL;
+    int32_t reg = operand_reg(w, i, k);
+    return reg < 0 ? LLVMConstInt(w->l->t.i64, 0, 0) : step_of(w, reg, depth + 1);
+}
+
+static LLVMValueRef step_of_product(const struct walk *w, const struct low_inst *i, unsigned depth)
+{
+    LLVMValueRef by = invariant(w, i, 2, i->p->type[0]), a;
+    unsigned other = 1;
+    if (!by) {
+        by = invariant(w, i, 1, i->p->type[0]);
+        other = 2;
+    }
+    if (!by || !(a = step_of_operand(w, i, other, depth)))
+        return NULL;
+    return LLVMBuildMul(w->l->b, a, by, "");
+}
+
+/* How much more the instruction's result is in the next pass. */
+static LLVMValueRef step_of_value(const struct walk *w, const struct low_inst *i, unsigned depth)
+{
+    LLVMBuilderRef b = w->l->b;
+    LLVMValueRef x, y;
+    switch (i->p->opcode) {
+    case WEIR_PTX_OP_mov:
+    case WEIR_PTX_OP_cvt:
+    case WEIR_PTX_OP_cvta:
+        return step_of_operand(w, i, 1, depth);
+    case WEIR_PTX_OP_add:
+    case WEIR_PTX_OP_sub:
+        x = step_of_operand(w, i, 1, depth);
+        y = x ? step_of_operand(w, i, 2, depth) : NULL;
+        if (!y)
+            return NULL;
+        return i->p->opcode == WEIR_PTX_OP_add ? LLVMBuildAdd(b, x, y, "")
+                                               : LLVMBuildSub(b, x, y, "");
+    case WEIR_PTX_OP_mul:
+        return step_of_product(w, i, depth);
+    case WEIR_PTX_OP_mad:
+        x = step_of_product(w, i, depth);
+        y = x ? step_of_operand(w, i, 3, depth) : NULL;
+        return y ? LLVMBuildAdd(b, x, y, "") : NULL;
+    case WEIR_PTX_OP_shl:
+        x = step_of_operand(w, i, 1, depth);
+        y = x ? invariant(w, i, 2, WEIR_PTX_U32) : NULL;
+        return y ? LLVMBuildShl(b, x, LLVMBuildAnd(b, y, LLVMConstInt(w->l->t.i64, 63, 0), ""), "")
+                 : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static LLVMValueRef step_of(const struct walk *w, int32_t reg, unsigned depth)
+{
+    const struct low *l = w->l;
+    if (!low_bit(w->defs, (uint32_t)reg))
+        return LLVMConstInt(l->t.i64, 0, 0);
+    const struct low_inst *i = only_def(w, reg);
+    if (!is_step(i) || depth > MAX_DEPTH)
+        return NULL;
+    return l->regs.items[reg].def_count == 1 ? step_of_value(w, i, depth) : sum_since(w, i, reg);
+}
+
+static bool has_barrier(const struct low *l, const struct low_loop *loop)
+{
+    for (uint32_t b = 0; b < l->blocks.count; b++)
+        if (low_bit(loop->blocks, b) && l->blocks.items[b].term == LOW_TERM_BARRIER)
+            return true;
+    return false;
+}
+
+/* Bytes that the access's address moves from one pass of its loop to the next, i64; NULL: not
+ * known, no loop, or so few that there is nothing to do. */
+static LLVMValueRef step_of_address(struct low *l, const struct low_access *x)
+{
+    int32_t loop = l->blocks.items[l->block].loop;
+    if (loop < 0 || x->a.op->reg < 0 || has_barrier(l, &l->loops.items[loop]))
+        return NULL;
+    struct walk w = {l, &l->loops.items[loop], low_alloc(l, l->reg_words * sizeof(uint64_t))};
+    for (uint32_t b = 0; b < l->blocks.count; b++)
+        for (uint32_t n = l->blocks.items[b].first;
+             low_bit(w.loop->blocks, b) && n < l->blocks.items[b].end; n++)
+            low_inst_visit(l, &l->insts.items[n], note_def, w.defs);
+    LLVMValueRef step = step_of(&w, low_reg_of(l, x->i, x->a.op->reg), 0);
+    if (!step)
+        return NULL;
+    if (LLVMIsAConstantInt(step)) {
+        long long by = LLVMConstIntGetSExtValue(step);
+        if (by > -NEAR && by < NEAR)
+            return NULL;
+    }
+    return step;
+}
+
+void low_prefetch(struct low *l, const struct low_access *x)
+{
+    if (l->request->tier != WEIR_JIT_BEST || l->general ||
+        (x->a.space != WEIR_PTX_GLOBAL && x->a.space != WEIR_PTX_GENERIC))
+        return;
+    LLVMValueRef step = step_of_address(l, x);
+    if (!step)
+        return;
+    step = LLVMBuildMul(l->b, step, LLVMConstInt(l->t.i64, AHEAD, 0), "");
+    uint32_t span = l->width * x->size * x->comps; /* of a group */
+    for (unsigned g = 0; g < l->groups; g++)
+        for (uint32_t at = 0; at < span; at += LINE) {
+            if (at == 0 && g % WEIR_MAX(1u, LINE / span))
+                continue; /* mostly in the line of the group before */
+            LLVMValueRef a = LLVMBuildAdd(l->b, x->a.base.v[g], step, "");
+            a = LLVMBuildAdd(l->b, a, LLVMConstInt(l->t.i64, at, 0), "");
+            LLVMValueRef args[4] = {LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""),
+                                    LLVMConstInt(l->t.i32, 0, 0), LLVMConstInt(l->t.i32, 3, 0),
+                                    LLVMConstInt(l->t.i32, 1, 0)};
+            LLVMTypeRef over[1] = {l->t.ptr};
+            low_intrinsic(l, "llvm.prefetch", over, 1, args, 4);
+        }
+}
