@@ -32,6 +32,32 @@ static const char walk[] =
          "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,%r1; @%p2 bra LOOP;\n"
          "OUT: st.global.u32 [%d4],%r4; ret;\n}\n";
 
+/* in[tid], in[tid + n] and so on, 16 of them, by an index that two instructions move on */
+static const char strides[] =
+    HEAD "mov.u32 %r3,%r2; mov.u32 %r4,0; mov.u32 %r5,0;\n"
+         "LOOP: mul.wide.u32 %d5,%r3,4; add.u64 %d6,%d1,%d5; ld.global.u32 %r6,[%d6];\n"
+         "add.u32 %r4,%r4,%r6; add.u32 %r7,%r3,%r1; sub.u32 %r8,%r7,%r1; add.u32 %r3,%r8,%r1;\n"
+         "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,16; @%p2 bra LOOP;\n"
+         "st.global.u32 [%d4],%r4; ret;\n}\n";
+
+/* the same one word further on each time */
+static const char neighbours[] =
+    HEAD "mul.wide.u32 %d5,%r2,4; add.u64 %d6,%d1,%d5; mov.u32 %r4,0; mov.u32 %r5,0;\n"
+         "LOOP: ld.global.u32 %r6,[%d6]; add.u32 %r4,%r4,%r6; add.u64 %d6,%d6,4;\n"
+         "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,16; @%p2 bra LOOP;\n"
+         "st.global.u32 [%d4],%r4; ret;\n}\n";
+
+/* a count of bytes in shared memory, by lanes that collide and with values of their own */
+static const char counts[] =
+    HEAD ".shared .align 4 .b8 s[1024]; .reg .b16 %h<4>;\n"
+         "mov.u32 %r3,s; shl.b32 %r4,%r2,2; add.u32 %r5,%r3,%r4; mov.u32 %r6,0;\n"
+         "st.shared.u32 [%r5],%r6; st.shared.u32 [%r5+512],%r6; bar.sync 0;\n"
+         "cvt.u64.u32 %d5,%r2; add.u64 %d6,%d1,%d5; ld.global.u8 %h1,[%d6];\n"
+         "setp.ge.u32 %p1,%r2,%r1; mul.wide.u16 %r7,%h1,4; add.u32 %r8,%r3,%r7;\n"
+         "@%p1 bra ADDED; red.shared.add.u32 [%r8],1; red.shared.add.u32 [%r8],%r2;\n"
+         "ADDED: bar.sync 0; ld.shared.u32 %r9,[%r5]; ld.shared.u32 %r10,[%r5+512];\n"
+         "st.global.u32 [%d4],%r9; st.global.u32 [%d4+512],%r10; ret;\n}\n";
+
 /* an index clamped at both ends */
 static const char clamped[] =
     HEAD "sub.s32 %r3,%r2,5; max.s32 %r3,%r3,0; min.s32 %r3,%r3,%r1;\n"
@@ -114,6 +140,59 @@ static void test_pointer_that_walks(void **state)
     }
 }
 
+/* prefetcht0 in the object's code */
+static bool prefetches(const struct fixture *f)
+{
+    const unsigned char *o = f->k.result.object;
+    for (size_t k = 0; k + 2 < f->k.result.object_bytes; k++)
+        if (o[k] == 0x0f && o[k + 1] == 0x18 && (o[k + 2] >> 3 & 7) == 1)
+            return true;
+    return false;
+}
+
+static void test_far_steps_are_prefetched(void **state)
+{
+    static const struct {
+        const char *ptx;
+        uint32_t n, step;
+        bool prefetched;
+    } c[] = {{strides, 128, 128, true}, {strides, 1000, 1000, true}, {neighbours, 0, 1, false}};
+    struct fixture f;
+    (void)state;
+    for (unsigned k = 0; k < 6; k++) {
+        enum weir_jit_tier tier = k % 2 ? WEIR_JIT_BEST : WEIR_JIT_QUICK;
+        start(&f, c[k / 2].ptx, tier, c[k / 2].n);
+        run(&f);
+        for (uint32_t t = 0; t < 128; t++) {
+            uint32_t sum = 0;
+            for (uint32_t j = 0; j < 16; j++)
+                sum += f.p.in[t + c[k / 2].step * j];
+            assert_int_equal(f.p.out[t], sum);
+        }
+        assert_int_equal(prefetches(&f), tier == WEIR_JIT_BEST && c[k / 2].prefetched);
+        stop(&f);
+    }
+}
+
+static void test_shared_counts(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (uint32_t n = 0; n <= 128; n += 16)
+        for (int tier = 0; tier < 2; tier++) {
+            uint32_t want[256] = {0};
+            start(&f, counts, (enum weir_jit_tier)tier, n);
+            unsigned char *bytes = (unsigned char *)f.p.in;
+            for (uint32_t t = 0; t < 128; t++)
+                bytes[t] = (unsigned char)(t % 3 ? 255 - t % 7 : t);
+            for (uint32_t t = 0; t < n; t++)
+                want[bytes[t]] += 1 + t;
+            run(&f);
+            assert_memory_equal(f.p.out, want, sizeof want);
+            stop(&f);
+        }
+}
+
 static void test_clamped_index(void **state)
 {
     struct fixture f;
@@ -178,6 +257,8 @@ int main(void)
         cmocka_unit_test(test_misaligned_is_asked_about),
         cmocka_unit_test(test_index_that_wraps),
         cmocka_unit_test(test_pointer_that_walks),
+        cmocka_unit_test(test_far_steps_are_prefetched),
+        cmocka_unit_test(test_shared_counts),
         cmocka_unit_test(test_clamped_index),
         cmocka_unit_test(test_lanes_that_wait),
         cmocka_unit_test(test_outside_is_an_error),

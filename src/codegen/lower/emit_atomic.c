@@ -211,6 +211,38 @@ static void put(struct low *l, LLVMTypeRef t, unsigned n, unsigned g, LLVMValueR
     LLVMBuildStore(l->b, v, area(l, t, n, LLVMConstInt(l->t.i64, g * l->width, 0)));
 }
 
+/* The vectors of a group that lanes take their values from; NULL: one for all, in the operand. */
+struct lane_values {
+    LLVMValueRef addr[LOW_MAX_GROUPS], v[LOW_MAX_GROUPS], swap[LOW_MAX_GROUPS];
+};
+
+static void lane_values(struct low *l, struct atomic *x, struct lane_values *e)
+{
+    low_address_vectors(l, &x->a, x->size * x->comps, 2, e->addr);
+    x->a.proven = true; /* further components lie beside */
+    for (unsigned g = 0; g < l->groups; g++) {
+        if (x->offset)
+            e->addr[g] =
+                LLVMBuildAdd(l->b, e->addr[g], low_const(l, LLVMTypeOf(e->addr[g]), x->offset), "");
+        e->v[g] = x->v.shape == LOW_UNIFORM ? NULL : low_vector(l, &x->v, g);
+        e->swap[g] = x->p->sub != WEIR_PTX_SUB_CAS || x->swap.shape == LOW_UNIFORM
+                         ? NULL
+                         : low_vector(l, &x->swap, g);
+    }
+}
+
+static void put_values(struct low *l, struct atomic *x, const struct lane_values *e)
+{
+    for (unsigned g = 0; g < l->groups; g++) {
+        put(l, l->t.i64, 0, g, e->addr[g]);
+        if (e->v[g])
+            put(l, x->elem, 1, g, e->v[g]);
+        if (e->swap[g])
+            put(l, x->elem, 2, g, e->swap[g]);
+    }
+}
+
+/* One lane, by what stands in the scratch area. */
 static void lane_step(struct low *l, struct atomic *x, LLVMValueRef lane)
 {
     LLVMValueRef addr = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, 0, lane), ""), v,
@@ -228,49 +260,55 @@ static void lane_step(struct low *l, struct atomic *x, LLVMValueRef lane)
         LLVMBuildStore(l->b, old, area(l, x->elem, 3, lane));
 }
 
+/* All lanes, from the vectors: an address that came by way of memory would be known so late that
+ * the processor runs loads ahead of stores to the same word, and then again. */
+static void every_lane(struct low *l, struct atomic *x, const struct lane_values *e)
+{
+    for (unsigned k = 0; k < LOW_LANES; k++) {
+        unsigned g = k / l->width;
+        LLVMValueRef at = LLVMConstInt(l->t.i32, k % l->width, 0), v = x->v.v[0],
+                     swap = x->swap.v[0];
+        LLVMValueRef addr = LLVMBuildExtractElement(l->b, e->addr[g], at, "");
+        if (e->v[g])
+            v = LLVMBuildExtractElement(l->b, e->v[g], at, "");
+        if (e->swap[g])
+            swap = LLVMBuildExtractElement(l->b, e->swap[g], at, "");
+        one_lane(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v, swap);
+    }
+}
+
+static void some_lanes(struct low *l, struct atomic *x, const struct lane_values *e,
+                       LLVMValueRef bits)
+{
+    struct low_lane_loop loop;
+    put_values(l, x, e);
+    low_lane_loop_begin(l, &loop, bits);
+    lane_step(l, x, LLVMBuildZExt(l->b, loop.lane, l->t.i64, ""));
+    low_lane_loop_end(l, &loop);
+}
+
 static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
 {
-    LLVMValueRef addr[LOW_MAX_GROUPS];
-    low_address_vectors(l, &x->a, x->size * x->comps, 2, addr);
-    x->a.proven = true; /* further components lie beside */
-    for (unsigned g = 0; g < l->groups; g++) {
-        if (x->offset)
-            addr[g] = LLVMBuildAdd(l->b, addr[g], low_const(l, LLVMTypeOf(addr[g]), x->offset), "");
-        put(l, l->t.i64, 0, g, addr[g]);
-        if (x->v.shape != LOW_UNIFORM)
-            put(l, x->elem, 1, g, low_vector(l, &x->v, g));
-        if (x->p->sub == WEIR_PTX_SUB_CAS && x->swap.shape != LOW_UNIFORM)
-            put(l, x->elem, 2, g, low_vector(l, &x->swap, g));
-    }
-    LLVMValueRef bits =
-        l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
-    LLVMBasicBlockRef all = NULL, some = NULL, next = NULL;
+    struct lane_values e;
+    lane_values(l, x, &e);
+    LLVMValueRef full = LLVMConstInt(l->t.i32, 0xffffffff, 0);
+    LLVMValueRef bits = l->mask_full ? full : low_mask_bits(l, l->mask);
     bool unroll = x->plain && !x->wants_old && l->request->tier == WEIR_JIT_BEST;
-    if (unroll && !l->mask_full) {
-        all = low_bb(l, "all");
-        some = low_bb(l, "some");
-        next = low_bb(l, "next");
-        LLVMBuildCondBr(
-            l->b, LLVMBuildICmp(l->b, LLVMIntEQ, bits, LLVMConstInt(l->t.i32, 0xffffffff, 0), ""),
-            all, some);
+    if (unroll && l->mask_full) {
+        every_lane(l, x, &e);
+    } else if (unroll) {
+        LLVMBasicBlockRef all = low_bb(l, "all"), some = low_bb(l, "some"),
+                          next = low_bb(l, "next");
+        LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, bits, full, ""), all, some);
         LLVMPositionBuilderAtEnd(l->b, all);
-    }
-    if (unroll)
-        for (unsigned k = 0; k < LOW_LANES; k++)
-            lane_step(l, x, LLVMConstInt(l->t.i64, k, 0));
-    if (all) {
+        every_lane(l, x, &e);
         LLVMBuildBr(l->b, next);
         LLVMPositionBuilderAtEnd(l->b, some);
-    }
-    if (!unroll || !l->mask_full) {
-        struct low_lane_loop loop;
-        low_lane_loop_begin(l, &loop, bits);
-        lane_step(l, x, LLVMBuildZExt(l->b, loop.lane, l->t.i64, ""));
-        low_lane_loop_end(l, &loop);
-    }
-    if (next) {
+        some_lanes(l, x, &e, bits);
         LLVMBuildBr(l->b, next);
         LLVMPositionBuilderAtEnd(l->b, next);
+    } else {
+        some_lanes(l, x, &e, bits);
     }
     old->shape = LOW_VARYING;
     for (unsigned g = 0; g < l->groups && x->wants_old; g++)
@@ -341,6 +379,7 @@ void low_emit_atomic(struct low *l, const struct low_inst *i)
     if (x.size > 8 || x.size < 2)
         low_refuse(l, p, "type");
     low_address_exact(l, i, &p->operands[at], p->space, &x.a);
+    low_address_prove(l, &x.a, x.size * x.comps);
     x.plain = x.a.space == WEIR_PTX_SHARED || x.a.space == WEIR_PTX_LOCAL;
     struct low_val old[8] = {0};
     for (unsigned c = 0; c < x.comps; c++)

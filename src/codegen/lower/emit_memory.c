@@ -173,6 +173,12 @@ void low_address_exact(struct low *l, const struct low_inst *i, const struct wei
     a->proven = false;
 }
 
+void low_address_prove(struct low *l, struct low_address *a, uint32_t bytes)
+{
+    struct low_fact f = low_address_fact(l, a->inst, a->op);
+    a->proven = a->space == WEIR_PTX_SHARED && proven_shared(l, a, &f, bytes);
+}
+
 /* Pointer of a scalar address. */
 static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValueRef addr)
 {

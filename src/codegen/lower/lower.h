@@ -551,6 +551,8 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
 /* Neither guessed nor proven: for accesses lane by lane. */
 void low_address_exact(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                        uint8_t space, struct low_address *out);
+/* Proves what can be: an address in shared memory whose range says that no check is needed. */
+void low_address_prove(struct low *l, struct low_address *a, uint32_t bytes);
 /* touch.c: the active lanes are about to access global memory at the address, which must be exact;
  * it becomes the one that engines use (twin.c). Nothing is made when nobody asked. kind: as
  * services->touch. */
