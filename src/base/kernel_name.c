@@ -108,3 +108,53 @@ char *weir_kernel_scoped_name(const char *mangled, char *out, size_t room)
 {
     return name_of(mangled, out, room, true);
 }
+
+/* Is that all, but for the end of a scope, or the number of a name that a function has twice? */
+static bool is_rest(const char *p)
+{
+    p += *p == 'E';
+    if (*p == '_') {
+        p += 1 + (p[1] == '_');
+        while (is_digit(*p))
+            p++;
+        p += *p == '_';
+    }
+    return !*p;
+}
+
+/* Are the digits at `p`, in a mangled name, no length of a name: a literal's value, or a reference
+ * to something of before? */
+static bool is_no_length(const char *p, const char *behind)
+{
+    return *p == '0' || (p[-2] == 'L' && !is_digit(p[-1])) ||
+           ((p[-1] == 'S' || p[-1] == 'T') && *behind == '_');
+}
+
+char *weir_kernel_variable_name(const char *mangled, char *out, size_t room)
+{
+    const char *p = mangled + 2, *end;
+
+    snprintf(out, room, "%s", mangled);
+    if (strncmp(mangled, "_Z", 2) != 0)
+        return out;
+    while (*p) {
+        size_t n = 0;
+
+        if (!is_digit(*p)) {
+            p++;
+            continue;
+        }
+        for (end = p; is_digit(*end) && n < strlen(p); end++)
+            n = n * 10 + (size_t)(*end - '0');
+        if (n > strlen(end) || is_no_length(p, end)) {
+            p = end;
+            continue;
+        }
+        if (is_rest(end + n)) {
+            snprintf(out, room, "%.*s", (int)WEIR_MIN(n, room - 1), end);
+            return out;
+        }
+        p = end + n;
+    }
+    return out;
+}

@@ -10,5 +10,8 @@
 char *weir_kernel_plain_name(const char *mangled, char *out, size_t room);
 /* The same with its scopes: "ns::scale". */
 char *weir_kernel_scoped_name(const char *mangled, char *out, size_t room);
+/* The same of a variable that a kernel uses, which may be declared inside of functions: "tile" of
+ * _ZZ7productPKfPfE4tile. */
+char *weir_kernel_variable_name(const char *mangled, char *out, size_t room);
 
 #endif

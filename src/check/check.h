@@ -295,6 +295,8 @@ struct weir_check_threads {
     struct weir_check_thread first, second; /* address: in shared memory from its begin on */
     bool shared;
     uint32_t arrived, threads; /* at the barrier, of the block */
+    const char *variable;      /* shared: which one (mangled), NULL: unknown */
+    uint64_t offset;           /* of second's address in it */
 };
 void weir_check_kernel_threads(struct weir_actor *a, const char *name,
                                const struct weir_check_threads *t);

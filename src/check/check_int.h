@@ -124,6 +124,16 @@ struct weir_check_say {
     struct weir_check_site sites[3];
 };
 
+/* Threads of a kernel that a finding is about, the later one last; the first may have made an
+ * asynchronous copy, or wait at a barrier. Files and names are kept. */
+struct weir_check_inside {
+    struct weir_check_thread at[2];
+    uint32_t count;
+    bool shared;          /* addresses are of the block's shared memory */
+    const char *variable; /* of it, for people; NULL: unknown */
+    uint64_t offset;      /* in the variable */
+};
+
 struct weir_check_finding {
     enum weir_check_finding_kind kind;
     const char *policy; /* of FORBIDDEN: which, a static text; of others NULL */
@@ -131,7 +141,8 @@ struct weir_check_finding {
     uintptr_t begin, end; /* of the first time; the same: none */
     struct weir_check_block block;
     struct weir_check_say what, why, change;
-    uint32_t place; /* in a kernel: the line of its PTX; 0: no such thing */
+    const struct weir_check_inside *inside; /* NULL: of no threads of a kernel */
+    uint32_t place;                         /* in a kernel: the line of its PTX; 0: no such thing */
     uint64_t times;
     uint64_t last[2];            /* numbers of the operations met last */
     struct weir_suppression *by; /* NULL: it is reported */
@@ -326,6 +337,8 @@ void weir_check_text_say(struct weir_text *t, struct weir_check_places *p,
                          const struct weir_check_say *say);
 /* "kernel fill writes" */
 void weir_check_text_side(struct weir_text *t, const struct weir_check_side *s);
+/* "thread (1, 0, 0) of block (0, 0, 0)" */
+void weir_check_text_thread(struct weir_text *t, const struct weir_check_thread *w);
 /* "non-blocking stream 4"; false: it is in none */
 bool weir_check_text_stream(struct weir_text *t, const struct weir_check_side *s);
 /* "race", "forbidden-default-stream" */

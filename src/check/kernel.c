@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/kernel_name.h"
 #include "check/check_int.h"
 
 /* ---- the allocation that was meant ---- */
@@ -72,11 +73,54 @@ static void add_place(struct weir_text *t, const struct weir_check_thread *w)
         weir_text_add(t, " at line %u of its PTX", w->ptx_line);
 }
 
-static void add_thread(struct weir_text *t, const struct weir_check_thread *w)
+void weir_check_text_thread(struct weir_text *t, const struct weir_check_thread *w)
 {
     weir_text_add(t, "thread (%u, %u, %u) of block (%u, %u, %u)", w->thread[0], w->thread[1],
                   w->thread[2], w->block[0], w->block[1], w->block[2]);
+}
+
+static void add_thread(struct weir_text *t, const struct weir_check_thread *w)
+{
+    weir_check_text_thread(t, w);
     add_place(t, w);
+}
+
+/* NULL: no memory, or nothing is known. */
+static const char *keep(const char *s)
+{
+    return s ? weir_strdup(s) : NULL;
+}
+
+static struct weir_check_inside *inside(struct weir_check_finding *f,
+                                        const struct weir_check_thread *first,
+                                        const struct weir_check_thread *second)
+{
+    struct weir_check_inside *in = weir_calloc(1, sizeof *in);
+
+    if (!in)
+        return NULL;
+    if (first)
+        in->at[in->count++] = *first;
+    if (second)
+        in->at[in->count++] = *second;
+    for (uint32_t i = 0; i < in->count; i++)
+        in->at[i].file = keep(in->at[i].file);
+    f->inside = in;
+    return in;
+}
+
+static void keep_threads(struct weir_check_finding *f, const struct weir_check_threads *w)
+{
+    struct weir_check_inside *in =
+        inside(f, &w->first, w->kind == WEIR_THREADS_STUCK ? NULL : &w->second);
+    char name[256];
+
+    if (!in)
+        return;
+    in->shared = w->shared;
+    in->offset = w->offset;
+    if (w->variable)
+        in->variable = keep(weir_kernel_variable_name(w->variable, name, sizeof name));
 }
 
 static const char *verb(enum weir_access a)
@@ -192,6 +236,8 @@ static void explain_uninitialised(struct weir_check_finding *f, void *arg)
     const struct weir_check_wrong *w = arg;
     struct weir_text t = {.length = 0};
 
+    (void)inside(f, &w->at, NULL);
+    (void)inside(f, &w->at, NULL);
     add_thread(&t, &w->at);
     weir_text_add(&t, " %s %u bytes that nothing has written since they were allocated",
                   verb(w->at.access), w->at.bytes);
@@ -305,7 +351,12 @@ bool weir_check_wants_kernel_races(void)
 /* Of global memory the finding has the range. */
 static void add_bytes(struct weir_text *t, const struct weir_check_threads *w)
 {
-    if (w->shared)
+    char name[256];
+
+    if (w->variable)
+        weir_text_add(t, " at byte %" PRIu64 " of %s (shared memory)", w->offset,
+                      weir_kernel_variable_name(w->variable, name, sizeof name));
+    else if (w->shared)
         weir_text_add(t, " at byte %" PRIu64 " of the block's shared memory", w->second.address);
     else
         weir_text_add(t, " at 0x%" PRIx64, w->second.address);
@@ -320,6 +371,7 @@ static void say_both(struct weir_check_finding *f, const struct weir_check_threa
 {
     struct weir_text t = {.length = 0};
 
+    keep_threads(f, w);
     add_thread(&t, &w->second);
     weir_text_add(&t, " %s %u bytes", verb(w->second.access), w->second.bytes);
     add_bytes(&t, w);
@@ -363,6 +415,7 @@ static void explain_unfinished(struct weir_check_finding *f, void *arg)
     const struct weir_check_threads *w = arg;
     struct weir_text t = {.length = 0};
 
+    keep_threads(f, w);
     add_thread(&t, &w->second);
     weir_text_add(&t, " %s %u bytes", verb(w->second.access), w->second.bytes);
     add_bytes(&t, w);
@@ -383,6 +436,7 @@ static void explain_divergent(struct weir_check_finding *f, void *arg)
     const struct weir_check_threads *w = arg;
     struct weir_text t = {.length = 0};
 
+    keep_threads(f, w);
     add_thread(&t, &w->second);
     weir_text_add(&t, " does not come to the barrier");
     add_place(&t, &w->first);
@@ -401,6 +455,7 @@ static void explain_stuck(struct weir_check_finding *f, void *arg)
     const struct weir_check_threads *w = arg;
     struct weir_text t = {.length = 0};
 
+    keep_threads(f, w);
     add_thread(&t, &w->first);
     weir_text_add(&t,
                   " waits at a barrier that never completes: %u threads came to it, and all "

@@ -43,10 +43,11 @@ static void put_site(FILE *to, struct weir_check_places *p, const struct weir_ch
     fputc(']', to);
 }
 
+static const char *const accesses[] = {"read", "atomic", "write"};
+
 static void put_side(FILE *to, struct weir_check_places *p, const char *name,
                      const struct weir_check_side *s)
 {
-    static const char *const accesses[] = {"read", "atomic", "write"};
     struct weir_check_side bare = *s;
     struct weir_text t = {.length = 0}, stream = {.length = 0};
     char kernel[256];
@@ -75,6 +76,48 @@ static void put_side(FILE *to, struct weir_check_places *p, const char *name,
         fputs(", ", to);
     }
     put_site(to, p, &s->op.site);
+    fputc('}', to);
+}
+
+static void put_three(FILE *to, const char *name, const uint32_t v[3])
+{
+    fprintf(to, "\"%s\": [%u, %u, %u]", name, v[0], v[1], v[2]);
+}
+
+static void put_thread(FILE *to, const struct weir_check_thread *w)
+{
+    fputs("{", to);
+    put_three(to, "block", w->block);
+    fputs(", ", to);
+    put_three(to, "thread", w->thread);
+    fputs(", ", to);
+    if (w->bytes) {
+        weir_text_put_json_member(to, "access", accesses[w->access]);
+        fprintf(to, ", \"bytes\": %u, ", w->bytes);
+    }
+    weir_text_put_json_member(to, "file", w->line && w->file ? weir_check_path(w->file) : "");
+    fprintf(to, ", \"line\": %u, \"ptx_line\": %u}", w->line, w->ptx_line);
+}
+
+static void put_inside(FILE *to, const struct weir_check_inside *in)
+{
+    if (!in)
+        return;
+    fputs(",\n     \"threads\": [", to);
+    for (uint32_t i = 0; i < in->count; i++) {
+        fputs(i ? ", " : "", to);
+        put_thread(to, &in->at[i]);
+    }
+    fputc(']', to);
+    if (!in->shared)
+        return;
+    fprintf(to, ",\n     \"shared\": {\"address\": %llu",
+            (unsigned long long)in->at[in->count - 1].address);
+    if (in->variable) {
+        fputs(", ", to);
+        weir_text_put_json_member(to, "name", in->variable);
+        fprintf(to, ", \"offset\": %llu", (unsigned long long)in->offset);
+    }
     fputc('}', to);
 }
 
@@ -119,6 +162,7 @@ static void put_finding(FILE *to, struct weir_check_places *p, const struct weir
     weir_text_put_json_member(to, "message", t.data);
     put_side(to, p, "first", &f->a);
     put_side(to, p, "second", &f->b);
+    put_inside(to, f->inside);
     put_memory(to, p, f);
     put_say(to, p, "why", &f->why);
     put_say(to, p, "change", &f->change);

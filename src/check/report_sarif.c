@@ -79,14 +79,54 @@ static bool put_stack(FILE *to, const char *lead, struct weir_check_places *p,
     return true;
 }
 
-/* Where the finding is shown: the later side, which is where the order is missing. */
-static const struct weir_trace_place *place_of(struct weir_check_places *p,
-                                               const struct weir_check_finding *f)
+/* False: its place in the kernel's source is unknown. */
+static bool place_inside(const struct weir_check_finding *f, const struct weir_check_thread *w,
+                         struct weir_trace_place *out)
 {
+    if (!w->line || !w->file)
+        return false;
+    memset(out, 0, sizeof *out);
+    snprintf(out->file, sizeof out->file, "%s", w->file);
+    out->line = (int)w->line;
+    if (f->a.op.name)
+        weir_trace_demangle(f->a.op.name, out->function, sizeof out->function);
+    return true;
+}
+
+/* Where the finding is shown: the later side, which is where the order is missing; in a kernel, if
+ * that is what it is about. `own` may be what is returned. */
+static const struct weir_trace_place *place_of(struct weir_check_places *p,
+                                               const struct weir_check_finding *f,
+                                               struct weir_trace_place *own)
+{
+    for (uint32_t i = f->inside ? f->inside->count : 0; i-- > 0;)
+        if (place_inside(f, &f->inside->at[i], own))
+            return own;
+
     const struct weir_trace_place *b = weir_check_place(p, f->b.op.site.address);
     const struct weir_trace_place *a = weir_check_place(p, f->a.op.site.address);
 
     return b && *b->file ? b : a;
+}
+
+enum { ID_MEMORY = 3, ID_THREADS };
+
+static bool put_threads(FILE *to, const char *lead, const struct weir_check_finding *f)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; f->inside && i < f->inside->count; i++) {
+        const struct weir_check_thread *w = &f->inside->at[i];
+        struct weir_trace_place place;
+        struct weir_text t = {.length = 0};
+
+        if (!place_inside(f, w, &place))
+            continue;
+        weir_check_text_thread(&t, w);
+        put_location(to, any ? ", " : lead, &place, ID_THREADS + (int)i, t.data);
+        any = true;
+    }
+    return any;
 }
 
 static void put_related(FILE *to, struct weir_check_places *p, const struct weir_check_finding *f)
@@ -103,7 +143,9 @@ static void put_related(FILE *to, struct weir_check_places *p, const struct weir
             put_location(to, lead, weir_check_place(p, sides[i]->op.site.address), i + 1, t.data))
             lead = ", ";
     }
-    put_location(to, lead, weir_check_place(p, f->block.site.address), 3, "the memory");
+    if (put_threads(to, lead, f))
+        lead = ", ";
+    put_location(to, lead, weir_check_place(p, f->block.site.address), ID_MEMORY, "the memory");
     fputs("]", to);
     lead = "";
     fputs(", \"stacks\": [", to);
@@ -117,6 +159,7 @@ static void put_related(FILE *to, struct weir_check_places *p, const struct weir
 static void put_result(FILE *to, struct weir_check_places *p, const struct weir_check_finding *f)
 {
     struct weir_text t = {.length = 0};
+    struct weir_trace_place own;
 
     weir_check_text_message(&t, p, f);
     if (f->change.format) {
@@ -128,7 +171,7 @@ static void put_result(FILE *to, struct weir_check_places *p, const struct weir_
             weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE ? "note" : "error");
     weir_text_put_json_member(to, "text", t.data);
     fputs("}, \"locations\": [", to);
-    put_location(to, "", place_of(p, f), 0, NULL);
+    put_location(to, "", place_of(p, f, &own), 0, NULL);
     fprintf(to, "], \"occurrenceCount\": %llu", (unsigned long long)f->times);
     put_related(to, p, f);
     t.length = 0;
@@ -185,7 +228,8 @@ void weir_check_write_github(FILE *to, struct weir_check_places *p)
     for (size_t i = 0; i < weir_checker.findings.count; i++) {
         const struct weir_check_finding *f = &weir_checker.findings.items[i];
         bool note = weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE;
-        const struct weir_trace_place *place = place_of(p, f);
+        struct weir_trace_place own;
+        const struct weir_trace_place *place = place_of(p, f, &own);
         struct weir_text t = {.length = 0};
         char word[80];
 

@@ -37,6 +37,14 @@ static bool site_fits(struct weir_check_places *p, const struct weir_check_site 
     return false;
 }
 
+static bool inside_fits(const struct weir_check_inside *in, const char *file)
+{
+    for (uint32_t i = 0; in && i < in->count; i++)
+        if (in->at[i].line && in->at[i].file && fits_file(file, in->at[i].file))
+            return true;
+    return false;
+}
+
 static bool kernel_fits(const struct weir_check_side *s, const char *pattern)
 {
     char name[256];
@@ -69,7 +77,7 @@ static bool silences(const struct weir_suppression *s, struct weir_check_places 
         !site_fits(p, m, s->function, NULL))
         return false;
     return !s->file || site_fits(p, a, NULL, s->file) || site_fits(p, b, NULL, s->file) ||
-           site_fits(p, m, NULL, s->file);
+           site_fits(p, m, NULL, s->file) || inside_fits(f->inside, s->file);
 }
 
 struct weir_suppression *weir_check_suppressed(struct weir_check_places *p,

@@ -84,6 +84,10 @@ const char *weir_cg_kernel_unsupported(const struct weir_cg_kernel *k);
 /* Where the line of PTX came from (.loc). False: its PTX does not say. *file is the module's. */
 bool weir_cg_kernel_source(const struct weir_cg_kernel *k, uint32_t ptx_line, const char **file,
                            uint32_t *line);
+/* The variable that has the byte of a block's shared memory, of which the kernel's code has the
+ * first static_bytes. False: unknown. *name is the module's (mangled); *offset: in the variable. */
+bool weir_cg_kernel_shared(const struct weir_cg_kernel *k, uint64_t byte, uint64_t static_bytes,
+                           const char **name, uint64_t *offset);
 /* The line of PTX whose instruction faulted at pc, in `code` or a better tier of it, for blocks of
  * this shape; 0 unknown. noted: what the code has said of accesses that it makes in functions for
  * many (weir_block.error_line). May compile for some time. Thread: one of Weir's own, no lock held;

@@ -17,6 +17,9 @@
 
 #define WEIR_JIT_ABI 9
 
+/* The shared variables of a function begin at a multiple of it, behind those of the module. */
+#define WEIR_JIT_SHARED_ALIGN UINT64_C(128)
+
 /* Value of a PTX function's address (mov, initialisers of variables): not an address of the host,
  * so that a load from it faults; an indirect call takes the index back and refuses what it does not
  * know. index: in module->functions. */

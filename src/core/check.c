@@ -152,7 +152,7 @@ static void kernel_accesses(struct weir_actor *a, struct weir_actor *early,
                             const struct weir_function_image *image)
 {
     if (w->launch.touches)
-        weir_touches_end(w->launch.touches, a, early, f, image);
+        weir_touches_end(w->launch.touches, a, early, f, image, w->code->static_shared_bytes);
     else
         each_argument(f, image, w->launch.params, argument_access, a);
     w->launch.touches = NULL;

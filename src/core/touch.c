@@ -619,7 +619,7 @@ void weir_touches_drop(void *touches)
 }
 
 static void tell_races(struct touches *t, struct weir_actor *a, const struct weir_function *f,
-                       const struct weir_function_image *image)
+                       const struct weir_function_image *image, uint32_t shared_bytes)
 {
     uint32_t count;
     const struct weir_check_threads *found = weir_races_found(t->races, &count);
@@ -629,6 +629,10 @@ static void tell_races(struct touches *t, struct weir_actor *a, const struct wei
 
         find_source(&one.first, image);
         find_source(&one.second, image);
+        if (one.shared && one.second.bytes &&
+            !weir_cg_kernel_shared(image->kernel, one.second.address, shared_bytes, &one.variable,
+                                   &one.offset))
+            one.variable = NULL;
         weir_check_kernel_threads(a, f->name, &one);
     }
     if (weir_races_lost(t->races))
@@ -636,7 +640,8 @@ static void tell_races(struct touches *t, struct weir_actor *a, const struct wei
 }
 
 void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *early,
-                      const struct weir_function *f, const struct weir_function_image *image)
+                      const struct weir_function *f, const struct weir_function_image *image,
+                      uint32_t shared_bytes)
 {
     struct touches *t = touches;
 
@@ -653,6 +658,6 @@ void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *ea
     }
     tell_wrongs(t, a, f, image);
     if (t->races)
-        tell_races(t, a, f, image);
+        tell_races(t, a, f, image, shared_bytes);
     weir_touches_drop(t);
 }

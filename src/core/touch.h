@@ -15,11 +15,12 @@ void weir_touches_open(struct weir_launch *l, const void *op);
 /* All blocks are over, and nothing was touched that is to be told: good for another launch. */
 bool weir_touches_are_none(const void *touches);
 /* All blocks are over, or have failed: tells the checker, frees. `a` may be NULL; `early`: of the
- * part before weir_touches_part, or of all without that. */
+ * part before weir_touches_part, or of all without that. shared_bytes: static ones of its code. */
 struct weir_function;
 struct weir_function_image;
 void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *early,
-                      const struct weir_function *f, const struct weir_function_image *image);
+                      const struct weir_function *f, const struct weir_function_image *image,
+                      uint32_t shared_bytes);
 /* A block has waited for the kernels in front of its own (ORD-032). What any block did before the
  * first of these waits was over is the early part's; later blocks' own is not told apart. */
 void weir_touches_part(void *touches);

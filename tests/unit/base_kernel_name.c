@@ -53,9 +53,36 @@ static void scopes(void **state)
     assert_string_equal(weir_kernel_scoped_name("_ZN2ns5scaleIfEEvPT_", out, 3), "ns");
 }
 
+static void variables(void **state)
+{
+    static const char *const cases[][2] = {
+        {"tile", "tile"},
+        {"_ZZ7productPKfPfE4tile", "tile"},
+        {"_ZZ7productILb1ELb0EEvPKfS1_PfE1x", "x"},
+        {"_ZZN2ns3sumEPKfPfE6values_0", "values"},
+        {"_ZZ3runILi16EEvPfE4rows", "rows"},
+        {"_ZZ3runvE3old__12_", "old"},
+        {"_ZN12_GLOBAL__N_16bufferE", "buffer"},
+        {"_ZL5cache", "cache"},
+        {"_ZZ3runvE5a4b2c", "a4b2c"},
+        {"_ZZ3runv", "_ZZ3runv"},
+        {"_ZZ99999999999999999999999999999999999runvE",
+         "_ZZ99999999999999999999999999999999999runvE"},
+        {"_Z", "_Z"},
+        {"", ""},
+    };
+    char out[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(weir_kernel_variable_name(cases[i][0], out, sizeof out), cases[i][1]);
+    assert_string_equal(weir_kernel_variable_name("_ZZ7productPKfPfE4tile", out, 3), "ti");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(scopes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(scopes),
+                                       cmocka_unit_test(variables)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,7 @@ uint32_t low_new_frame(struct low *l, const struct weir_ptx_function *f, uint32_
         low_new_reg(l, f->regs[i].type);
     fr.cc_reg = low_new_reg(l, WEIR_PTX_PRED);
     fr.flat = low_alloc(l, sizeof(uint32_t) * (f->inst_count + 1));
-    fr.shared_base = WEIR_ALIGN_UP(l->shared_total, 128u);
+    fr.shared_base = WEIR_ALIGN_UP(l->shared_total, WEIR_JIT_SHARED_ALIGN);
     for (size_t k = 0; k < l->frames.count; k++)
         if (l->frames.items[k].fn == f)
             fr.shared_base = l->frames.items[k].shared_base;
@@ -693,7 +693,7 @@ static void reserve_shared(struct low *l)
         named = !m->functions[k]->is_entry && names_reserved(m->functions[k]);
     if (!named)
         return;
-    l->reserved_base = WEIR_ALIGN_UP(l->shared_total, 128u);
+    l->reserved_base = WEIR_ALIGN_UP(l->shared_total, WEIR_JIT_SHARED_ALIGN);
     l->shared_total = l->reserved_base + RESERVED_PARTS * RESERVED_BYTES;
 }
 

@@ -55,34 +55,48 @@ grep -q " at $(line unordered) reads .* at $(line unordered) wrote" err || { ech
 # Others update what a thread reads: common, and no hazard.
 for c in $compilers; do
     LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --device h200 -- "./races-$c" relax >out 2>err &&
-        grep -q "^weir: note: plain-read: .*$(line relax) .*, which thread (.*) at .*$(line relax)" err ||
+        grep -q "^weir: note: plain-read: thread .* updates 4 bytes at .*, which thread (.*) at $(line relax) read" err ||
         { echo "FAILED: relax by $c: $(cat err)"; failed=1; }
 done
 
 while read -r form kind text; do
     verdict "$form" "$kind" "$text"
 done <<END
-product-before kernel-race $(line product) reads 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) of block (.*) at .*$(line tile) wrote
+product-before kernel-race $(line product) reads 4 bytes at byte [0-9]* of [xy] (shared memory), which thread (.*) of block (.*) at .*$(line tile) wrote
 product-after kernel-race $(line product) reads 4 bytes at byte
-tree-last kernel-race thread (33, 0, 0) of block ([0-9], 0, 0) at .*$(line result) reads 4 bytes at byte 0 of .*, which thread (0, 0, 0) of .*$(line step) wrote
+tree-last kernel-race thread (33, 0, 0) of block ([0-9], 0, 0) at .*$(line result) reads 4 bytes at byte 0 of s (shared memory), which thread (0, 0, 0) of .*$(line step) wrote
 tree-unordered kernel-race $(line unordered) reads 4 bytes at byte
-warp-nothing kernel-race $(line own) writes 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) at .*$(line lane) read
+warp-nothing kernel-race $(line own) writes 4 bytes at byte [0-9]* of s (shared memory), which thread (.*) at .*$(line lane) read
 histogram-clear kernel-race which thread (.*) at .*$(line clear) wrote
 histogram-plain kernel-race $(line increment) writes 4 bytes at byte
-count-unset kernel-race at $(line add) updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line set) wrote
-count-warp kernel-race thread (3[2-9], 0, 0) of .*$(line add) updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line set) wrote
-count-early kernel-race thread (3[2-9], 0, 0) of .*$(line add) updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line early) read
+count-unset kernel-race at .*:[0-9]* updates 4 bytes at byte 0 of odd (shared memory), which thread (0, 0, 0) of block (.*) at .*$(line set) wrote
+count-warp kernel-race thread (3[2-9], 0, 0) of .*at .*:[0-9]* updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line set) wrote
+count-early kernel-race thread (3[2-9], 0, 0) of .*at .*:[0-9]* updates 4 bytes at byte 0 of .*, which thread (0, 0, 0) of block (.*) at .*$(line early) read
+dynamic kernel-race $(line dynamic) reads 4 bytes at byte 8 of more (shared memory), which thread
 lowest-lane kernel-race thread (0, 0, 0) of .*$(line lowest) writes 4 bytes at byte 0 of .*, which thread (1, 0, 0) of block
 total-block kernel-race thread (32, 0, 0) of block (0, 0, 0) at .*$(line total) reads 4 bytes at 0x
 total-blocks kernel-race thread (0, 0, 0) of block (.*) at .*$(line total) reads 4 bytes at 0x
 neighbour kernel-race $(line mine) wr
-named-no-wait kernel-race $(line take) reads 4 bytes at byte [0-9]* of the block's shared memory, which thread (.*) at .*$(line give) wrote
+named-no-wait kernel-race $(line take) reads 4 bytes at byte [0-9]* of box (shared memory), which thread (.*) at .*$(line give) wrote
 half-warp divergent-barrier thread (16, 0, 0) of block (.*) does not come to the barrier at .*$(line some), and has gone on: 16 of the block's 256 threads
 half-block divergent-barrier thread (128, 0, 0) of block (.*) does not come to the barrier at .*$(line half), and has gone on: 128 of
 two-kinds divergent-barrier waits at a barrier that never completes: 64 threads
-async-no-wait unfinished-copy $(line use) reads [0-9]* bytes at byte [0-9]* of the block's shared memory, where an asynchronous copy at .*races.cu:[0-9]* may not
+async-no-wait unfinished-copy $(line use) reads [0-9]* bytes at byte [0-9]* of s (shared memory), where an asynchronous copy at .*races.cu:[0-9]* may not
 async-short-wait unfinished-copy $(line use) reads
 object-no-wait kernel-race,unfinished-copy $(line object) reads
-bulk-no-wait unfinished-copy $(line bulk) reads [0-9]* bytes at byte [0-9]* of the block's shared memory, where an asynchronous copy
+bulk-no-wait unfinished-copy $(line bulk) reads [0-9]* bytes at byte [0-9]* of s (shared memory), where an asynchronous copy
 END
+# Files for machines, and lines for annotations and suppressions, name the places inside of the kernel.
+cat >silent <<END
+kind=kernel-race file=races.cu
+END
+for form in tree-last total-blocks half-warp; do
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --json r.json --sarif r.sarif --device h200 -- "./races-$c" $form >out 2>err
+    command -v python3 >/dev/null || continue
+    python3 "$src/report.py" r.json r.sarif $form "$(line step)" "$(line result)" "$(line total)" "$(line some)" || { echo "FAILED: report of $form"; failed=1; }
+done
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --format github --device h200 -- "./races-$c" tree-last >out 2>err
+grep -q "^::error file=races.cu,line=$(line result | cut -d: -f2),title=weir check%3A kernel-race::" err || { echo "FAILED: github: $(cat err)"; failed=1; }
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --suppress silent --device h200 -- "./races-$c" tree-last >out 2>err ||
+    { echo "FAILED: suppressed by a kernel's file: $(cat err)"; failed=1; }
 exit $failed

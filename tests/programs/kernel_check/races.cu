@@ -194,6 +194,15 @@ __global__ void lowest_lane(unsigned *out)
     out[32 + threadIdx.x] = s[0];
 }
 
+/* Shared memory of a size that the launch gives. */
+__global__ void dynamic_size(unsigned *out)
+{
+    extern __shared__ unsigned more[];
+
+    more[threadIdx.x] = threadIdx.x;
+    out[threadIdx.x] = more[threadIdx.x / 32 * 32 ? 2 : threadIdx.x]; /* dynamic */
+}
+
 __global__ void total_plain(const unsigned *in, unsigned *out)
 {
     *out = *out + in[threadIdx.x + blockIdx.x * THREADS]; /* total */
@@ -574,6 +583,8 @@ static int run(const char *form)
         relax<<<BLOCKS, THREADS>>>(uin, uout);
     else if (is(form, "lowest-lane"))
         lowest_lane<<<1, 32>>>(uout);
+    else if (is(form, "dynamic"))
+        dynamic_size<<<1, THREADS, THREADS * sizeof(unsigned)>>>(uout);
     else if (is(form, "total-block"))
         total_plain<<<1, THREADS>>>(uin, uout);
     else if (is(form, "total-blocks"))
