@@ -84,6 +84,17 @@ explain 1 'no error of CUDA' 0x7fff
 explain 0 '^lifetime: a hazard of weir check' lifetime
 explain 0 '^race: a hazard of weir check' 'weir: hazard: race, 1 time'
 explain 0 '^noop-wait: a note of weir check' 'weir: note: noop-wait, 2 times'
+# Every kind of the table, and every policy: as it is written there, and as a report prints it.
+sed -n 's/^| `\([a-z-]*\)`.* | \(hazard\|note\) | .*/\1 \2/p' docs/check.md | grep -v '^forbidden-' >"$tmp/kinds"
+sed -n 's/^| `use-after-free`, `\([a-z-]*\)` | \(hazard\) | .*/\1 \2/p' docs/check.md >>"$tmp/kinds"
+sed -n 's/^POLICY([A-Z_]*, "\([a-z-]*\)".*/forbidden-\1 hazard/p' src/check/policies.def >>"$tmp/kinds"
+known=$(grep -c '^KIND(' src/check/kinds.def) policies=$(grep -c '^POLICY(' src/check/policies.def)
+# of the kinds, "forbidden" is in the table with its policies alone
+[ "$(sort -u "$tmp/kinds" | wc -l)" -eq $((known - 1 + policies)) ] || fail "docs/check.md has not every kind once: $(cat "$tmp/kinds")"
+while read -r kind level; do
+    explain 0 "^$kind: a $level of weir check" "$kind"
+    explain 0 "^$kind: a $level of weir check" "weir: $level: $kind, 3 times"
+done <"$tmp/kinds"
 explain 0 '^pageable-sync: a finding of weir advise' '  1  pageable-sync: saves 2.159 ms (53.9%)'
 explain 0 '^late-record: a finding of weir advise' late-record
 explain 3 "driver's log" 'NVRM: Xid (PCI:0000:01:00): 31, pid=1234, Ch 00000008, MMU Fault'
