@@ -96,19 +96,24 @@ static uint64_t halves_of_small(bool e4, bool relu, uint64_t c)
 
 /* ---- tf32: the two neighbours with 13 low bits of zero, and which one is nearer ---- */
 
+/* NaNs as an H200 has them: canonical but for the 13 bits, or, of .rna, cut off; .satfinite rounds
+ * them like numbers and steps back from all that is not finite. */
+
 static uint64_t tf32_of(uint64_t a, enum rounding r, bool away, bool relu, bool satfinite)
 {
     uint32_t low = (uint32_t)a & ~0x1fffu, rest = (uint32_t)a & 0x1fff, d = low;
     bool up = rest > 0x1000 || (rest == 0x1000 && (away || low & 0x2000));
 
-    if (is_nan32(a))
-        return 0x7fffffff;
+    if (is_nan32(a) && !away)
+        return 0x7fffe000;
+    if (is_nan32(a) && !satfinite)
+        return low;
     if (relu && a >> 31 & 1)
         return 0;
     if (r == RN && up)
         d = low + 0x2000;
-    if (satfinite && (d & 0x7fffffff) == 0x7f800000)
-        d = (d & 0x80000000) | 0x7f7fe000;
+    if (satfinite && (d & 0x7f800000) == 0x7f800000)
+        d -= 0x2000;
     return d;
 }
 

@@ -680,6 +680,9 @@ static uint64_t float_to_float(const struct weir_ptx_inst *i, enum weir_ptx_type
                                        WEIR_PTX_RN, i->satfinite);
     else if (d == s)
         out = interp_float_canonical(v, d);
+    else if (d == WEIR_PTX_F32 && s == WEIR_PTX_F64 && isnan(interp_float_to_double(v, s)) &&
+             !i->sat)
+        out = (v >> 32 & 0x80000000) | 0x7fc00000 | (v >> 29 & 0x7fffff); /* as an H200 has it */
     else
         out = interp_float_from_double(interp_float_to_double(v, s), d, r, i->satfinite);
     if (i->ftz && d == WEIR_PTX_F32 && r < WEIR_PTX_RNI && d != s &&
@@ -715,14 +718,14 @@ static uint64_t to_tf32(const struct weir_ptx_inst *i, uint64_t v)
 {
     uint64_t m = v & 0x7fffffff;
 
-    if (m > 0x7f800000)
-        return 0x7fffffff;
-    if (m < 0x7f800000 && i->rounding == WEIR_PTX_RNA)
+    if (m > 0x7f800000 && i->rounding != WEIR_PTX_RNA)
+        return 0x7fffe000; /* as an H200 has it */
+    if (i->rounding == WEIR_PTX_RNA && (m < 0x7f800000 || i->satfinite))
         m += 0x1000;
     else if (m < 0x7f800000 && i->rounding != WEIR_PTX_RZ)
         m += 0xfff + ((m >> 13) & 1);
     if (i->satfinite && m >= 0x7f800000)
-        m = 0x7f7fe000;
+        m -= 0x2000;
     v = (v & 0x80000000) | (m & 0x7fffe000);
     return i->relu ? relu(v, WEIR_PTX_F32) : v;
 }

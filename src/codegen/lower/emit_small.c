@@ -145,6 +145,9 @@ static LLVMValueRef pair_from_small(struct low *l, struct low_args *x)
 
 /* ---- tf32: an f32 with 10 bits of mantissa ---- */
 
+/* NaNs are an H200's: canonical but for the 13 bits that are not there; of .rna cut off, and with
+ * .satfinite rounded like numbers, of which those that are not finite go one step back. */
+
 static LLVMValueRef to_tf32(struct low *l, const struct weir_ptx_inst *p, LLVMValueRef v)
 {
     LLVMValueRef w = low_bitcast(l, v, l->t.i32), r = w, zero = imm(l, w, 0);
@@ -161,14 +164,20 @@ static LLVMValueRef to_tf32(struct low *l, const struct weir_ptx_inst *p, LLVMVa
     }
     r = LLVMBuildAnd(l->b, r, imm(l, r, ~(int64_t)0x1fff), "");
     if (p->satfinite) {
-        LLVMValueRef m = LLVMBuildAnd(l->b, r, imm(l, r, 0x7fffffff), ""),
-                     sign = LLVMBuildAnd(l->b, w, imm(l, w, INT32_MIN), "");
-        r = LLVMBuildOr(l->b, low_binary(l, "llvm.umin", m, imm(l, m, 0x7f7fe000)), sign, "");
+        LLVMValueRef exponent = imm(l, r, 0x7f800000),
+                     beyond = LLVMBuildICmp(l->b, LLVMIntEQ, LLVMBuildAnd(l->b, r, exponent, ""),
+                                            exponent, "");
+        r = sel(l, beyond, LLVMBuildSub(l->b, r, imm(l, r, 0x2000), ""), r);
     }
     if (p->relu)
         r = sel(l, LLVMBuildICmp(l->b, LLVMIntSLT, w, zero, ""), zero, r);
+    if (p->satfinite && p->rounding == WEIR_PTX_RNA)
+        return r;
     LLVMValueRef nan = LLVMBuildFCmp(l->b, LLVMRealUNO, v, v, "");
-    return sel(l, nan, imm(l, r, 0x7fffffff), r);
+    return sel(l, nan,
+               p->rounding == WEIR_PTX_RNA ? LLVMBuildAnd(l->b, w, imm(l, w, ~(int64_t)0x1fff), "")
+                                           : imm(l, r, 0x7fffe000),
+               r);
 }
 
 LLVMValueRef low_cvt_small(struct low *l, struct low_args *x)
