@@ -29,7 +29,7 @@ static void check_address(struct weir_block *block, uint64_t addr, uint32_t byte
     uint64_t param = addr - (uintptr_t)l->params;
 
     /* parameters may be read by their generic address (__grid_constant__) */
-    if (kind == 0 && param < l->param_bytes && bytes <= l->param_bytes - param)
+    if ((kind == 0 || kind == 3) && param < l->param_bytes && bytes <= l->param_bytes - param)
         return;
     if (WEIR_UNLIKELY(bytes && addr & ((bytes & -bytes) - 1) & 15)) {
         block->error_address = weir_mem_program_view(addr);

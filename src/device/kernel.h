@@ -43,7 +43,8 @@ typedef uint32_t (*weir_block_fn)(struct weir_block *block);
  * Never reorder. */
 struct weir_kernel_services {
     /* An access outside the window: returns when [addr, addr+bytes) is in a registered range, else
-     * ends the block with ILLEGAL_ADDRESS and does not return. kind: 0 read, 1 write, 2 atomic. */
+     * ends the block with ILLEGAL_ADDRESS and does not return. kind: 0 read, 1 write, 2 atomic, 3 a
+     * read that orders. */
     void (*check_address)(struct weir_block *block, uint64_t addr, uint32_t bytes, uint32_t kind);
     /* Ends the block with an error (enum weir_err); does not return. */
     WEIR_NORETURN void (*fail)(struct weir_block *block, uint32_t err, uint32_t line);

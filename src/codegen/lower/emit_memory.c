@@ -732,7 +732,7 @@ static void ordered_store(struct low *l, struct low_access *x, LLVMValueRef p,
 static void load_ordered(struct low *l, struct low_access *x)
 {
     LLVMValueRef v[LOW_MAX_COMPS];
-    check(l, &x->a, x->size, x->comps, 0);
+    check(l, &x->a, x->size, x->comps, LOW_TOUCH_LOOKED);
     low_race_load(l, x);
     low_touch(l, &x->a, x->size * x->comps, LOW_TOUCH_LOOKED);
     if (x->a.base.shape == LOW_UNIFORM) {
@@ -764,7 +764,7 @@ static void load_ordered(struct low *l, struct low_access *x)
 
 static void store_ordered(struct low *l, struct low_access *x)
 {
-    check(l, &x->a, x->size, x->comps, 1);
+    check(l, &x->a, x->size, x->comps, LOW_TOUCH_ORDERED);
     low_race_store(l, x);
     low_touch(l, &x->a, x->size * x->comps, LOW_TOUCH_ORDERED);
     struct low_lane_loop loop;

@@ -389,7 +389,7 @@ static __attribute__((noinline)) void run(const char *form)
         wait(waits);
         if (!waits)
             until_closed();
-        sink = host[N - 1];
+        sink = host[N / 2];
     } else if (!strcmp(form, "managed-through")) {
         managed_through(waits, 63);
     } else if (!strcmp(form, "managed-through-beside")) {
