@@ -29,7 +29,7 @@ void weir_dependent_look(struct weir_stream *s)
         return;
     weir_kernel_op_fill(op, op->job);
     atomic_store_explicit(&op->op.dispatched, 1, memory_order_release);
-    weir_device_submit(weir_op_ctx(&op->op)->engines, &op->job->kernel.work);
+    weir_submit_work(s->ctx->engines, &op->job->kernel.work, s);
 }
 
 void weir_dependent_triggered(struct weir_kernel_work *work)

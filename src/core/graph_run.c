@@ -278,8 +278,10 @@ static void set_clock(struct weir_item *item)
 
 static void submit(struct weir_item *item, struct weir_work *work)
 {
+    struct weir_stream *s = weir_stream_of(item->run->plan->op->op.m.stream);
+
     if (!weir_explore_enabled() || !weir_explore_hold_node(item, work))
-        weir_device_submit(item->ctx->engines, work);
+        weir_submit_work(item->ctx->engines, work, s);
 }
 
 static void start_kernel(struct weir_item *item)

@@ -55,7 +55,10 @@ struct weir_stream {
     struct weir_op *near_ops[WEIR_NEAR_OPS]; /* free ones, for the next submissions */
     uint8_t near_at;
     bool has_job;
-    _Atomic uint32_t wake;            /* futex word: changes when wait_seq is reached */
+    bool
+        wants_help; /* a kernel became ready when no worker was free: who is about to sleep helps */
+    _Atomic uint32_t wake;            /* futex word: changes when wait_seq is reached, or a sleeper
+                                         is to help */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
 
     /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).

@@ -575,9 +575,31 @@ static bool run_here(struct weir_kernel_op *first, struct weir_model_out *out)
     return true;
 }
 
+/* A kernel of s is ready, and no worker has time for it. */
+static WEIR_NOINLINE void call_helper(struct weir_stream *s)
+{
+    bool sleeps;
+
+    weir_lock_acquire(&s->lock);
+    s->wants_help = true; /* for who is on the way to sleep */
+    sleeps = s->wait_seq != UINT64_MAX;
+    if (sleeps)
+        atomic_fetch_add_explicit(&s->wake, 1, memory_order_release);
+    weir_lock_release(&s->lock);
+    if (sleeps)
+        weir_futex_wake(&s->wake, 1);
+}
+
+void weir_submit_work(struct weir_device *engines, struct weir_work *work, struct weir_stream *s)
+{
+    if (!weir_device_submit(engines, work)) /* work may be gone */
+        call_helper(s);
+}
+
 /* op may start: the model found all its edges to hold. here: this thread is free to run it. */
 static void start(struct weir_op *op, struct weir_model_out *out, bool here)
 {
+    struct weir_stream *s = weir_stream_of(op->m.stream);
     struct weir_work *work;
 
     if (runs_in_place(op)) {
@@ -623,7 +645,7 @@ static void start(struct weir_op *op, struct weir_model_out *out, bool here)
     work = engine_work(op);
     atomic_store_explicit(&op->dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */
-    weir_device_submit(weir_op_ctx(op)->engines, work);
+    weir_submit_work(s->ctx->engines, work, s);
 }
 
 struct weir_work *weir_submit_release(struct weir_op *op)

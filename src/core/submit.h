@@ -21,6 +21,9 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op);
 /* Of one that was held (explore.h): what an engine is to run now, or NULL when it has ended at
  * once, in a failed context. No lock held. */
 struct weir_work *weir_submit_release(struct weir_op *op);
+/* Hands `work` to its engine. When that has no thread for it, a host thread that sleeps until s has
+ * come further is woken to help. No lock held. */
+void weir_submit_work(struct weir_device *engines, struct weir_work *work, struct weir_stream *s);
 /* What an engine runs for op, once it was dispatched; NULL when none does. */
 struct weir_work *weir_op_work(struct weir_op *op);
 /* Gives op, a kernel or copy whose turn it is, a job; without memory it stays without. The stream

@@ -1,7 +1,7 @@
 /* The host waits. A waiter first helps: it looks for the operation that its wait hangs on,
  * following blocked operations to the streams they wait for, and runs a piece of it itself. Then it
  * spins for a moment, then sleeps on the stream's futex word until the number it waits for is
- * reached.
+ * reached, or until a kernel of that stream finds no worker free.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 
@@ -86,7 +86,8 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
     uint32_t word;
 
     weir_lock_acquire(&s->lock);
-    if (!weir_model_watch(p)) {
+    if (!weir_model_watch(p) || s->wants_help) {
+        s->wants_help = false;
         weir_lock_release(&s->lock);
         return;
     }

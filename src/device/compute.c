@@ -52,8 +52,10 @@ static bool sleeper_take_off(struct compute *c)
     return false;
 }
 
-static void worker_start(struct compute *c)
+static bool worker_start(struct compute *c)
 {
+    bool started = false;
+
     weir_lock_acquire(&c->start_lock);
     if (!c->start_failed && atomic_load(&c->started) < c->worker_count &&
         !atomic_load(&c->stopping)) {
@@ -65,6 +67,7 @@ static void worker_start(struct compute *c)
         atomic_fetch_add(&c->attentive, 1);
         if (weir_thread_start(&w->thread, name, 0, worker_run, w) == WEIR_OK) {
             atomic_store(&c->started, n + 1);
+            started = true;
         } else { /* the others, and helpers, must do */
             atomic_fetch_sub(&c->attentive, 1);
             c->start_failed = true;
@@ -73,6 +76,7 @@ static void worker_start(struct compute *c)
         }
     }
     weir_lock_release(&c->start_lock);
+    return started;
 }
 
 static void worker_second_start(struct compute *c)
@@ -82,23 +86,23 @@ static void worker_second_start(struct compute *c)
 }
 
 /* Wakes or starts one more worker. It counts as attentive from here on, so that no second submitter
- * calls another. */
-static void worker_call(struct compute *c)
+ * calls another. False: none is left. */
+static bool worker_call(struct compute *c)
 {
     if (sleeper_take_off(c)) {
         weir_race_at(WEIR_RACE_WORKER_CALLED);
         atomic_fetch_add(&c->attentive, 1);
         atomic_fetch_add(&c->calls, 1);
         weir_futex_wake(&c->calls, 1);
-    } else if (atomic_load(&c->started) < c->worker_count) {
-        worker_start(c);
+        return true;
     }
+    return atomic_load(&c->started) < c->worker_count && worker_start(c);
 }
 
-static void worker_call_if_nobody_looks(struct compute *c)
+/* False: nobody looks, and nobody can be called. */
+static bool worker_call_if_nobody_looks(struct compute *c)
 {
-    if (WEIR_UNLIKELY(atomic_load(&c->attentive) == 0))
-        worker_call(c);
+    return WEIR_LIKELY(atomic_load(&c->attentive) > 0) || worker_call(c);
 }
 
 static bool call_take(struct compute *c)
@@ -540,7 +544,7 @@ static void worker_step(struct compute *c, struct runner *r)
            ((claim == CLAIM_PARKED && parked > 0 && r->streak == 0 && r->pause == 0) ||
             weir_compute_is_ample_locked(c));
     away =
-        claim != CLAIM_NOTHING && c->worker_count > 1 && (!is_watched(c) || is_long(c, r, claim));
+        claim != CLAIM_NOTHING && ((c->worker_count > 1 && !is_watched(c)) || is_long(c, r, claim));
     weir_lock_release(&c->lock);
     if (claim == CLAIM_NOTHING) {
         worker_idle(c, r);
@@ -599,7 +603,15 @@ void weir_kernel_begin(struct weir_kernel_work *k)
         k->shared_bytes = shared_bytes_of(k);
 }
 
-void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake)
+/* A worker that submits what follows the kernel that it has ended looks for work next. */
+static bool is_by_worker(const struct compute *c)
+{
+    const struct runner *r = weir_runner_current();
+
+    return r && r->dev == c->dev && r->is_worker;
+}
+
+bool weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake)
 {
     int32_t priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
 
@@ -611,8 +623,7 @@ void weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
         while (priority < best && !atomic_compare_exchange_weak(&c->best_priority, &best, priority))
             ;
     }
-    if (wake)
-        worker_call_if_nobody_looks(c);
+    return !wake || worker_call_if_nobody_looks(c) || is_by_worker(c);
 }
 
 /* ---- helping ---- */

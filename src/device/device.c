@@ -125,22 +125,23 @@ static void submit_forked(struct weir_work *work)
         weir_log(WEIR_LOG_ERROR, "device used in a forked child: %s", weir_err_message());
 }
 
-static void submit(struct weir_device *dev, struct weir_work *work, bool wake)
+static bool submit(struct weir_device *dev, struct weir_work *work, bool wake)
 {
     work->counted = false;
     work->ready_ns = stats_on(dev) ? weir_clock_ns() : 0;
     if (WEIR_UNLIKELY(weir_device_is_forked(dev)))
         submit_forked(work);
     else if (work->engine == WEIR_ENGINE_COMPUTE)
-        weir_compute_submit(&dev->compute, WEIR_CONTAINER_OF(work, struct weir_kernel_work, work),
-                            wake);
+        return weir_compute_submit(&dev->compute,
+                                   WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), wake);
     else
         weir_serial_submit(serial_of(dev, work->engine), work, wake);
+    return true;
 }
 
-void weir_device_submit(struct weir_device *dev, struct weir_work *work)
+bool weir_device_submit(struct weir_device *dev, struct weir_work *work)
 {
-    submit(dev, work, true);
+    return submit(dev, work, true);
 }
 
 void weir_device_submit_helped(struct weir_device *dev, struct weir_work *work)

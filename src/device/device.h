@@ -123,9 +123,10 @@ enum weir_err weir_device_create(const struct weir_device_config *config,
 void weir_device_destroy(struct weir_device *dev);
 
 /* Queues ready work. Never blocks, never calls `done` on the caller's stack. A system call only
- * when a sleeping engine has to be woken. Thread: any, also from `done`. Takes DEVICE_QUEUE or
- * ENGINE lock. */
-void weir_device_submit(struct weir_device *dev, struct weir_work *work);
+ * when a sleeping engine has to be woken. False: a kernel waits until one of the workers is free,
+ * for all of them are busy with something long, if no host thread helps. Thread: any, also from
+ * `done`. Takes DEVICE_QUEUE or ENGINE lock. */
+bool weir_device_submit(struct weir_device *dev, struct weir_work *work);
 /* The same, when the caller is about to call weir_device_help for this work (a synchronous copy):
  * wakes nobody, so it never makes a system call. The caller must keep that promise, or the work may
  * wait until the next submit. */

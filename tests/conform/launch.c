@@ -189,14 +189,14 @@ static void check_spinning(void)
 static void check_library(cudaLibrary_t lib)
 {
     unsigned values[4] = {0}, n = 0;
-    cudaKernel_t kernels[8] = {0}, k;
+    cudaKernel_t kernels[9] = {0}, k;
     size_t bytes = 0;
     void *p = NULL;
 
     OK(cudaLibraryGetKernelCount(&n, lib));
-    CHECK(n == 6);
-    OK(cudaLibraryEnumerateKernels(kernels, 8, lib));
-    CHECK(kernels[0] == empty && kernels[5] && !kernels[6]);
+    CHECK(n == 8);
+    OK(cudaLibraryEnumerateKernels(kernels, 9, lib));
+    CHECK(kernels[0] == empty && kernels[7] && !kernels[8]);
     EXPECT(cudaLibraryGetKernel(&k, lib, "nothing"), cudaErrorSymbolNotFound);
     OK(cudaLibraryGetGlobal(&p, &bytes, lib, "counter"));
     CHECK(bytes == 16);

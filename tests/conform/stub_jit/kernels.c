@@ -44,6 +44,17 @@ uint32_t weir_kernel(struct weir_block *block)
 
     return *(volatile uint32_t *)p ? WEIR_BLOCK_DONE : WEIR_BLOCK_PARKED;
 }
+#elif defined(KERNEL_hold)
+/* (words): counts itself in the second, then keeps its thread until the first is not 0. */
+uint32_t weir_kernel(struct weir_block *block)
+{
+    uint64_t p = *(const uint64_t *)block->launch->params;
+
+    __atomic_fetch_add((uint32_t *)p + 1, 1, __ATOMIC_RELAXED);
+    while (!*(volatile uint32_t *)p)
+        ;
+    return WEIR_BLOCK_DONE;
+}
 #elif defined(KERNEL_trap)
 uint32_t weir_kernel(struct weir_block *block)
 {

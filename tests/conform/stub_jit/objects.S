@@ -9,6 +9,7 @@ OBJECT(store)
 OBJECT(count)
 OBJECT(spin)
 OBJECT(trap)
+OBJECT(hold)
 OBJECT(bounded)
 OBJECT(turn)
     .section .note.GNU-stack, "", %progbits

@@ -9,7 +9,7 @@
 #include "codegen/jit.h"
 #include "device/kernel.h"
 
-#define KERNELS(K) K(empty) K(store) K(count) K(spin) K(trap) K(bounded) K(turn)
+#define KERNELS(K) K(empty) K(store) K(count) K(spin) K(hold) K(trap) K(bounded) K(turn)
 
 #define DECLARE(name) extern const unsigned char stub_##name[], stub_##name##_end[];
 KERNELS(DECLARE)
@@ -26,6 +26,7 @@ enum {
     store_parks = 0,
     count_parks = 0,
     spin_parks = 1,
+    hold_parks = 0,
     trap_parks = 0,
     bounded_parks = 0,
     turn_parks = 0
