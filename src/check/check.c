@@ -23,6 +23,7 @@ void weir_check_start(bool exact)
     struct checker *c = &weir_checker;
 
     weir_lock_init(&c->lock, WEIR_RANK_CHECK);
+    weir_check_over_init();
     weir_order_init(&c->order, &heap);
     weir_shadow_init(&c->shadow, &c->order);
     c->shadow.race = weir_check_raced;
@@ -484,7 +485,7 @@ static void rows_written(const struct weir_check_range *r)
     }
 }
 
-static void access_locked(struct weir_actor *a, const struct weir_check_range *r)
+void weir_check_access_locked(struct weir_actor *a, const struct weir_check_range *r)
 {
     for (size_t z = 0; a && z < r->depth; z++)
         weir_shadow_access_rows(&weir_checker.shadow, a, r->kind, r->begin + z * r->slice, r->width,
@@ -497,7 +498,7 @@ void weir_check_access(struct weir_actor *a, const struct weir_check_range *rang
 {
     weir_check_lock();
     for (size_t i = 0; i < count; i++)
-        access_locked(a, &ranges[i]);
+        weir_check_access_locked(a, &ranges[i]);
     weir_check_unlock();
 }
 
@@ -516,8 +517,10 @@ void weir_check_access_pages(struct weir_actor *a,
 }
 
 /* Marks of what the host knew when everything that now runs was not yet submitted can go. */
-static void settle_locked(struct checker *c)
+void weir_check_settle_locked(void)
 {
+    struct checker *c = &weir_checker;
+
     if (c->shadow.bytes < c->settle_at || c->ops.count > 0)
         return;
     if (c->order.host)
@@ -525,40 +528,11 @@ static void settle_locked(struct checker *c)
     c->settle_at = WEIR_MAX(SETTLE_BYTES, c->shadow.bytes * 2);
 }
 
-static void op_over_locked(const void *op)
+void weir_check_op_over_locked(const void *op)
 {
     if (weir_checker.gates.count)
         weir_check_gate_remove(op);
     op_actor_drop(weir_map_remove(&weir_checker.ops, (uintptr_t)op));
-}
-
-void weir_check_op_done(const void *op, const struct weir_check_range *ranges, size_t count)
-{
-    struct checker *c = &weir_checker;
-
-    if (weir_check_tells())
-        weir_tsan_op_done(op);
-    if (!weir_check_enabled())
-        return;
-    weir_check_lock();
-    for (size_t i = 0; i < count; i++)
-        access_locked(weir_map_get(&c->ops, (uintptr_t)op), &ranges[i]);
-    op_over_locked(op);
-    settle_locked(c);
-    weir_check_unlock();
-}
-
-void weir_check_ops_done(const void *const *ops, size_t count)
-{
-    for (size_t i = 0; weir_check_tells() && i < count; i++)
-        weir_tsan_op_done(ops[i]);
-    if (!weir_check_enabled())
-        return;
-    weir_check_lock();
-    for (size_t i = 0; i < count; i++)
-        op_over_locked(ops[i]);
-    settle_locked(&weir_checker);
-    weir_check_unlock();
 }
 
 /* ---- the host ---- */

@@ -207,9 +207,27 @@ struct weir_check_pages {
     uintptr_t begin, end;
 };
 
+/* What has run, and was not looked at yet (over.c). */
+struct weir_check_over_access {
+    const void *op;
+    struct weir_check_range range;
+};
+
+struct weir_check_over_list {
+    WEIR_VEC(const void *) ops; /* their accesses come first */
+    WEIR_VEC(struct weir_check_over_access) accesses;
+};
+
+struct weir_check_over {
+    struct weir_lock lock;
+    _Atomic bool some; /* written under the lock, and read under the checker's */
+    struct weir_check_over_list *now, lists[2]; /* the other one is the checker's lock's */
+};
+
 struct checker {
     struct weir_lock lock;
-    struct weir_order order;
+    WEIR_ALIGNED(64) struct weir_check_over over;
+    WEIR_ALIGNED(64) struct weir_order order;
     struct weir_shadow shadow;
     struct weir_map lanes;    /* stream -> lane */
     struct weir_map events;   /* event, executable graph -> struct weir_check_event */
@@ -253,9 +271,18 @@ struct checker {
 
 extern struct checker weir_checker;
 
+void weir_check_over_init(void);
+void weir_check_over_take_locked(void);
+/* check.c. An operation has ended; it touches something; marks that nobody needs are let go. */
+void weir_check_op_over_locked(const void *op);
+void weir_check_access_locked(struct weir_actor *a, const struct weir_check_range *r);
+void weir_check_settle_locked(void);
+
 static inline void weir_check_lock(void)
 {
     weir_lock_acquire(&weir_checker.lock);
+    if (WEIR_UNLIKELY(atomic_load_explicit(&weir_checker.over.some, memory_order_relaxed)))
+        weir_check_over_take_locked();
 }
 
 static inline void weir_check_unlock(void)

@@ -177,6 +177,7 @@ void weir_check_forked(void)
     bool whole = atomic_load(&c->lock.word) == 0; /* no other thread was changing it */
 
     weir_lock_init(&c->lock, WEIR_RANK_CHECK);
+    weir_check_over_init(); /* the child has none of what has run */
     if (!whole)
         c->guard.ranges.count = c->guard.opened.count = 0;
     for (size_t i = 0; i < c->more.count; i++) {
