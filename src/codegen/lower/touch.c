@@ -136,8 +136,10 @@ static LLVMValueRef noted(struct low *l, LLVMValueRef address, uint32_t bytes, u
     return LLVMBuildAnd(l->b, in, all_set(l, p, shift, bytes), "");
 }
 
-/* Groups are affine one by one: a warp's rows need not lie behind each other. */
-static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRef code)
+/* Groups are affine one by one: a warp's rows need not lie behind each other. noted: those that are
+ * noted already, NULL: not known. */
+static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRef code,
+                         const LLVMValueRef *noted)
 {
     uint64_t all = weir_bits_low(l->width);
     LLVMValueRef bits = active(l);
@@ -146,6 +148,8 @@ static void touch_groups(struct low *l, const struct low_address *a, LLVMValueRe
         LLVMValueRef mine = LLVMBuildLShr(l->b, bits, LLVMConstInt(l->t.i32, g * l->width, 0), "");
 
         mine = LLVMBuildAnd(l->b, mine, LLVMConstInt(l->t.i32, all, 0), "");
+        if (noted && l->groups > 1)
+            mine = LLVMBuildSelect(l->b, noted[g], LLVMConstInt(l->t.i32, 0, 0), mine, "");
         LLVMValueRef mark = number(l, (uint64_t)g * l->width << LANE_SHIFT);
         call(l, offsetof(struct weir_kernel_services, touch), mine,
              LLVMBuildOr(l->b, code, mark, ""), a->base.v[g], number(l, (uint64_t)a->base.stride));
@@ -156,7 +160,7 @@ static void say(struct low *l, const struct low_address *a, uint32_t bytes, uint
 {
     const struct low_val *base = &a->base;
     bool uniform = base->shape == LOW_UNIFORM, same = uniform || base->stride == 0;
-    LLVMValueRef code, ok = NULL;
+    LLVMValueRef code, ok = NULL, each[LOW_MAX_GROUPS];
 
     code = code_of(l, bytes, kind);
     if (base->shape == LOW_VARYING) {
@@ -164,12 +168,13 @@ static void say(struct low *l, const struct low_address *a, uint32_t bytes, uint
         return;
     }
     if (!same && (base->stride != (int64_t)bytes || bytes * l->width > MAX_BYTES)) {
-        touch_groups(l, a, code);
+        touch_groups(l, a, code, NULL);
         return;
     }
-    for (unsigned g = 0; g < (uniform ? 1 : l->groups); g++)
-        ok = low_and_ok(l, ok,
-                        noted(l, base->v[g], same ? bytes : bytes * l->width, bytes, kind & 3));
+    for (unsigned g = 0; g < (uniform ? 1 : l->groups); g++) {
+        each[g] = noted(l, base->v[g], same ? bytes : bytes * l->width, bytes, kind & 3);
+        ok = low_and_ok(l, ok, each[g]);
+    }
     LLVMBasicBlockRef note = low_bb(l, "note"), next = low_bb(l, "noted");
     low_cond_unlikely(l, ok, next, note);
     LLVMPositionBuilderAtEnd(l->b, note);
@@ -177,7 +182,7 @@ static void say(struct low *l, const struct low_address *a, uint32_t bytes, uint
         call(l, offsetof(struct weir_kernel_services, touch), active(l), code, base->v[0],
              number(l, 0));
     else
-        touch_groups(l, a, code);
+        touch_groups(l, a, code, each);
     LLVMBuildBr(l->b, next);
     LLVMPositionBuilderAtEnd(l->b, next);
 }
