@@ -37,10 +37,10 @@ struct weir_plan_machine {
 /* False when the profile has no costs: nothing was measured for it. */
 bool weir_plan_machine_init(struct weir_plan_machine *m, const struct weir_profile *p);
 
-/* How long a copy of so many bytes takes by itself; memory: of the whole buffer that is used again,
- * 0 when none is. Pageable memory is the host's to copy, so its caches count: up to 16 MiB are
- * fast, 256 MiB (and 0) slow, what is between in proportion, by way of 64 MiB. 0 ns: the profile
- * does not say. */
+/* How long a copy of so many bytes takes by itself; memory: of all pageable buffers that are used
+ * again, 0 when none is. Pageable memory is the host's to copy, so its caches count: up to 16 MiB
+ * are fast, 256 MiB (and 0) slow, what is between in proportion, by way of 64 MiB. 0 ns: the
+ * profile does not say. */
 double weir_plan_copy_ns(const struct weir_plan_machine *m, enum weir_plan_engine engine,
                          bool pageable, double bytes, double memory);
 

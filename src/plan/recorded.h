@@ -52,11 +52,11 @@ struct weir_plan_recorded {
     const struct weir_trace_file *file;
     const struct weir_plan_data *data;
     const struct weir_plan_machine *machine; /* another device, or NULL */
-    bool model_clock;     /* the host's own time, between calls and in those that the machine says
-                             nothing of, is none: nothing measured is left */
-    uint64_t pageable[2]; /* H2D, D2H: bytes of pageable memory that copies use, each once */
-    uint64_t *alone_ns;   /* by operation: without what ran beside it */
-    uint32_t *demand;     /* block slots */
+    bool model_clock;   /* the host's own time, between calls and in those that the machine says
+                           nothing of, is none: nothing measured is left */
+    uint64_t pageable;  /* bytes of pageable memory that copies use, each once */
+    uint64_t *alone_ns; /* by operation: without what ran beside it */
+    uint32_t *demand;   /* block slots */
     uint32_t slots;
     /* by call: what it did besides operations */
     uint32_t *record_first, *record_count, *record_at;

@@ -18,11 +18,8 @@ bool weir_plan_is_pageable(const struct weir_trace_op *op)
 static double copy_ns(const struct weir_plan_recorded *m, const struct weir_trace_op *op,
                       bool pageable)
 {
-    uint64_t memory =
-        op->engine <= WEIR_TRACE_ENGINE_D2H ? m->pageable[op->engine == WEIR_TRACE_ENGINE_D2H] : 0;
-
     return weir_plan_copy_ns(m->machine, (enum weir_plan_engine)op->engine, pageable,
-                             (double)op->bytes, (double)memory);
+                             (double)op->bytes, (double)m->pageable);
 }
 
 uint64_t weir_plan_pinned_ns(const struct weir_plan_recorded *m, uint32_t op)
@@ -37,25 +34,12 @@ double weir_plan_capture_ns(const struct weir_plan_recorded *m, const struct wei
     return WEIR_MAX(copy_ns(m, op, true) - copy_ns(m, op, false), 0);
 }
 
-/* The ranges of one direction's copies, at their sources or destinations, as edges of a sweep over
- * addresses: what several copies use counts once. */
-static uint64_t pageable_bytes(const struct weir_trace_file *f, unsigned engine, bool source,
-                               struct weir_plan_edge *edges)
+/* Bytes of the ranges, the ends of a sweep over addresses: what several share counts once. */
+static uint64_t covered(struct weir_plan_edge *edges, size_t n)
 {
     uint64_t sum = 0, from = 0;
     uint32_t open = 0;
-    size_t n = 0;
 
-    for (size_t i = 0; i < f->ops_count; i++) {
-        const struct weir_trace_op *op = &f->ops[i];
-        uint64_t at = source ? op->u.copy.src : op->u.copy.dst;
-
-        if (op->engine != engine || !weir_plan_is_pageable(op) || at + op->bytes <= at ||
-            (source && op->u.copy.staged))
-            continue;
-        edges[n++] = (struct weir_plan_edge){.ns = at, .begins = true};
-        edges[n++] = (struct weir_plan_edge){.ns = at + op->bytes};
-    }
     weir_plan_edges_sort(edges, n);
     for (size_t i = 0; i < n; i++) {
         if (edges[i].begins && !open++)
@@ -66,16 +50,41 @@ static uint64_t pageable_bytes(const struct weir_trace_file *f, unsigned engine,
     return sum;
 }
 
+static size_t add_range(struct weir_plan_edge *edges, size_t n, uint64_t at, uint64_t bytes)
+{
+    if (at + bytes <= at)
+        return n;
+    edges[n] = (struct weir_plan_edge){.ns = at, .begins = true};
+    edges[n + 1] = (struct weir_plan_edge){.ns = at + bytes};
+    return n + 2;
+}
+
+/* The host's caches hold what is copied in both directions. */
 static bool find_pageable(struct weir_plan_recorded *m)
 {
-    struct weir_plan_edge *edges = weir_alloc((2 * m->file->ops_count + 1) * sizeof *edges);
+    size_t most = 2 * m->file->ops_count + 1, host = 0, from = 0, to = 0;
+    struct weir_plan_edge *edges = weir_alloc(3 * most * sizeof *edges);
+    uint64_t known, filled;
 
     if (!edges)
         return false;
+    for (size_t i = 0; i < m->file->ops_count; i++) {
+        const struct weir_trace_op *op = &m->file->ops[i];
+        bool out = op->engine == WEIR_TRACE_ENGINE_D2H;
+
+        if (!weir_plan_is_pageable(op))
+            continue;
+        if (out || !op->u.copy.staged)
+            host = add_range(edges, host, out ? op->u.copy.dst : op->u.copy.src, op->bytes);
+        if (!out && !op->u.copy.staged)
+            from = add_range(edges + most, from, op->u.copy.src, op->bytes);
+        if (!out)
+            to = add_range(edges + 2 * most, to, op->u.copy.dst, op->bytes);
+    }
     /* Where a staged copy's source was is not known: as large as what it fills, at least. */
-    m->pageable[0] = WEIR_MAX(pageable_bytes(m->file, WEIR_TRACE_ENGINE_H2D, true, edges),
-                              pageable_bytes(m->file, WEIR_TRACE_ENGINE_H2D, false, edges));
-    m->pageable[1] = pageable_bytes(m->file, WEIR_TRACE_ENGINE_D2H, false, edges);
+    known = covered(edges + most, from);
+    filled = covered(edges + 2 * most, to);
+    m->pageable = covered(edges, host) + (filled > known ? filled - known : 0);
     weir_free(edges);
     return true;
 }

@@ -241,7 +241,7 @@ static void test_staged(void **state)
     assert_true(weir_plan_data_init(&data, &b.f) && weir_plan_recorded_init(&m, &b.f, &data) &&
                 weir_plan_recorded_by_model(&m, &machine, NULL, 0) &&
                 weir_plan_recorded_run(&m, &s, &out));
-    NEAR(m.pageable[0], 10 * MS, 0);
+    NEAR(m.pageable, 10 * MS, 0);
     NEAR(out.length_ns, 10 * MS, 10);
     s.no_wait = (const bool[2]){false, true};
     assert_true(weir_plan_recorded_run(&m, &s, &out));
@@ -250,13 +250,44 @@ static void test_staged(void **state)
     weir_plan_data_finish(&data);
 }
 
+/* The caches hold what both directions use: in and out of one buffer, half of it shared, or of two;
+ * a staged source counts by what it fills. */
+static void test_pageable_memory(void **state)
+{
+    const uint64_t bytes = 0x8000, apart[] = {0, 0x4000, 0x8000};
+    struct weir_plan_data data;
+    struct weir_plan_recorded m;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        for (int staged = 0; staged < 2; staged++) {
+            struct weir_trace_op *in, *out;
+
+            start(2);
+            in = copy(stream(WEIR_TRACE_STREAM_NONBLOCKING), 0, false, 0, 1 * MS);
+            in->u.copy.src_class = WEIR_TRACE_PAGEABLE;
+            in->u.copy.staged = staged;
+            out = copy(0, 0, true, 0, 1 * MS);
+            out->u.copy.dst_class = WEIR_TRACE_PAGEABLE;
+            out->u.copy.dst += apart[i];
+            in->bytes = out->bytes = bytes;
+            assert_true(weir_plan_data_init(&data, &b.f) &&
+                        weir_plan_recorded_init(&m, &b.f, &data) &&
+                        weir_plan_recorded_on(&m, &machine, NULL, 0));
+            assert_int_equal(m.pageable, staged ? 2 * bytes : bytes + apart[i]);
+            weir_plan_recorded_finish(&m);
+            weir_plan_data_finish(&data);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moved),        cmocka_unit_test(test_printed),
         cmocka_unit_test(test_passes),       cmocka_unit_test(test_pageable_rate),
         cmocka_unit_test(test_kernel_table), cmocka_unit_test(test_moved_by_table),
-        cmocka_unit_test(test_staged)};
+        cmocka_unit_test(test_staged),       cmocka_unit_test(test_pageable_memory)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
