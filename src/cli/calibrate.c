@@ -56,8 +56,8 @@ static int run(char **program)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The kernels of the program, behind what is in `to`. The exit status. */
-static int add_kernels(FILE *to, char **program)
+/* The lines of the program's kernels to `to`. The exit status. */
+static int measure_kernels(FILE *to, char **program)
 {
     char path[] = "/tmp/weir-kernels-XXXXXX", line[4096];
     int fd = mkstemp(path), status = 1;
@@ -86,35 +86,71 @@ static int add_kernels(FILE *to, char **program)
     return status;
 }
 
+/* A text in memory: "" when nothing is written. */
+struct text {
+    FILE *to;
+    char *bytes;
+    size_t count;
+};
+
+static bool text_begin(struct text *t)
+{
+    t->to = open_memstream(&t->bytes, &t->count);
+    if (!t->to)
+        perror("weir plan");
+    return t->to != NULL;
+}
+
+static bool text_end(struct text *t)
+{
+    if (fclose(t->to) == 0)
+        return true;
+    perror("weir plan");
+    return false;
+}
+
+static int measure_device(FILE *to)
+{
+    char message[200];
+
+    if (weir_plan_calibrate(to, message))
+        return 0;
+    fprintf(stderr, "weir plan: %s\n", message);
+    return 1;
+}
+
+static int put(const char *out, const struct text *device, const struct text *kernels)
+{
+    FILE *to = weir_cli_open_output("plan", out);
+
+    if (!to)
+        return 1;
+    fwrite(device->bytes, 1, device->count, to);
+    fwrite(kernels->bytes, 1, kernels->count, to);
+    return weir_cli_close_output("plan", to, true);
+}
+
 int weir_cli_calibrate(const char *out, char **program)
 {
-    char message[200], *text = NULL;
-    size_t bytes;
-    FILE *to, *memory;
-    int status = 0;
+    struct text device = {0}, kernels = {0};
+    int status = 1;
 
     if (program && !out)
         return weir_cli_usage_error("plan", "--calibrate with a program needs -o PROFILE");
-    memory = open_memstream(&text, &bytes);
-    if (!memory) {
-        perror("weir plan");
-        return 1;
+    /* The program first: when it fails, that is known at once. */
+    if (text_begin(&kernels)) {
+        status = program ? measure_kernels(kernels.to, program) : 0;
+        status = text_end(&kernels) ? status : 1;
     }
-    if (!weir_plan_calibrate(memory, message)) {
-        fprintf(stderr, "weir plan: %s\n", message);
-        status = 1;
-    } else if (program) {
-        status = add_kernels(memory, program);
-    }
-    if (fclose(memory) != 0 && status == 0) {
-        perror("weir plan");
+    if (status == 0 && text_begin(&device)) {
+        status = measure_device(device.to);
+        status = text_end(&device) ? status : 1;
+    } else if (status == 0) {
         status = 1;
     }
-    to = status == 0 ? weir_cli_open_output("plan", out) : NULL;
-    if (to)
-        status = weir_cli_close_output("plan", to, fwrite(text, 1, bytes, to) == bytes);
-    else if (status == 0)
-        status = 1;
-    free(text);
+    if (status == 0)
+        status = put(out, &device, &kernels);
+    free(device.bytes);
+    free(kernels.bytes);
     return status;
 }
