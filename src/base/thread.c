@@ -29,6 +29,7 @@ struct begin {
 };
 
 static WEIR_TLS bool is_own, is_ready;
+static WEIR_TLS uint32_t own_id;   /* 0: not asked for yet */
 static _Atomic uint32_t beginning; /* threads started, not ready yet; futex word */
 static struct begin begins[32];    /* freed by the thread, when it has read its own */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -46,6 +47,7 @@ static void fork_prepare(void)
 
 static void fork_in_child(void)
 {
+    own_id = 0;                  /* a thread of a new process */
     atomic_store(&beginning, 0); /* they are the parent's */
     for (size_t i = 0; i < WEIR_ARRAY_SIZE(begins); i++)
         atomic_store(&begins[i].taken, false);
@@ -184,11 +186,11 @@ void weir_futex_wake(_Atomic uint32_t *word, int count)
 
 uint32_t weir_thread_id(void)
 {
-    static WEIR_TLS uint32_t id;
-
-    if (!id)
-        id = (uint32_t)syscall(SYS_gettid);
-    return id;
+    if (WEIR_UNLIKELY(!own_id)) {
+        pthread_once(&fork_once, fork_watch);
+        own_id = (uint32_t)syscall(SYS_gettid);
+    }
+    return own_id;
 }
 
 /* CPUs' worth of time that the container allows, rounded up; INT_MAX without a limit. */

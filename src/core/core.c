@@ -185,7 +185,10 @@ WEIR_DESTRUCTOR static void core_end(void)
             drained = weir_wait_drain(&c->contexts[i]) && drained;
         weir_printf_flush(&c->contexts[i]);
     }
-    if (!drained)
+    if (weir_thread.host_func)
+        weir_log(WEIR_LOG_WARN,
+                 "the process ends inside a host function: the work behind it is not done");
+    else if (!drained)
         weir_log(WEIR_LOG_WARN,
                  "the process ends with work on the device that did not finish in %d seconds",
                  (int)(DRAIN_NS / 1000000000u));

@@ -279,6 +279,8 @@ bool weir_wait_drain(struct weir_context *ctx)
     bool again = gave_up && now - gave_up < DRAIN_NS;
     bool in_time = false;
 
+    if (weir_thread.host_func) /* exit was called in it: it does not end */
+        return false;
     /* The error, if any, was reported to the program or will never be. */
     (void)!wait_targets(ctx, NULL, again ? now : now + DRAIN_NS, &in_time);
     if (!in_time && !again)
