@@ -4,6 +4,7 @@
  * reached, or until a kernel of that stream finds no worker free.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
+#include <sched.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@
 #define HELP_DEPTH   16 /* streams followed from one wait */
 #define POINTS_STACK 32
 #define SPIN_STEP    32
+#define SPIN_HARD_NS 2000 /* from then on who spins lets others have the CPU */
 
 /* The operation that keeps `p` from holding and that a helper may run; a reference is taken. NULL:
  * nothing to help. Or *plan, with a reference: a graph's. */
@@ -102,7 +104,7 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
 
 static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_ns)
 {
-    uint64_t spin_until = 0;
+    uint64_t spin_until = 0, yield_from = 0;
 
     if (weir_model_point_holds(p))
         return true;
@@ -125,11 +127,14 @@ static bool wait_point_now(const struct weir_model_point *p, uint64_t deadline_n
         }
         if (!spin_until) {
             spin_until = now + (uint64_t)weir_core.config.spin_ns;
+            yield_from = now + SPIN_HARD_NS;
             weir_thread_wait_since(now);
         }
         if (now < spin_until) {
             for (int i = 0; i < SPIN_STEP && !weir_model_point_holds(p); i++)
                 weir_cpu_relax();
+            if (now >= yield_from)
+                sched_yield();
             continue;
         }
         sleep_on(p, deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - now);
