@@ -193,7 +193,7 @@ int weir_cli_check(int argc, char **argv)
 {
     const char *how = "1";
     char process[32];
-    int i = 1;
+    int i = 1, kept = 0;
 
     for (; i < argc; i++) {
         const struct option *o;
@@ -210,8 +210,12 @@ int weir_cli_check(int argc, char **argv)
             continue;
         }
         o = find_option(argv, argc, &i, &value);
-        if (!o)
+        if (!o && !weir_cli_run_option_width(argc, argv, i))
             break;
+        if (!o) {
+            weir_cli_run_option_keep(argc, argv, &i, &kept);
+            continue;
+        }
         if (!value)
             return weir_cli_usage_error("check", "%s needs a value", o->name);
         if (strcmp(o->name, "--forbid") == 0 && strcmp(value, "help") == 0)
@@ -228,5 +232,5 @@ int weir_cli_check(int argc, char **argv)
     snprintf(process, sizeof process, "%ld", (long)getpid()); /* the program's, too */
     if (!set("WEIR_CHECK", how) || !set("WEIR_CHECK_PROCESS", process))
         return WEIR_EXIT_REFUSED;
-    return weir_cli_run_rest(i, argc, argv);
+    return weir_cli_run_rest(weir_cli_run_option_join(argv, i, kept), argc, argv);
 }

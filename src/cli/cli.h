@@ -23,6 +23,14 @@ struct weir_trace_file;
 int weir_cli_run(int argc, char **argv);
 /* What weir run does with the arguments from argv[first] on, 1 or more; argv is changed. */
 int weir_cli_run_rest(int first, int argc, char **argv);
+
+/* For commands whose own options may stand among those of `weir run`. width: how many arguments the
+ * one at argv[i] takes, 0: it is none of run's. keep: sets it aside in front, from argv[1] on,
+ * *kept so far, and moves *i to its last argument. join: the kept ones stand directly before
+ * argv[i], the program; result: where they begin, for weir_cli_run_rest. */
+int weir_cli_run_option_width(int argc, char **argv, int i);
+void weir_cli_run_option_keep(int argc, char **argv, int *i, int *kept);
+int weir_cli_run_option_join(char **argv, int i, int kept);
 int weir_cli_info(int argc, char **argv);
 int weir_cli_check(int argc, char **argv);
 int weir_cli_explore(int argc, char **argv);

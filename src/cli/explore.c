@@ -17,12 +17,7 @@
 #include "explore/schedule.h"
 
 static const char help[] =
-    "usage: weir explore [--runs N] [--time T] [--strategy S] [--jobs J] [--same-output] "
-    "[--check]\n"
-    "                    [--check] [--minimise] [--stop] [--hang SECONDS] [--exit-code N] [OPTIONS "
-    "OF weir "
-    "run] [--] "
-    "PROGRAM [ARGUMENTS]\n"
+    "usage: weir explore [OPTIONS] [OPTIONS OF weir run] [--] PROGRAM [ARGUMENTS]\n"
     "\n"
     "Runs a CUDA program many times, each time in another order that CUDA's documents allow. A run "
     "fails by its\n"
@@ -385,7 +380,7 @@ static void print_summary(const struct explore *e)
 int weir_cli_explore(int argc, char **argv)
 {
     static struct explore e = {.setup.hang_s = HANG_S, .exit_code = 99};
-    int i = 1;
+    int i = 1, kept = 0;
 
     for (; i < argc; i++) {
         int status;
@@ -397,14 +392,16 @@ int weir_cli_explore(int argc, char **argv)
         status = take_option(&e, argc, argv, &i);
         if (status > 0)
             return status;
-        if (status < 0)
+        if (status < 0 && !weir_cli_run_option_width(argc, argv, i))
             break;
+        if (status < 0)
+            weir_cli_run_option_keep(argc, argv, &i, &kept);
     }
     if (i >= argc || (strcmp(argv[i], "--") == 0 && i + 1 >= argc))
         return weir_cli_usage_error("explore", "no program given");
     e.setup.argc = argc;
     e.setup.argv = argv;
-    e.setup.first = i;
+    e.setup.first = weir_cli_run_option_join(argv, i, kept);
     if (!e.runs && !(e.time_s > 0))
         e.runs = RUNS;
     if (!e.jobs)

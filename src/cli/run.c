@@ -201,6 +201,35 @@ static bool is_strict_list(const char *text)
     return n < sizeof word && weir_cli_strict_problem(word) == NULL;
 }
 
+int weir_cli_run_option_width(int argc, char **argv, int i)
+{
+    const char *name = argv[i] + 2;
+    size_t n = strcspn(name, "=");
+    const struct option *o = strncmp(argv[i], "--", 2) == 0 ? find_option(name, n) : NULL;
+
+    if (o == NULL)
+        return 0;
+    if (name[n] == '=' || !o->has_value || i + 1 >= argc || strcmp(o->name, "late-dma") == 0 ||
+        (strcmp(o->name, "strict") == 0 && !is_strict_list(argv[i + 1])))
+        return 1;
+    return 2;
+}
+
+void weir_cli_run_option_keep(int argc, char **argv, int *i, int *kept)
+{
+    int width = weir_cli_run_option_width(argc, argv, *i);
+
+    memmove(argv + 1 + *kept, argv + *i, (size_t)width * sizeof *argv);
+    *kept += width;
+    *i += width - 1;
+}
+
+int weir_cli_run_option_join(char **argv, int i, int kept)
+{
+    memmove(argv + i - kept, argv + 1, (size_t)kept * sizeof *argv);
+    return i - kept;
+}
+
 /* Takes the option at argv[*i] and its value; 0, or the exit status after a message. */
 static int take_option(int argc, char **argv, int *i)
 {

@@ -30,6 +30,11 @@ for form in streams kernel source threads graph; do
     explore "$form-ordered" 0 --runs 10 ./orders $form-ordered
     says 'none failed'
 done
+# Its options may stand behind and between those of weir run.
+explore mixed 99 --devices 1 --runs 8 --memory=2G --stop --strict queue-depth=64 --jobs 1 ./orders streams
+says 'again: weir run --schedule [a-z-]* --devices 1 --memory=2G --strict queue-depth=64 ./orders streams'
+explore mixed-wrong 2 --devices 1 --runs 2 --no-such-option ./orders streams
+
 for form in polls flags host-functions; do
     explore $form 0 --runs 10 ./orders $form
 done
