@@ -1,6 +1,7 @@
 /* Surfaces: loads, stores and reductions of an array's bytes by a kernel. x counts bytes, y rows, z
  * slices or layers. Source: PTX ISA, suld, sust, sured: what is outside is clamped, is nothing
- * (.zero), or ends the kernel (.trap).
+ * (.zero), or ends the kernel (.trap); a layer's number has no sign, so that -1 is clamped to the
+ * last, as of textures.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -9,16 +10,24 @@
 
 #define ROW WEIR_TEXTURE_ROW
 
-/* Coordinate c of an object that has `size`; false: nothing is there. */
+/* An H200 calls it so. */
+static void trap(const struct weir_texture_request *r, const char *at)
+{
+    r->block->error_address = (uint64_t)(uintptr_t)at;
+    weir_device_block_fail(r->block, WEIR_ERR_ILLEGAL_ADDRESS, 0);
+}
+
+/* Coordinate c of an object that has `size`, `step` bytes each from `base`; false: nothing is
+ * there. */
 static bool place(const struct weir_texture_request *r, uint32_t bound, uint32_t size, int32_t c,
-                  size_t *out)
+                  const char *base, size_t step, size_t *out)
 {
     if (c >= 0 && (uint32_t)c < size) {
         *out = (size_t)c;
         return true;
     }
     if (bound == WEIR_TEX_TRAP)
-        weir_device_block_fail(r->block, WEIR_ERR_LAUNCH_FAILURE, 0);
+        trap(r, base + (int64_t)c * (int64_t)step);
     *out = c < 0 ? 0 : size - 1;
     return bound == WEIR_TEX_CLAMP;
 }
@@ -37,12 +46,14 @@ static char *address(const struct weir_texture *t, const struct weir_texture_req
     bool there = bytes <= row;
 
     if (!there && bound == WEIR_TEX_TRAP)
-        weir_device_block_fail(r->block, WEIR_ERR_LAUNCH_FAILURE, 0);
-    there = there && place(r, bound, row - bytes + 1, (int32_t)in[0], &at[0]);
+        trap(r, level->memory + row);
+    there = there && place(r, bound, row - bytes + 1, (int32_t)in[0], level->memory, 1, &at[0]);
     for (unsigned k = 1; k < count && there; k++)
-        there = place(r, bound, level->size[k], (int32_t)in[k * ROW], &at[k]);
+        there = place(r, bound, level->size[k], (int32_t)in[k * ROW], level->memory,
+                      k == 1 ? level->pitch : level->slice, &at[k]);
     if (there && layered)
-        there = place(r, bound, level->size[2], (int32_t)r->in[0], &at[2]);
+        there = place(r, bound, level->size[2], (int32_t)WEIR_MIN(r->in[0], (uint32_t)INT32_MAX),
+                      level->memory, level->slice, &at[2]);
     if (!there)
         return NULL;
     return level->memory + at[2] * level->slice + at[1] * level->pitch +

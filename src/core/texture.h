@@ -119,6 +119,8 @@ void weir_texture_touch(struct weir_block *block, const void *at, uint32_t bytes
 /* Bits of the float that sRGB v stands for. */
 uint32_t weir_texture_srgb(uint8_t v);
 uint16_t weir_half_of_float(uint32_t bits);
+/* A filtered float as the texture's format has it. */
+double weir_texture_rounded(const struct weir_texture *t, double v);
 uint32_t weir_float_of_half(uint16_t h);
 
 #endif

@@ -3,11 +3,12 @@
  * floor(x); linear filtering takes elements floor(x - 0.5) and the next one with weights 1 - a and
  * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). What is not documented is
  * as an H200 has it: a is rounded to nearest; floats are added
- * exactly and rounded once; in two dimensions the product of both a is itself rounded to 8 bits,
- * and the other three weights are what is left of a; normalised integers' sums become multiples of
- * 1/65535 or 1/32767; sRGB is a table; normalised coordinates are cut to fixed point; integer
- * coordinates beyond an array give 0. Wrap and mirror are for normalised coordinates; without, they
- * clamp. What was measured: tests/programs/textures_h200.
+ * exactly and rounded once, halves to halves; in two dimensions the product of both a is itself
+ * rounded to 8 bits, and the other three weights are what is left of a; in three, those of x and z
+ * are each split along y; normalised integers' sums become multiples of 1/65535 or 1/32767; sRGB is
+ * a table; normalised coordinates are cut to fixed point; integer coordinates beyond an array, and
+ * all of a 1D array, give 0; a 1D array's border is mixed in along y, too. Wrap and mirror are for
+ * normalised coordinates; without, they clamp. What was measured: tests/programs/textures_h200.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
@@ -128,6 +129,14 @@ static double amount_of_word(const struct weir_texture *t, uint32_t word)
     double v = (double)as_float(word);
 
     return t->steps > 0 ? rint(v * t->steps / t->unit) * t->unit : v;
+}
+
+/* Sums of halves are halves. */
+double weir_texture_rounded(const struct weir_texture *t, double v)
+{
+    if (t->format != FORMAT_FLOAT || t->channel_bits != 16)
+        return v;
+    return (double)as_float(weir_float_of_half(weir_half_of_float(bits_of((float)v))));
 }
 
 /* ---- places ---- */
@@ -355,23 +364,27 @@ static void add_around(const struct spot *s, unsigned lost, double weight, doubl
     add(s, lost ^ 3, weight - 2 * third, sum);
 }
 
+/* bits: 1 the second along x, 2 along y. */
+static uint32_t in_plane(uint32_t x, uint32_t y, unsigned bits)
+{
+    uint32_t both = (x * y + 128) >> 8;
+
+    return bits == 3 ? both : bits == 2 ? y - both : bits == 1 ? x - both : 256 - x - y + both;
+}
+
 /* In 256ths. */
 static double weight_of(const struct spot *s, unsigned bits)
 {
-    const struct axis *x = &s->axis[0], *y = &s->axis[1];
-    double weight = 256;
+    const struct axis *a = s->axis;
+    uint32_t both, upper;
 
-    if (s->axes == 2) {
-        uint32_t both = (x->weight * y->weight + 128) >> 8;
-
-        return bits == 3   ? both
-               : bits == 2 ? y->weight - both
-               : bits == 1 ? x->weight - both
-                           : 256 - x->weight - y->weight + both;
-    }
-    for (unsigned k = 0; k < s->axes; k++)
-        weight *= (bits >> k & 1 ? s->axis[k].weight : 256 - s->axis[k].weight) / 256.0;
-    return weight;
+    if (s->axes == 1)
+        return bits ? a[0].weight : 256 - a[0].weight;
+    if (s->axes == 2)
+        return in_plane(a[0].weight, a[1].weight, bits);
+    both = in_plane(a[0].weight, a[2].weight, (bits & 1) | (bits >> 1 & 2));
+    upper = (both * a[1].weight + 127 + (bits & 1)) >> 8;
+    return bits & 2 ? upper : both - upper;
 }
 
 static void weighted(const struct spot *s, double *sum)
@@ -421,6 +434,25 @@ static void read_place(const struct weir_texture *t, const struct weir_texture_r
     p->normalized = true;
 }
 
+/* A 1D array is filtered as a row of a 2D one, at y 0: half of the weight is above it, which shows
+ * where the mode of y is the border. */
+static void add_border_row(struct spot *s, uint32_t geometry)
+{
+    if (geometry != WEIR_TEX_1D || s->t->sampler.address[1] != WEIR_ADDRESS_BORDER)
+        return;
+    s->axis[1] = (struct axis){.at = {OUTSIDE, 0}, .raw = {-1, 0}, .weight = 128};
+    s->axes = 2;
+}
+
+/* Integer coordinates find nothing in a 1D array, nor in a layer that is not there. */
+static bool is_nothing(const struct weir_texture *t, uint32_t geometry, const struct place *p,
+                       uint32_t slices)
+{
+    if (!p->whole || t->resource.type == WEIR_TEXTURE_LINEAR)
+        return false;
+    return geometry == WEIR_TEX_1D || (weir_tex_is_layered(geometry) && p->layer >= slices);
+}
+
 static void set_spot(struct spot *s, const struct weir_texture *t,
                      const struct weir_texture_request *r, const struct place *p, uint32_t level,
                      bool linear)
@@ -451,6 +483,10 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
             x = (p->face >= 0 ? x : fixed(in_period(x, mode))) * s->level->size[k];
         set_axis(&s->axis[k], x, s->level->size[k], mode, linear);
     }
+    if (is_nothing(t, WEIR_TEX_GEOMETRY(r->code), p, slices))
+        s->axis[0].at[0] = OUTSIDE;
+    if (linear)
+        add_border_row(s, WEIR_TEX_GEOMETRY(r->code));
 }
 
 static void level_floats(const struct weir_texture *t, const struct weir_texture_request *r,
@@ -463,6 +499,8 @@ static void level_floats(const struct weir_texture *t, const struct weir_texture
     set_spot(&s, t, r, p, level, linear);
     if (linear) {
         weighted(&s, sum);
+        for (unsigned k = 0; k < t->channels; k++)
+            sum[k] = weir_texture_rounded(t, sum[k]);
         return;
     }
     nearest(&s, words);
@@ -514,6 +552,32 @@ static void cube_slope(int face, const double *v, const double *dv, double *slop
     slope[1] = (dw * m - w * dm) / (m * m) / 2;
 }
 
+/* log2 in 256ths of 1 to 2, by the eight bits behind the point. */
+static const uint8_t detail_of_mantissa[256] = {
+    0,   2,   4,   5,   6,   8,   9,   11,  12,  13,  15,  16,  18,  19,  20,  22,  23,  24,  26,
+    27,  28,  30,  31,  32,  34,  35,  36,  38,  39,  40,  42,  43,  44,  45,  47,  48,  49,  50,
+    52,  53,  54,  55,  57,  58,  59,  60,  62,  63,  64,  65,  66,  68,  69,  70,  71,  72,  74,
+    75,  76,  77,  78,  79,  81,  82,  83,  84,  85,  86,  88,  89,  90,  91,  92,  93,  94,  95,
+    97,  98,  99,  100, 101, 102, 103, 104, 105, 106, 107, 109, 110, 111, 112, 113, 114, 115, 116,
+    117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127, 128, 129, 130, 131, 132, 133, 135, 136,
+    137, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154,
+    155, 156, 157, 158, 159, 160, 161, 162, 162, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172,
+    173, 173, 174, 175, 176, 177, 178, 179, 180, 181, 181, 182, 183, 184, 185, 186, 187, 188, 188,
+    189, 190, 191, 192, 193, 194, 195, 195, 196, 197, 198, 199, 200, 200, 201, 202, 203, 204, 205,
+    205, 206, 207, 208, 209, 210, 210, 211, 212, 213, 214, 214, 215, 216, 217, 218, 218, 219, 220,
+    221, 222, 222, 223, 224, 225, 226, 226, 227, 228, 229, 229, 230, 231, 232, 233, 233, 234, 235,
+    236, 236, 237, 238, 239, 239, 240, 241, 242, 242, 243, 244, 245, 245, 246, 247, 248, 248, 249,
+    250, 251, 251, 252, 253, 253, 254, 255, 255,
+};
+
+static double log2_of_step(double length)
+{
+    int exponent;
+    double m = frexp(length, &exponent); /* 0.5 <= m < 1 */
+
+    return exponent - 1 + detail_of_mantissa[(unsigned)((m * 2 - 1) * 256)] / 256.0;
+}
+
 /* log2 of how many elements of the largest level a step covers. */
 static double detail_of_gradient(const struct weir_texture *t, const struct weir_texture_request *r,
                                  const struct place *p)
@@ -540,7 +604,7 @@ static double detail_of_gradient(const struct weir_texture *t, const struct weir
         }
         longest = WEIR_MAX(longest, length);
     }
-    return longest > 0 ? 0.5 * log2(longest) : -1000;
+    return longest > 0 ? log2_of_step(sqrt(longest)) : -1000;
 }
 
 static double detail(const struct weir_texture *t, const struct weir_texture_request *r,
@@ -587,7 +651,7 @@ static void gather(const struct weir_texture *t, const struct weir_texture_reque
 /* Filtered normalised integers are themselves of 16 bits. */
 static double in_steps(const struct weir_texture *t, double v)
 {
-    return t->steps > 0 ? floor(v + t->half) / t->steps : v;
+    return t->steps > 0 ? floor(v + t->half) / t->steps : weir_texture_rounded(t, v);
 }
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r)

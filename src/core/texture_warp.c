@@ -276,26 +276,39 @@ static void nearest(const struct warp *w)
     }
 }
 
-/* In two dimensions products are rounded (texture_sample.c). */
+/* Products are rounded (texture_sample.c). */
+static void plane_weights(const double *x, const double *y, unsigned bits, double *out)
+{
+    double sign = bits == 0 || bits == 3 ? 1 : -1, one = bits == 0;
+
+    for (unsigned k = 0; k < LANES; k++)
+        out[k] = one + sign * floor(x[k] * y[k] * 256 + 0.5) / 256 +
+                 (bits == 0   ? -x[k] - y[k]
+                  : bits == 1 ? x[k]
+                  : bits == 2 ? y[k]
+                              : 0);
+}
+
 static void weights(const struct warp *w, unsigned bits, double *out)
 {
     const double *x = w->axis[0].weight, *y = w->axis[1].weight;
-    double sign = bits == 0 || bits == 3 ? 1 : -1, one = bits == 0;
+    double half = (127 + (bits & 1)) / 256.0;
 
-    if (w->axes == 2) {
+    if (w->axes == 1) {
         for (unsigned k = 0; k < LANES; k++)
-            out[k] = one + sign * floor(x[k] * y[k] * 256 + 0.5) / 256 +
-                     (bits == 0   ? -x[k] - y[k]
-                      : bits == 1 ? x[k]
-                      : bits == 2 ? y[k]
-                                  : 0);
+            out[k] = bits ? x[k] : 1 - x[k];
         return;
     }
-    for (unsigned k = 0; k < LANES; k++)
-        out[k] = 1;
-    for (unsigned a = 0; a < w->axes; a++)
-        for (unsigned k = 0; k < LANES; k++)
-            out[k] *= bits >> a & 1 ? w->axis[a].weight[k] : 1 - w->axis[a].weight[k];
+    if (w->axes == 2) {
+        plane_weights(x, y, bits, out);
+        return;
+    }
+    plane_weights(x, w->axis[2].weight, (bits & 1) | (bits >> 1 & 2), out);
+    for (unsigned k = 0; k < LANES; k++) {
+        double upper = floor(out[k] * y[k] * 256 + half) / 256;
+
+        out[k] = bits & 2 ? upper : out[k] - upper;
+    }
 }
 
 /* units: of whole numbers; 0: words are floats */
@@ -320,7 +333,7 @@ static void round_sum(const struct weir_texture *t, const double *sum, uint32_t 
     float f[LANES];
 
     for (unsigned k = 0; k < LANES; k++)
-        f[k] = (float)(steps > 0 ? floor(sum[k] + half) / steps : sum[k]);
+        f[k] = (float)(steps > 0 ? floor(sum[k] + half) / steps : weir_texture_rounded(t, sum[k]));
     memcpy(out, f, sizeof f);
 }
 
@@ -376,7 +389,7 @@ bool weir_texture_sample_warp(const struct weir_texture *t, struct weir_block *b
     bool normalized = t->sampler.normalized && !whole;
     int modes[3];
 
-    if (!is_simple(t, block, code))
+    if (!is_simple(t, block, code) || (geometry == WEIR_TEX_1D && !flat && whole))
         return false;
     w.t = t;
     w.out = out;
@@ -384,6 +397,9 @@ bool weir_texture_sample_warp(const struct weir_texture *t, struct weir_block *b
     w.whole = whole;
     w.axes = weir_tex_coordinates(geometry);
     w.linear = t->sampler.linear && t->gives_float && !whole && !flat;
+    if ((whole && layered) ||
+        (w.linear && geometry == WEIR_TEX_1D && t->sampler.address[1] == WEIR_ADDRESS_BORDER))
+        return false; /* rare: texture_sample.c */
     for (unsigned k = 0; k < w.axes; k++) {
         int mode = t->sampler.address[k];
 

@@ -169,7 +169,7 @@ struct spot {
     const struct level *l;
     double u[3]; /* in elements */
     int axes, slice, face;
-    bool normalized, whole;
+    bool normalized, whole, no_layer;
 };
 
 static void set_spot(struct spot *s, const struct texture *t, const struct place *p, int level)
@@ -190,6 +190,7 @@ static void set_spot(struct spot *s, const struct texture *t, const struct place
         s->u[k] = !s->normalized ? c[k]
                   : cube         ? c[k] * s->l->size[k]
                                  : ldexp(floor(ldexp(c[k], 20)), -20) * s->l->size[k];
+    s->no_layer = p->layer >= (unsigned)t->layers && (t->geometry == G_A1D || t->geometry == G_A2D);
     layer = p->layer < (unsigned)t->layers ? p->layer : (unsigned)t->layers - 1;
     s->slice = t->geometry == G_3D ? 0 : cube ? (int)layer * 6 : (int)layer;
 }
@@ -198,6 +199,8 @@ static uint32_t at(const struct spot *s, int i, int j, int k, int c)
 {
     const struct texture *t = s->t;
     int place[3] = {i, j, k};
+    if (s->whole && !t->flat && (t->geometry == G_1D || s->no_layer))
+        return 0; /* as an H200 has it */
     if (s->face >= 0) {
         int n = s->l->size[0], face = s->face;
 
@@ -241,11 +244,39 @@ static void plane(const double *a, double *w)
     w[0] = 256 - p - q + both;
 }
 
+/* Of the eight in three: those in the plane of x and z, each split along y; what is exactly between
+ * two 256ths goes up with the second along x, else down. */
+static void space(const double *a, double *w)
+{
+    double xz[2] = {a[0], a[2]}, four[4], y = rint(a[1] * 256);
+
+    plane(xz, four);
+    for (int corner = 0; corner < 8; corner++) {
+        double whole = four[(corner & 1) | (corner >> 1 & 2)];
+        double upper = corner & 1 ? floor(whole * y / 256 + 0.5) : ceil(whole * y / 256 - 0.5);
+
+        w[corner] = corner & 2 ? upper : whole - upper;
+    }
+}
+
+/* To the nearest number with the 11 bits of a half, which is what sums of halves are. */
+static double as_half(const struct texture *t, double v)
+{
+    int e;
+
+    if (t->kind != cudaChannelFormatKindFloat || t->bits != 16 || v == 0)
+        return v;
+    frexp(v, &e);
+    e = e - 11 > -24 ? e - 11 : -24;
+    return ldexp(rint(ldexp(v, -e)), e);
+}
+
 static double filtered(const struct spot *s, int c)
 {
-    double four[4];
+    double weights[8];
     int base[3] = {0}, n = 1 << s->axes;
     double a[3] = {0}, sum = 0;
+    bool border;
 
     for (int k = 0; k < s->axes; k++) {
         double x = s->u[k] - 0.5;
@@ -253,15 +284,20 @@ static double filtered(const struct spot *s, int c)
         base[k] = (int)floor(x);
         a[k] = floor((x - base[k]) * 256 + 0.5) / 256;
     }
-    plane(a, four);
+    /* a 1D array is a row at y 0, half a row below the border, which shows in that mode alone */
+    border = s->t->geometry == G_1D && s->t->desc.addressMode[1] == cudaAddressModeBorder;
+    if (border)
+        a[1] = 0.5;
+    if (s->axes == 3)
+        space(a, weights);
+    else
+        plane(a, weights); /* of one axis: with 0 along the other */
+    if (border)
+        sum = word_float(border_colour(s->t, c)) * (weights[0] + weights[1]) / 256;
     for (int corner = 0; corner < n; corner++) {
         int d[3] = {corner & 1, corner >> 1 & 1, corner >> 2 & 1};
-        double w = 1, v = 0;
+        double w = weights[border ? corner + 2 : corner] / 256, v = 0;
 
-        for (int k = 0; k < s->axes; k++)
-            w *= d[k] ? a[k] : 1 - a[k];
-        if (s->axes == 2)
-            w = four[corner] / 256;
         if (w == 0)
             continue;
         if (is_lost_corner(s, base[0] + d[0], base[1] + d[1])) {
@@ -279,7 +315,7 @@ static double filtered(const struct spot *s, int c)
         }
         sum += w * v;
     }
-    return sum;
+    return as_half(s->t, sum);
 }
 
 static uint32_t nearest(const struct spot *s, int c)
@@ -325,6 +361,7 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
                 part * value_at_level(t, p,
                                       (int)first + 1 < t->levels ? (int)first + 1 : (int)first, c);
             e->tolerance[c] = 1e-6;
+            v = as_half(t, v);
         }
         if (t->desc.sRGB)
             e->tolerance[c] = SRGB_TOLERANCE;

@@ -82,7 +82,7 @@ static int surface_places(const struct surface *s, int bytes, int bound, int *at
             else if (used)
                 kernel_in[0][lane] = (uint32_t)i;
             there &= i >= 0 && i <= last;
-            c[k] = i < 0 ? 0 : i > last ? last : i;
+            c[k] = i > last || (i < 0 && k == 2 && layered) ? last : i < 0 ? 0 : i;
         }
         at[lane] = there || bound == 1
                        ? ((c[2] * s->size[1] + c[1]) * s->size[0] + c[0]) * s->element
@@ -120,7 +120,11 @@ void test_surface(size_t which, int bound)
                                                                 << 32
                                 : kernel_out[k][lane];
 
-            CHECK(got == want);
+            if (got != want && conform_failures++ < 20)
+                fprintf(stderr, "%s: lane %d at %d %d %d, element %d: %#llx, not %#llx\n", name,
+                        lane, (int)kernel_in[0][lane], (int)kernel_in[1][lane],
+                        (int)kernel_in[2][lane], k, (unsigned long long)got,
+                        (unsigned long long)want);
         }
     name[2] = 's';
     name[3] = 't';
@@ -204,7 +208,7 @@ void test_trap(bool no_object)
     surface_places(&s, s.element, 0, at);
     kernel_in[1][7] = (uint32_t)s.size[1];
     EXPECT(run_kernel("suld_2d_32_4_trap", false, no_object ? 0x1234000 : s.object),
-           no_object ? cudaErrorIllegalAddress : cudaErrorLaunchFailure);
+           cudaErrorIllegalAddress);
     free(s.host);
     free(s.got);
 }

@@ -65,10 +65,11 @@ __global__ void more_dimensions(cudaTextureObject_t t2, cudaTextureObject_t t3, 
     out[16] = tex2D<float>(t2, 1.5f, 0.5f, &resident) + resident;
 }
 
-template <class T> __global__ void elements(cudaTextureObject_t t, T *out)
+template <class T> __global__ void elements(cudaTextureObject_t t, cudaTextureObject_t flat, cudaTextureObject_t one, T *out)
 {
     out[0] = tex2D<T>(t, 3.5f, 2.5f);
-    out[1] = tex1Dfetch<T>(t, 1); // of an array: row 0
+    out[1] = tex1Dfetch<T>(flat, 1);
+    out[2] = tex1Dfetch<T>(one, 1); // of an array: nothing, on an H200 too
 }
 
 template <class T> struct surfaces_out {
@@ -178,17 +179,32 @@ static void test_fetches()
 template <class T, class C> static void test_elements(C x, C y)
 {
     static T in[H][W];
-    T *out, host[2];
+    static const T zero = {};
+    T *out, *row, host[3];
+    cudaChannelFormatDesc f = cudaCreateChannelDesc<T>();
+    cudaResourceDesc r = {};
+    cudaTextureDesc d = {};
+    cudaTextureObject_t flat = 0;
 
     memset(in, 0, sizeof in);
     memcpy(&in[2][3], &x, sizeof x);
     memcpy((char *)&in[2][4] - sizeof y, &y, sizeof y); // its last channel, perhaps the first one, too
     memcpy(&in[0][1], &y, sizeof y);
     OK(cudaMalloc(&out, sizeof host));
-    elements<<<1, 1>>>(texture(make(cudaCreateChannelDesc<T>(), W, H, 0, 0, in, sizeof(T))), out);
+    OK(cudaMalloc(&row, sizeof in[0]));
+    OK(cudaMemcpy(row, in, sizeof in[0], cudaMemcpyHostToDevice));
+    r.resType = cudaResourceTypeLinear;
+    r.res.linear.devPtr = row;
+    r.res.linear.desc = f;
+    r.res.linear.sizeInBytes = sizeof in[0];
+    OK(cudaCreateTextureObject(&flat, &r, &d, nullptr));
+    elements<<<1, 1>>>(texture(make(f, W, H, 0, 0, in, sizeof(T))), flat, texture(make(f, W, 0, 0, 0, in, sizeof(T))), out);
     OK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     EXPECT(memcmp(&host[0], &in[2][3], sizeof(T)), 0);
     EXPECT(memcmp(&host[1], &in[0][1], sizeof(T)), 0);
+    EXPECT(memcmp(&host[2], &zero, sizeof(T)), 0);
+    OK(cudaDestroyTextureObject(flat));
+    OK(cudaFree(row));
     OK(cudaFree(out));
 }
 
