@@ -220,18 +220,33 @@ void weir_check_wait(const void *event, const void *stream)
     weir_check_unlock();
 }
 
-void weir_check_value_written(uint64_t address, const void *stream)
+void weir_check_value_written(uint64_t address, uint64_t value, const void *stream, bool told)
 {
     struct weir_check_event *e;
 
     weir_check_lock();
     e = event_of((const void *)(uintptr_t)address, true);
-    if (e)
+    if (e) {
         weir_order_record(&weir_checker.order, lane_of(stream), true, &e->stamp);
+        e->value = value;
+    }
+    if (e && told)
+        weir_check_met_stamp(&e->stamp);
     weir_check_unlock();
 }
 
-void weir_check_value_awaited(uint64_t address, const void *stream)
+bool weir_check_value_last(uint64_t address, uint64_t *value)
+{
+    const struct weir_check_event *e;
+
+    weir_check_lock();
+    e = event_of((const void *)(uintptr_t)address, false);
+    *value = e ? e->value : 0;
+    weir_check_unlock();
+    return e != NULL;
+}
+
+void weir_check_value_awaited(uint64_t address, const void *stream, bool known)
 {
     struct weir_check_event *e;
 
@@ -239,6 +254,8 @@ void weir_check_value_awaited(uint64_t address, const void *stream)
     e = event_of((const void *)(uintptr_t)address, false);
     if (e)
         weir_order_wait(&weir_checker.order, lane_of(stream), &e->stamp, NULL);
+    if (!known)
+        weir_order_wait_open(&weir_checker.order, lane_of(stream));
     weir_check_unlock();
 }
 

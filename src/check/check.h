@@ -64,10 +64,14 @@ void weir_check_stream_end(const void *stream);
 void weir_check_record(const void *event, const void *stream, bool between);
 void weir_check_wait(const void *event, const void *stream);
 void weir_check_event_end(const void *event);
-/* A value in memory that a stream writes, and one that a stream waits for: in order when the write
- * was submitted first, as if it were an event's record. */
-void weir_check_value_written(uint64_t address, const void *stream);
-void weir_check_value_awaited(uint64_t address, const void *stream);
+/* A value in memory that a stream writes, and one that a stream waits for. `known`: the last value
+ * that a stream was given to write there (weir_check_value_last) will do, and nobody but streams
+ * and kernels can write there: then the wait is for that write, as if it were an event's record.
+ * Else nobody knows what it is for. `told`: the program may read the value, and so know of all that
+ * is before the write. */
+void weir_check_value_written(uint64_t address, uint64_t value, const void *stream, bool told);
+bool weir_check_value_last(uint64_t address, uint64_t *value);
+void weir_check_value_awaited(uint64_t address, const void *stream, bool known);
 
 /* ---- operations ---- */
 
@@ -226,6 +230,8 @@ void weir_check_will_touch_managed(const void *op);
 bool weir_check_watches_more(void);
 /* The launch of a graph that has host nodes or waits for values: the program may hold it up. */
 void weir_check_waits_inside(const void *op);
+/* It writes values in memory or waits for some. */
+void weir_check_values_inside(const void *op);
 
 enum weir_check_fault {
     WEIR_FAULT_OTHER, /* nothing is watched there */

@@ -167,6 +167,7 @@ void weir_check_explain_host(struct weir_check_finding *f, void *arg);
 struct weir_check_event {
     struct weir_order_stamp stamp; /* the last record, the last launch */
     uint64_t records;              /* how many so far */
+    uint64_t value;                /* of an address: what was written last */
     uint64_t noop_waits;
     bool looked_at; /* somebody waited for the last record or asked */
     struct weir_check_site recorded, noop;
@@ -307,6 +308,7 @@ void weir_check_gate_add(const void *op, enum weir_op_kind kind,
 void weir_check_gate_remove(const void *op);
 void weir_check_heard(const struct weir_order_stamp *launch);
 void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host);
+void weir_check_met_stamp(const struct weir_order_stamp *op);
 void weir_check_suspect(const struct weir_race *race);
 /* Managed memory that there is. */
 void weir_check_managed_locked(uintptr_t begin, uintptr_t end);

@@ -109,6 +109,14 @@ static enum weir_check_finding_kind race_kind(enum weir_op_kind a, enum weir_op_
     return WEIR_FOUND_RACE;
 }
 
+/* By a wait for a value whose writer nobody knows: that is no verdict. */
+static bool may_be_ordered(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
+{
+    const struct weir_order *o = &weir_checker.order;
+
+    return weir_order_may_be_before(o, a, b) || weir_order_may_be_before(o, b, a);
+}
+
 void weir_check_raced(void *ctx, const struct weir_race *race)
 {
     struct weir_race r = *race;
@@ -122,6 +130,8 @@ void weir_check_raced(void *ctx, const struct weir_race *race)
         weir_check_suspect(race);
         return;
     }
+    if (may_be_ordered(&race->before->stamp, &race->now->stamp))
+        return;
     if (f.b.op.number < f.a.op.number) { /* as they were submitted */
         struct weir_check_side later = f.a;
 

@@ -227,6 +227,19 @@ void weir_check_waits_inside(const void *op)
     weir_check_unlock();
 }
 
+void weir_check_values_inside(const void *op)
+{
+    const struct weir_actor *a;
+
+    weir_check_lock();
+    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    if (a) {
+        weir_order_wait_inside(&weir_checker.order, &a->stamp);
+        weir_check_met_stamp(&a->stamp);
+    }
+    weir_check_unlock();
+}
+
 static void gate_drop(size_t i)
 {
     struct checker *c = &weir_checker;
@@ -293,13 +306,18 @@ void weir_check_heard(const struct weir_order_stamp *launch)
     remember(&c->heard.items, &c->heard.count, &c->heard.cap, launch);
 }
 
-void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host)
+void weir_check_met_stamp(const struct weir_order_stamp *op)
 {
     struct checker *c = &weir_checker;
 
+    remember(&c->met.items, &c->met.count, &c->met.cap, op);
+}
+
+void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host)
+{
     (void)ctx;
     (void)host;
-    remember(&c->met.items, &c->met.count, &c->met.cap, &op->stamp);
+    weir_check_met_stamp(&op->stamp);
 }
 
 static bool is_suspect(const struct weir_order_stamp *op)

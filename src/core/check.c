@@ -220,8 +220,11 @@ static void run_closes(const struct weir_op *op, const struct weir_run *run, boo
         case WEIR_ITEM_COPY:
             copy_closes(op, &item->copy, false);
             break;
-        case WEIR_ITEM_HOST:
         case WEIR_ITEM_MEMOPS:
+            weir_check_values_inside(op);
+            *waits = true;
+            break;
+        case WEIR_ITEM_HOST:
             *waits = true;
             break;
         case WEIR_ITEM_CONDITIONAL:

@@ -96,14 +96,8 @@ bool weir_memop_is_like(const struct weir_memop_batch *a, const struct weir_memo
 
 /* ---- doing ---- */
 
-static bool is_there(const struct weir_memop *op)
+static bool does(const struct weir_memop *op, uint64_t now)
 {
-    uint64_t now;
-
-    if (is_wide(op))
-        now = atomic_load_explicit((_Atomic uint64_t *)op->address, memory_order_acquire);
-    else
-        now = atomic_load_explicit((_Atomic uint32_t *)op->address, memory_order_acquire);
     switch (op->flags & (CONDITIONS - 1)) {
     case 0: /* cyclic: the difference as a signed number */
         return is_wide(op) ? (int64_t)(now - op->value) >= 0
@@ -115,6 +109,14 @@ static bool is_there(const struct weir_memop *op)
     default:
         return (is_wide(op) ? ~(now | op->value) : (uint32_t) ~(now | op->value)) != 0;
     }
+}
+
+static bool is_there(const struct weir_memop *op)
+{
+    if (is_wide(op))
+        return does(op,
+                    atomic_load_explicit((_Atomic uint64_t *)op->address, memory_order_acquire));
+    return does(op, atomic_load_explicit((_Atomic uint32_t *)op->address, memory_order_acquire));
 }
 
 static void write_value(const struct weir_memop *op)
@@ -171,6 +173,24 @@ const struct weir_memop *weir_memop_peek(const struct weir_poll *poll, unsigned 
     return b->ops;
 }
 
+static bool is_host_visible(uint64_t address)
+{
+    struct weir_mem_info info;
+
+    return weir_mem_find((const void *)(uintptr_t)address, &info) &&
+           info.kind != WEIR_MEM_KIND_DEVICE;
+}
+
+/* What a wait is for, as far as the order of submission says it. */
+static void tell_wait(const struct weir_stream *s, const struct weir_memop *op)
+{
+    uint64_t last;
+    bool known = weir_check_value_last(op->address, &last) && does(op, last) &&
+                 !is_host_visible(op->address);
+
+    weir_check_value_awaited(op->address, s, known);
+}
+
 static void tell_check(const struct weir_stream *s, const struct weir_memop *ops, unsigned count,
                        bool waits)
 {
@@ -178,9 +198,10 @@ static void tell_check(const struct weir_stream *s, const struct weir_memop *ops
         if (ops[i].kind == WEIR_MEMOP_BARRIER || is_wait(&ops[i]) != waits)
             continue;
         if (waits)
-            weir_check_value_awaited(ops[i].address, s);
+            tell_wait(s, &ops[i]);
         else
-            weir_check_value_written(ops[i].address, s);
+            weir_check_value_written(ops[i].address, ops[i].value, s,
+                                     is_host_visible(ops[i].address));
     }
 }
 

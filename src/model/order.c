@@ -118,6 +118,7 @@ void weir_order_init(struct weir_order *o, const struct weir_model_memory *memor
     o->host = NULL;
     o->host_changes = 1;
     o->failed = false;
+    o->open_count = 0;
 }
 
 void weir_order_finish(struct weir_order *o)
@@ -308,6 +309,51 @@ bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_orde
         return false;
     submit_between(o, lane, event, event->lane != lane, out); /* ORD-024 */
     return true;
+}
+
+/* ---- values in memory ---- */
+
+static void open_add(struct weir_order *o, uint32_t lane, weir_seq seq)
+{
+    o->open[o->open_count++ % WEIR_ORDER_OPEN_MAX] = (struct weir_order_place){lane, seq};
+}
+
+void weir_order_wait_open(struct weir_order *o, uint32_t lane)
+{
+    struct weir_order_stamp wait;
+
+    if (!lane || lane >= o->lane_count)
+        return;
+    submit_between(o, lane, NULL, 0, &wait);
+    open_add(o, lane, wait.seq);
+    weir_order_stamp_drop(o, &wait);
+}
+
+void weir_order_wait_inside(struct weir_order *o, const struct weir_order_stamp *s)
+{
+    open_add(o, s->lane, s->seq);
+}
+
+static bool is_from(const struct weir_order_place *p, const struct weir_order_stamp *s)
+{
+    return s->lane == p->lane ? s->seq >= p->seq : value(s->base, p->lane) >= p->seq;
+}
+
+bool weir_order_may_be_before(const struct weir_order *o, const struct weir_order_stamp *a,
+                              const struct weir_order_stamp *b)
+{
+    bool same = a->lane == b->lane && a->seq == b->seq; /* nodes of one launch */
+
+    if (o->open_count > WEIR_ORDER_OPEN_MAX) /* some are forgotten */
+        return true;
+    for (uint64_t i = 0; i < o->open_count; i++) {
+        const struct weir_order_place *p = &o->open[i];
+        bool inside = same && a->lane == p->lane && a->seq == p->seq;
+
+        if (is_from(p, b) && (inside || !is_from(p, a)))
+            return true;
+    }
+    return false;
 }
 
 /* ---- the host ---- */

@@ -50,6 +50,14 @@ struct weir_order_lane {
     bool live;
 };
 
+/* A place in a lane. */
+struct weir_order_place {
+    uint32_t lane;
+    weir_seq seq;
+};
+
+#define WEIR_ORDER_OPEN_MAX 512
+
 struct weir_order {
     struct weir_model_memory memory;
     struct weir_order_lane *lanes; /* [0] is not used */
@@ -58,6 +66,9 @@ struct weir_order {
     struct weir_clock *host;
     uint64_t host_changes;
     bool failed; /* out of memory: verdicts would be wrong, none may be given any more */
+    /* Waits for values that somebody unknown writes: the n-th at n % WEIR_ORDER_OPEN_MAX. */
+    struct weir_order_place open[WEIR_ORDER_OPEN_MAX];
+    uint64_t open_count;
 };
 
 void weir_order_init(struct weir_order *o, const struct weir_model_memory *memory);
@@ -96,6 +107,16 @@ void weir_order_record(struct weir_order *o, uint32_t lane, bool between,
  * (ORD-007). True: an operation, *out as above. */
 bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
                      struct weir_order_stamp *out);
+
+/* What is in the lane from here on waits for a value in memory (GRA-050), and nothing says who
+ * writes it: a kernel, the program, a stream that is given the write later. So it may come after
+ * anything, but for what is itself behind the wait. */
+void weir_order_wait_open(struct weir_order *o, uint32_t lane);
+/* The same of one operation that waits inside: a graph's launch. */
+void weir_order_wait_inside(struct weir_order *o, const struct weir_order_stamp *s);
+/* Two stamps without an order: may such a wait put a before b? */
+bool weir_order_may_be_before(const struct weir_order *o, const struct weir_order_stamp *a,
+                              const struct weir_order_stamp *b);
 
 /* The program itself does something, as the next operation of `lane`, a lane of its own that no
  * stream is: after what the host knows, before all that is submitted from now on. */

@@ -3,7 +3,7 @@
  * on two devices, events recorded anew, copies between devices, host synchronisations of events,
  * streams and devices, lanes that grow late, memory that fails. Usage: order [PROGRAMS [SEED]].
  * Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024, ORD-031, ORD-040, ORD-041,
- * ORD-043, ORD-044.
+ * ORD-043, ORD-044, GRA-050.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +287,51 @@ static void program(bool may_fail)
     CHECK(t.live == 0);
 }
 
+static void submit_in(uint32_t lane, struct weir_order_stamp *out)
+{
+    weir_order_submit(&t.o, lane, out);
+}
+
+static bool may(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
+{
+    return weir_order_may_be_before(&t.o, a, b);
+}
+
+/* Waits for values that nobody knows the writer of. */
+static void values(void)
+{
+    const struct weir_model_memory memory = {test_alloc, test_free, NULL};
+    struct weir_order_stamp other, before, behind, further, later;
+
+    weir_order_init(&t.o, &memory);
+    for (uint32_t i = 1; i <= 3; i++)
+        weir_order_lane_begin(&t.o, i, 0, WEIR_STREAM_NONBLOCKING);
+    submit_in(1, &other);
+    submit_in(2, &before);
+    CHECK(!may(&other, &before));
+    weir_order_wait_open(&t.o, 2);
+    submit_in(2, &behind);
+    weir_order_submit_after(&t.o, 3, &behind, 1, &further);
+    submit_in(1, &later);
+    CHECK(may(&other, &behind) && may(&later, &behind) && may(&other, &further));
+    CHECK(!may(&behind, &other) && !may(&other, &before) && !may(&behind, &further));
+    weir_order_stamp_drop(&t.o, &later);
+    weir_order_submit_after(&t.o, 1, &behind, 1, &later); /* behind the wait itself */
+    CHECK(!may(&later, &further) && !may(&further, &later));
+    weir_order_wait_inside(&t.o, &later);
+    CHECK(may(&further, &later) && may(&later, &later));
+    for (int i = 0; i <= WEIR_ORDER_OPEN_MAX; i++)
+        weir_order_wait_open(&t.o, 3);
+    CHECK(may(&other, &before)); /* nobody knows any more */
+    weir_order_stamp_drop(&t.o, &other);
+    weir_order_stamp_drop(&t.o, &before);
+    weir_order_stamp_drop(&t.o, &behind);
+    weir_order_stamp_drop(&t.o, &further);
+    weir_order_stamp_drop(&t.o, &later);
+    weir_order_finish(&t.o);
+    CHECK(t.live == 0);
+}
+
 int main(int argc, char **argv)
 {
     int programs = argc > 1 ? atoi(argv[1]) : 20000;
@@ -294,6 +339,7 @@ int main(int argc, char **argv)
     t.rng = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     _Static_assert((int)WEIR_STREAM_NONBLOCKING == (int)NAIVE_NONBLOCKING, "classes");
     _Static_assert((int)WEIR_STREAM_LEGACY == (int)NAIVE_LEGACY, "classes");
+    values();
     for (int i = 0; i < programs; i++)
         program(i % 16 == 15);
     printf("%d programs\n", programs);

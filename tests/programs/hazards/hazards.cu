@@ -278,25 +278,134 @@ static void event_nodes(bool waits)
     OK(cudaGraphDestroy(g));
 }
 
-/* A value in memory that one stream writes and the other waits for (or not). */
-static void values(bool waits)
+/* Values in memory: cuStreamWriteValue32, cuStreamWaitValue32 (at least the value, as signed). */
+typedef int value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
+static value_fn *value_fns[2];
+static unsigned *flag;
+
+static void values_begin(bool of_host)
 {
-    int (*value[2])(cudaStream_t, unsigned long long, unsigned, unsigned);
     const char *names[] = {"cuStreamWriteValue32", "cuStreamWaitValue32"};
-    unsigned *flag;
 
     for (int i = 0; i < 2; i++)
-        OK(cudaGetDriverEntryPointByVersion(names[i], (void **)&value[i], 12000, cudaEnableDefault, NULL));
-    OK(cudaMalloc((void **)&flag, sizeof *flag));
+        OK(cudaGetDriverEntryPointByVersion(names[i], (void **)&value_fns[i], 12000,
+                                            cudaEnableDefault, NULL));
+    if (of_host)
+        OK(cudaMallocHost(&flag, sizeof *flag));
+    else
+        OK(cudaMalloc(&flag, sizeof *flag));
     OK(cudaMemset(flag, 0, sizeof *flag));
     OK(cudaDeviceSynchronize());
+}
+
+static void value_write(cudaStream_t s, unsigned v)
+{
+    OK((cudaError_t)value_fns[0](s, (unsigned long long)flag, v, 0));
+}
+
+static void value_wait(cudaStream_t s, unsigned v)
+{
+    OK((cudaError_t)value_fns[1](s, (unsigned long long)flag, v, 0));
+}
+
+static __global__ void raise_flag(volatile unsigned *f, unsigned v)
+{
+    __threadfence();
+    *f = v;
+}
+
+static void values(bool waits)
+{
+    values_begin(false);
     write_a(s1);
-    OK((cudaError_t)value[0](s1, (unsigned long long)flag, 1, 0));
+    value_write(s1, 1);
     if (waits)
-        OK((cudaError_t)value[1](s2, (unsigned long long)flag, 1, 0));
+        value_wait(s2, 1);
     read_a(s2);
+}
+
+/* The write comes before what it should tell of. */
+static void values_early(void)
+{
+    values_begin(false);
+    value_write(s1, 1);
+    write_a(s1);
+    value_wait(s2, 1);
+    read_a(s2);
+}
+
+/* What was written last is not what is waited for: that comes later, by whom nobody says. */
+static void values_late(bool by_kernel, bool of_host)
+{
+    values_begin(of_host);
+    value_write(s1, 0);
+    value_wait(s2, 1);
+    read_a(s2);
+    write_a(s1);
+    if (by_kernel)
+        raise_flag<<<1, 1, 0, s1>>>(flag, 1);
+    else
+        value_write(s1, 1);
+}
+
+static void values_rounds(void)
+{
+    values_begin(false);
+    for (unsigned i = 1; i < 4; i++) {
+        value_wait(s2, i);
+        read_a(s2);
+        write_a(s1);
+        value_write(s1, i);
+        OK(cudaEventRecord(e, s2));
+        OK(cudaStreamWaitEvent(s1, e, 0));
+    }
+}
+
+static void values_host(void)
+{
+    values_begin(true);
+    value_write(s1, 1);
+    value_write(s1, 0);
+    value_wait(s2, 1);
+    read_a(s2);
+    write_a(s1);
+    OK(cudaStreamSynchronize(s1));
+    *(volatile unsigned *)flag = 1;
+}
+
+static void values_graph(void)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    values_begin(false);
+    OK(cudaStreamBeginCapture(s2, cudaStreamCaptureModeThreadLocal));
+    value_wait(s2, 1);
+    read_a(s2);
+    OK(cudaStreamEndCapture(s2, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s2));
+    write_a(s1);
+    value_write(s1, 1);
     OK(cudaDeviceSynchronize());
-    OK(cudaFree(flag));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+}
+
+/* The program reads the value itself. */
+static void values_polled(void)
+{
+    int *got;
+
+    values_begin(true);
+    OK(cudaMallocHost(&got, N * sizeof *got));
+    write_a(s1);
+    OK(cudaMemcpyAsync(got, a, N * sizeof *got, cudaMemcpyDeviceToHost, s1));
+    value_write(s1, 1);
+    while (*(volatile unsigned *)flag != 1)
+        ;
+    if (got[7] != got[8])
+        printf("wrong\n");
 }
 
 static void run(const char *form)
@@ -388,6 +497,22 @@ static void run(const char *form)
         values(false);
     else if (!strcmp(form, "values"))
         values(true);
+    else if (!strcmp(form, "values-early"))
+        values_early();
+    else if (!strcmp(form, "values-late"))
+        values_late(false, false);
+    else if (!strcmp(form, "values-late-host"))
+        values_late(false, true);
+    else if (!strcmp(form, "values-kernel"))
+        values_late(true, false);
+    else if (!strcmp(form, "values-rounds"))
+        values_rounds();
+    else if (!strcmp(form, "values-host"))
+        values_host();
+    else if (!strcmp(form, "values-graph"))
+        values_graph();
+    else if (!strcmp(form, "values-polled"))
+        values_polled();
     else
         exit(3);
 }

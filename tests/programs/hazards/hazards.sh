@@ -67,6 +67,14 @@ event-nodes-ignored race
 event-nodes -
 values-ignored race
 values -
+values-early race
+values-late -
+values-late-host -
+values-kernel -
+values-rounds -
+values-host -
+values-graph -
+values-polled -
 EOF
 for form in raw waw legacy-nonblocking; do verdict $form race --light; done
 for form in raw-event columns graph pool; do verdict $form - --light; done
