@@ -467,6 +467,15 @@ static void page_access(struct weir_shadow *s, const struct unit *u, struct weir
 
 /* ---- many bytes of a page at once ---- */
 
+static bool is_whole(const uint64_t *w)
+{
+    uint64_t all = UINT64_MAX;
+
+    for (unsigned k = 0; k < WORDS; k++)
+        all &= w[k];
+    return all == UINT64_MAX;
+}
+
 /* A run from the first bit on; false: there are others behind it. No bit: *end 0. */
 static bool is_one_run(const uint64_t *w, unsigned *begin, unsigned *end)
 {
@@ -474,6 +483,10 @@ static bool is_one_run(const uint64_t *w, unsigned *begin, unsigned *end)
     bool one;
 
     *begin = *end = 0;
+    if (is_whole(w)) {
+        *end = PAGE_BYTES;
+        return true;
+    }
     while (lo < WORDS && !w[lo])
         lo++;
     if (lo == WORDS)

@@ -93,8 +93,36 @@ static inline bool note(const struct weir_launch *l, uint64_t begin, uint64_t by
     return true;
 }
 
-void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
-                int64_t stride)
+typedef uint32_t __attribute__((may_alias)) half_word; /* bytes stand as bits do: the lower first */
+
+/* Notes [begin, begin + bytes) when it is whole words of bits, or half of one, of one page where
+ * nothing has to be looked at: most of what is new is, where lanes lie beside each other. False: it
+ * is not. Plain stores: nobody takes a bit back. */
+static inline bool note_words(const struct weir_launch *l, uint64_t begin, uint64_t bytes,
+                              uint32_t kind)
+{
+    const uint64_t *table = (const uint64_t *)(uintptr_t)l->touched;
+    uint64_t at = begin & (TOUCH_PAGE_BYTES - 1), entry;
+    struct touch_page *p;
+
+    if (((begin | bytes) & 63 && (begin & 31 || bytes != 32)) || at + bytes > TOUCH_PAGE_BYTES ||
+        begin - l->window_base >= l->window_bytes)
+        return false;
+    entry = __atomic_load_n(&table[(begin >> TOUCH_PAGE_SHIFT) * 4 + kind], __ATOMIC_ACQUIRE);
+    p = (struct touch_page *)((uintptr_t)&weir_touch_nothing + entry);
+    if (!entry || p->flags)
+        return false;
+    if (bytes == 32) {
+        __atomic_store_n((half_word *)p->bits + at / 32, UINT32_MAX, __ATOMIC_RELAXED);
+        return true;
+    }
+    for (uint64_t w = at / 64; w < (at + bytes) / 64; w++)
+        __atomic_store_n(&p->bits[w], UINT64_MAX, __ATOMIC_RELAXED);
+    return true;
+}
+
+static WEIR_NOINLINE void touch(struct weir_block *block, uint64_t lanes, uint64_t code,
+                                uint64_t base, int64_t stride)
 {
     const struct weir_launch *l = block->launch;
     uint64_t bytes = code & 0xffff, rest = lanes & 0xffffffff;
@@ -116,6 +144,18 @@ void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_
             weir_touch_keep(block, all, code, base, stride);
         rest &= ~all;
     }
+}
+
+void weir_touch(struct weir_block *block, uint64_t lanes, uint64_t code, uint64_t base,
+                int64_t stride)
+{
+    uint64_t bytes = code & 0xffff, mask = lanes & 0xffffffff;
+
+    /* lanes from the first one on, beside each other */
+    if (WEIR_LIKELY(stride == (int64_t)bytes && !(mask & (mask + 1))) &&
+        note_words(block->launch, base, bytes * (unsigned)__builtin_ctzll(~mask), code >> 16 & 3))
+        return;
+    touch(block, lanes, code, base, stride);
 }
 
 void weir_touch_lanes(struct weir_block *block, uint64_t lanes, uint64_t code,

@@ -106,6 +106,27 @@ static void halves(int overlap)
     fill<<<blocks(N), 256, 0, s2>>>(a + N / 2, 2, N / 2);
 }
 
+template <class T> __global__ void fill_elements(T *to, T value, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] = value;
+}
+
+/* As halves, of elements of any size, from any place on: whole groups of lanes and parts of them. */
+template <class T> static void elements(int overlap)
+{
+    static const int starts[] = {0, 16, 48, 64, 7};
+    T *p = (T *)a;
+
+    for (int k = 0; k < 5; k++) {
+        fill_elements<T><<<3, 256, 0, s1>>>(p + starts[k], 1, 512 - starts[k] + overlap);
+        fill_elements<T><<<3, 256, 0, s2>>>(p + 512, 2, 512);
+        OK(cudaDeviceSynchronize());
+    }
+}
+
 static void interleaved(bool same)
 {
     every_second<<<blocks(N), 256, 0, s1>>>(a, 0, N);
@@ -437,6 +458,10 @@ static void run(const char *form)
         halves(1);
     else if (!strcmp(form, "halves"))
         halves(0);
+    else if (!strncmp(form, "shorts", 6))
+        elements<short>(form[6] != 0);
+    else if (!strncmp(form, "doubles", 7))
+        elements<double>(form[7] != 0);
     else if (!strcmp(form, "interleaved-same"))
         interleaved(true);
     else if (!strcmp(form, "interleaved"))

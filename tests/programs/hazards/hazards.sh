@@ -38,6 +38,10 @@ recorded-again -
 never-recorded race
 halves-overlap race
 halves -
+shorts-overlap race
+shorts -
+doubles-overlap race
+doubles -
 interleaved-same race
 interleaved -
 atomic-plain race
