@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/kernel_name.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -373,6 +374,7 @@ static void print_kernels(FILE *f)
 {
     for (int shown = 0; shown < KERNELS_SHOW; shown++) {
         struct by_kernel *most = NULL;
+        char name[96];
 
         for (size_t i = 0; i < KERNELS_MAX && pages.kernels[i].name[0]; i++) {
             if (pages.kernels[i].bytes && (!most || pages.kernels[i].bytes > most->bytes))
@@ -380,7 +382,8 @@ static void print_kernels(FILE *f)
         }
         if (!most)
             return;
-        fprintf(f, "    kernel %s brought %" PRIu64 " bytes to it\n", most->name, most->bytes);
+        fprintf(f, "    kernel %s brought %" PRIu64 " bytes to it\n",
+                weir_kernel_scoped_name(most->name, name, sizeof name), most->bytes);
         most->bytes = 0;
     }
 }

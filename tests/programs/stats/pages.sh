@@ -22,7 +22,7 @@ rm -f ./*.txt
 # All 256 pages to the device; the two ends are read by the host, then a quarter is written.
 to='host +to device 0' from='device 0 +to host'
 pages plain '' "$to +a kernel touched them +256 +16777216 +1 " "$from +the host touched them +6[5-9] +4[23][0-9]{5} +1 " \
-    'kernel _Z3addPim brought 16777216 bytes'
+    'kernel add brought 16777216 bytes'
 pages kept '' "$to +a kernel touched them +256 +16777216 +1 " "$from +the host touched them +6[5-9] "
 pages prefetch '' "$to +prefetched +256 +16777216 +1 " "$from +the host touched them +6[5-9] "
 ! grep -q 'a kernel touched them' prefetch.txt || { echo 'FAILED prefetch: the kernel moved something'; failed=1; }
