@@ -198,3 +198,22 @@ enum weir_err weir_array_place(const struct weir_array *a, size_t x, size_t y, s
     *out = a->memory + z * a->slice + y * a->pitch + x;
     return WEIR_OK;
 }
+
+bool weir_array_find(const void *p, struct weir_array **out, size_t at[3])
+{
+    if (!weir_core.arrays.base)
+        return false;
+    for (uint32_t i = 0, used = weir_slots_used(&weir_core.arrays); i < used; i++) {
+        struct weir_array *a = weir_slots_at(&weir_core.arrays, i);
+        size_t offset = (uintptr_t)p - (uintptr_t)a->memory;
+
+        if (atomic_load(&a->slot.live) != WEIR_SLOT_LIVE || offset >= a->slice * a->slices)
+            continue;
+        at[2] = offset / a->slice;
+        at[1] = offset % a->slice / a->pitch;
+        at[0] = offset % a->slice % a->pitch;
+        *out = a;
+        return true;
+    }
+    return false;
+}

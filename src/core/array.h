@@ -45,6 +45,10 @@ enum weir_err weir_array_place(const struct weir_array *a, size_t x, size_t y, s
                                size_t width, size_t height, size_t depth,
                                char **out) WEIR_MUST_CHECK;
 
+/* The live array whose memory p is in, and byte, row and slice there. False: in none. (Programs see
+ * no such address: what has one was given the array.) */
+bool weir_array_find(const void *p, struct weir_array **out, size_t at[3]);
+
 /* ---- copies (array_copy.c); kind: enum weir_copy_kind, as the program gave it ---- */
 
 /* One slice of rows, whose places and pitches stand in c. Errors: INVALID_MEMCPY_DIRECTION, those

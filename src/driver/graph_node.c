@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/array.h"
 #include "driver/exec.h"
 #include "driver/memcpy.h"
 #include "driver/memop.h"
@@ -220,6 +221,29 @@ static CUmemorytype side_of(const void *p)
     return CU_MEMORYTYPE_DEVICE;
 }
 
+#define FILL_SIDE(out, c, side)                                                                    \
+    do {                                                                                           \
+        struct weir_array *array;                                                                  \
+        size_t at[3];                                                                              \
+                                                                                                   \
+        if (weir_array_find((c)->side, &array, at)) {                                              \
+            (out)->side##MemoryType = CU_MEMORYTYPE_ARRAY;                                         \
+            (out)->side##Array = (CUarray)(void *)array;                                           \
+            (out)->side##XInBytes = at[0];                                                         \
+            (out)->side##Y = at[1];                                                                \
+            (out)->side##Z = at[2];                                                                \
+            break;                                                                                 \
+        }                                                                                          \
+        (out)->side##MemoryType = side_of((c)->side);                                              \
+        (out)->side##Pitch = (c)->side##_pitch;                                                    \
+        (out)->side##Height =                                                                      \
+            (c)->side##_pitch ? (c)->side##_slice / (c)->side##_pitch : (c)->height;               \
+        if ((out)->side##MemoryType == CU_MEMORYTYPE_HOST)                                         \
+            (out)->side##Host = (c)->side;                                                         \
+        else                                                                                       \
+            (out)->side##Device = (uintptr_t)(c)->side;                                            \
+    } while (0)
+
 enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
 {
     struct weir_node_params p;
@@ -227,27 +251,12 @@ enum weir_err weir_drv_GraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D
 
     DRV_REQUIRE(nodeParams);
     DRV_TRY(weir_rt_node_get(hNode, WEIR_NODE_MEMCPY, &p));
-    *nodeParams = (CUDA_MEMCPY3D){
-        .srcMemoryType = side_of(c->src),
-        .srcPitch = c->src_pitch,
-        .srcHeight = c->src_pitch ? c->src_slice / c->src_pitch : c->height,
-        .dstMemoryType = side_of(c->dst),
-        .dstPitch = c->dst_pitch,
-        .dstHeight = c->dst_pitch ? c->dst_slice / c->dst_pitch : c->height,
-        .WidthInBytes = c->width,
-        .Height = c->height,
-        .Depth = c->depth,
-    };
-    if (nodeParams->srcMemoryType == CU_MEMORYTYPE_HOST)
-        nodeParams->srcHost = c->src;
-    else
-        nodeParams->srcDevice = (uintptr_t)c->src;
-    if (nodeParams->dstMemoryType == CU_MEMORYTYPE_HOST)
-        nodeParams->dstHost = c->dst;
-    else
-        nodeParams->dstDevice = (uintptr_t)c->dst;
+    *nodeParams = (CUDA_MEMCPY3D){.WidthInBytes = c->width, .Height = c->height, .Depth = c->depth};
+    FILL_SIDE(nodeParams, c, src);
+    FILL_SIDE(nodeParams, c, dst);
     return WEIR_OK;
 }
+#undef FILL_SIDE
 
 /* ---- memsets ---- */
 

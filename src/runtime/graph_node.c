@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/array.h"
 #include "runtime/copies.h"
 #include "runtime/graph_node.h"
 
@@ -279,19 +280,33 @@ enum weir_err weir_rt_GraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec, c
     return weir_rt_node_exec_set(hGraphExec, node, &p);
 }
 
+/* One end of a copy: an array and a place in it, whose elements the extent counts then, or memory.
+ */
+static void fill_end(const void *p, size_t pitch, size_t slice, cudaArray_t *array,
+                     struct cudaPos *pos, struct cudaPitchedPtr *ptr, struct cudaExtent *extent,
+                     size_t width)
+{
+    struct weir_array *a;
+    size_t at[3];
+
+    if (weir_array_find(p, &a, at)) {
+        *array = (cudaArray_t)(void *)a;
+        *pos = (struct cudaPos){at[0] / a->element_bytes, at[1], at[2]};
+        extent->width = width / a->element_bytes;
+    } else {
+        *ptr = (struct cudaPitchedPtr){(void *)(uintptr_t)p, pitch, width,
+                                       pitch ? slice / pitch : extent->height};
+    }
+}
+
 static void fill_box(const struct weir_copy *c, struct cudaMemcpy3DParms *out)
 {
-    *out = (struct cudaMemcpy3DParms){
-        .srcPtr = {.ptr = (void *)c->src,
-                   .pitch = c->src_pitch,
-                   .xsize = c->width,
-                   .ysize = c->src_pitch ? c->src_slice / c->src_pitch : c->height},
-        .dstPtr = {.ptr = c->dst,
-                   .pitch = c->dst_pitch,
-                   .xsize = c->width,
-                   .ysize = c->dst_pitch ? c->dst_slice / c->dst_pitch : c->height},
-        .extent = {c->width, c->height, c->depth},
-        .kind = (enum cudaMemcpyKind)c->kind};
+    *out = (struct cudaMemcpy3DParms){.extent = {c->width, c->height, c->depth},
+                                      .kind = (enum cudaMemcpyKind)c->kind};
+    fill_end(c->src, c->src_pitch, c->src_slice, &out->srcArray, &out->srcPos, &out->srcPtr,
+             &out->extent, c->width);
+    fill_end(c->dst, c->dst_pitch, c->dst_slice, &out->dstArray, &out->dstPos, &out->dstPtr,
+             &out->extent, c->width);
 }
 
 enum weir_err weir_rt_GraphMemcpyNodeGetParams(cudaGraphNode_t node,

@@ -136,6 +136,51 @@ static void test_objects(void)
     OK(cudaFree(p));
 }
 
+/* A node that copies between arrays and memory gives back what it was given, arrays as such. */
+static void test_nodes(cudaStream_t s)
+{
+    struct cudaChannelFormatDesc d =
+        cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindSigned);
+    struct cudaMemcpy3DParms to = {.kind = cudaMemcpyHostToDevice}, from = {0}, got;
+    short in[4 * 3], out[4 * 3] = {0};
+    cudaGraphNode_t node, second;
+    cudaGraphExec_t exec;
+    cudaGraph_t graph;
+    cudaArray_t a;
+
+    for (size_t i = 0; i < 12; i++)
+        in[i] = (short)(i + 1);
+    OK(cudaMalloc3DArray(&a, &d, (struct cudaExtent){8, 5, 2}, 0));
+    to.srcPtr = (struct cudaPitchedPtr){in, 8, 4, 3};
+    to.dstArray = a;
+    to.dstPos = (struct cudaPos){2, 1, 1};
+    to.extent = (struct cudaExtent){4, 3, 1};
+    from.srcArray = a;
+    from.srcPos = to.dstPos;
+    from.dstPtr = (struct cudaPitchedPtr){out, 8, 4, 3};
+    from.extent = to.extent;
+    from.kind = cudaMemcpyDeviceToHost;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &to));
+    OK(cudaGraphAddMemcpyNode(&second, graph, &node, 1, &from));
+    OK(cudaGraphMemcpyNodeGetParams(node, &got));
+    CHECK(got.dstArray == a && got.dstPos.x == 2 && got.dstPos.y == 1 && got.dstPos.z == 1 &&
+          got.dstPtr.ptr == NULL && got.srcArray == NULL && got.srcPtr.ptr == in &&
+          got.srcPtr.pitch == 8 && got.extent.width == 4 && got.extent.height == 3 &&
+          got.extent.depth == 1);
+    OK(cudaGraphMemcpyNodeSetParams(node, &got));
+    OK(cudaGraphMemcpyNodeGetParams(second, &got));
+    CHECK(got.srcArray == a && got.srcPos.x == 2 && got.dstArray == NULL && got.dstPtr.ptr == out);
+    OK(cudaGraphMemcpyNodeSetParams(second, &got));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK(memcmp(in, out, sizeof in) == 0);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFreeArray(a));
+}
+
 int main(void)
 {
     cudaStream_t s;
@@ -145,5 +190,6 @@ int main(void)
     test_copies(s);
     test_boxes();
     test_objects();
+    test_nodes(s);
     return CONFORM_END();
 }

@@ -180,6 +180,37 @@ static void check_copy_and_memset(void)
     OK(cuGraphDestroy(g));
 }
 
+/* An array that was given comes back as one. */
+static void check_array_copy(void)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR d = {
+        .Width = 8, .Height = 4, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 2};
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcXInBytes = 6,
+                          .srcY = 2,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = p,
+                          .dstPitch = 4,
+                          .WidthInBytes = 4,
+                          .Height = 2,
+                          .Depth = 1},
+                  back;
+    CUgraphNode n;
+    CUgraph g;
+
+    OK(cuArray3DCreate(&copy.srcArray, &d));
+    OK(cuGraphCreate(&g, 0));
+    OK(cuGraphAddMemcpyNode(&n, g, NULL, 0, &copy, ctx));
+    OK(cuGraphMemcpyNodeGetParams(n, &back));
+    CHECK(back.srcMemoryType == CU_MEMORYTYPE_ARRAY && back.srcArray == copy.srcArray &&
+          back.srcXInBytes == 6 && back.srcY == 2 && back.srcZ == 0 && !back.srcDevice);
+    CHECK(back.dstMemoryType == CU_MEMORYTYPE_DEVICE && back.dstDevice == p && back.dstPitch == 4 &&
+          back.WidthInBytes == 4 && back.Height == 2 && back.Depth == 1);
+    OK(cuGraphMemcpyNodeSetParams(n, &back));
+    OK(cuGraphDestroy(g));
+    OK(cuArrayDestroy(copy.srcArray));
+}
+
 static void check_host(void)
 {
     int a = 0, b = 0;
@@ -407,6 +438,7 @@ int main(void)
     check_edges();
     check_kernel();
     check_copy_and_memset();
+    check_array_copy();
     check_host();
     check_events();
     check_child();
