@@ -58,6 +58,34 @@ static const char counts[] =
          "ADDED: bar.sync 0; ld.shared.u32 %r9,[%r5]; ld.shared.u32 %r10,[%r5+512];\n"
          "st.global.u32 [%d4],%r9; st.global.u32 [%d4+512],%r10; ret;\n}\n";
 
+/* s[t] += s[t + k] for k = 64, 32 ... 1, with a barrier after each; lanes from n on end before the
+ * first when END is in front of it */
+#define STEP(k)                                                                                    \
+    "setp.ge.u32 %p1,%r2," k "; @%p1 bra L" k "; ld.shared.f32 %f1,[%r5]; "                        \
+    "ld.shared.f32 %f2,[%r5+4*" k "]; add.f32 %f1,%f1,%f2; st.shared.f32 [%r5],%f1; L" k           \
+    ": bar.sync 0;\n"
+#define TREE(end)                                                                                  \
+    HEAD ".shared .align 4 .b8 s[1024]; .reg .f32 %f<4>;\n"                                        \
+         "add.u64 %d5,%d1,%d3; ld.global.u32 %r6,[%d5]; and.b32 %r6,%r6,1023; "                    \
+         "cvt.rn.f32.u32 %f1,%r6; mov.u32 %r3,s; shl.b32 %r4,%r2,2; add.u32 %r5,%r3,%r4;\n"        \
+         "st.shared.f32 [%r5],%f1; mov.f32 %f3,0f00000000; st.shared.f32 [%r5+512],%f3; " end      \
+         "bar.sync 0;\n" STEP("64") STEP("32") STEP("16") STEP("8") STEP("4") STEP("2")            \
+             STEP("1") "ld.shared.f32 %f1,[%r5]; cvt.rzi.u32.f32 %r6,%f1; st.global.u32 "          \
+                       "[%d4],%r6; ret;\n}\n"
+static const char tree[] = TREE("");
+static const char tree_of_some[] = TREE("setp.ge.u32 %p2,%r2,%r1; @%p2 ret;\n");
+
+/* warps below n add at one barrier what others add at another one, twice */
+static const char two_ways[] =
+    HEAD ".shared .align 4 .b8 s[512];\n"
+         "mov.u32 %r3,s; shl.b32 %r4,%r2,2; add.u32 %r5,%r3,%r4; st.shared.u32 [%r5],%r2;\n"
+         "xor.b32 %r6,%r4,128; add.u32 %r6,%r3,%r6; setp.ge.u32 %p1,%r2,%r1; mov.u32 %r8,0;\n"
+         "AGAIN: @%p1 bra OTHER; bar.sync 0; ld.shared.u32 %r7,[%r6]; bra MET;\n"
+         "OTHER: bar.sync 0; ld.shared.u32 %r7,[%r6]; add.u32 %r7,%r7,1000;\n"
+         "MET: bar.sync 0; st.shared.u32 [%r5],%r7; add.u32 %r8,%r8,1;\n"
+         "setp.lt.u32 %p2,%r8,2; @%p2 bra AGAIN;\n"
+         "st.global.u32 [%d4],%r7; ret;\n}\n";
+
 /* an index clamped at both ends */
 static const char clamped[] =
     HEAD "sub.s32 %r3,%r2,5; max.s32 %r3,%r3,0; min.s32 %r3,%r3,%r1;\n"
@@ -193,6 +221,48 @@ static void test_shared_counts(void **state)
         }
 }
 
+static void tree_in_c(const uint32_t *in, uint32_t live, uint32_t *out)
+{
+    uint32_t s[256] = {0};
+    for (uint32_t t = 0; t < 128; t++)
+        s[t] = in[t] & 1023;
+    for (uint32_t k = 64; k > 0; k /= 2)
+        for (uint32_t t = 0; t < k && t < live; t++)
+            s[t] += s[t + k];
+    memcpy(out, s, 128 * sizeof *s);
+}
+
+static void test_warps_in_step(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (uint32_t n = 0; n <= 128; n += 8)
+        for (int tier = 0; tier < 2; tier++) {
+            uint32_t want[128];
+            start(&f, n ? tree_of_some : tree, (enum weir_jit_tier)tier, n);
+            run(&f);
+            tree_in_c(f.p.in, n ? n : 128, want);
+            assert_memory_equal(f.p.out, want, (n ? n : 128) * sizeof *want);
+            for (uint32_t t = n ? n : 128; t < 128; t++)
+                assert_int_equal(f.p.out[t], 0);
+            stop(&f);
+        }
+}
+
+static void test_warps_by_two_ways(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (uint32_t n = 0; n <= 128; n += 32)
+        for (int tier = 0; tier < 2; tier++) {
+            start(&f, two_ways, (enum weir_jit_tier)tier, n);
+            run(&f);
+            for (uint32_t t = 0; t < 128; t++) /* each warp's own addition, and its neighbour's */
+                assert_int_equal(f.p.out[t], t + ((t ^ 32) >= n ? 1000 : 0) + (t >= n ? 1000 : 0));
+            stop(&f);
+        }
+}
+
 static void test_clamped_index(void **state)
 {
     struct fixture f;
@@ -259,6 +329,8 @@ int main(void)
         cmocka_unit_test(test_pointer_that_walks),
         cmocka_unit_test(test_far_steps_are_prefetched),
         cmocka_unit_test(test_shared_counts),
+        cmocka_unit_test(test_warps_in_step),
+        cmocka_unit_test(test_warps_by_two_ways),
         cmocka_unit_test(test_clamped_index),
         cmocka_unit_test(test_lanes_that_wait),
         cmocka_unit_test(test_outside_is_an_error),

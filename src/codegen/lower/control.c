@@ -4,7 +4,9 @@
  * into regions: code from the start, or from behind a barrier, to the next barriers. Each region is
  * a loop over the warps that stand at its start; a warp's live registers and its next region are
  * kept in block->state. When every warp has come to a barrier or ended, the next regions run. Where
- * warps stand at different barriers, each region runs for its own.
+ * warps stand at different barriers, each region runs for its own. Where the program's text says
+ * that all warps come to one barrier, nobody asks where they stand (find_steps), and a short region
+ * stands there once for each warp: its masks and addresses are constants then.
  *
  * Inside a region, lanes of a warp that have gone another way wait: wait_slot[block] holds them.
  * After a block, the first block in order with waiting lanes runs (continue_at). Where analysis
@@ -20,6 +22,10 @@
 #define STATE_HEADER 256u
 #define RED_OFFSET   128u /* two pairs: lanes with a true predicate, lanes */
 #define MAX_REGIONS  62u
+#define MIXED        UINT32_MAX       /* where warps come to: several places */
+#define ENDS         (UINT32_MAX - 1) /* all end */
+#define COPIED       256u             /* PTX instructions of a region, for all warps together */
+#define COPIED_ALL   2048u
 
 struct chain {
     struct chain *next;
@@ -38,10 +44,22 @@ struct region {
     LLVMBasicBlockRef next_bb; /* to the next warp */
 };
 
+/* Of a region: do all warps of the block run it at the same time, and where do they come to: a
+ * barrier's number, ENDS or MIXED. */
+struct step {
+    uint64_t *blocks;
+    bool in_step;
+    uint32_t outcome;
+};
+
 struct control {
     struct low *l;
     struct region r;
     LLVMBasicBlockRef *region_head; /* by region */
+    struct step *steps;             /* the same */
+    bool dispatches;                /* warps may stand at different places */
+    uint32_t copied;                /* PTX instructions so far */
+    bool copying;                   /* the region stands there once for each warp */
     LLVMBasicBlockRef dispatch, finish;
     LLVMValueRef current, pending, pass; /* allocas */
     LLVMValueRef tag;                    /* of warps that stand at the region being run */
@@ -551,6 +569,17 @@ static bool is_moved(const struct control *c, uint32_t reg, bool save)
     return low_bit(c->r.defs, reg) || (save ? !was_saved : low_bit(c->r.uses, reg));
 }
 
+static bool ends_threads(const struct low *l, const uint64_t *blocks)
+{
+    for (uint32_t k = 0; k < l->blocks.count; k++) {
+        uint8_t term = l->blocks.items[k].term;
+        if (low_bit(blocks, k) &&
+            (term == LOW_TERM_EXIT || term == LOW_TERM_COND_EXIT || term == LOW_TERM_TRAP))
+            return true;
+    }
+    return false;
+}
+
 static void live_state(struct control *c, const struct low_block *barrier, bool save)
 {
     struct low *l = c->l;
@@ -558,7 +587,7 @@ static void live_state(struct control *c, const struct low_block *barrier, bool 
         if (low_bit(barrier->live_out, (uint32_t)r) && is_saved(l, r) && l->regs.items[r].slot[0] &&
             is_moved(c, (uint32_t)r, save))
             reg_state(c, &l->regs.items[r], save);
-    if (!l->any_exit_partial)
+    if (!l->any_exit_partial || (save && c->r.barrier && !ends_threads(l, c->r.blocks)))
         return;
     LLVMValueRef m[LOW_MAX_GROUPS];
     if (save) {
@@ -644,6 +673,13 @@ static void check_barrier(struct low *l, const struct low_inst *i)
     }
 }
 
+/* All warps run the region being made, and come to one place. */
+static bool goes_on_in_step(const struct control *c)
+{
+    const struct step *s = &c->steps[c->r.id];
+    return s->in_step && s->outcome != MIXED;
+}
+
 static void end_barrier(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
@@ -661,6 +697,10 @@ static void end_barrier(struct control *c, uint32_t at)
     if (reduction(l, b))
         count_votes(c, i);
     live_state(c, b, true);
+    if (goes_on_in_step(c)) {
+        LLVMBuildBr(l->b, c->r.next_bb);
+        return;
+    }
     uint32_t region = (uint32_t)b->barrier + 1;
     LLVMValueRef pass = LLVMBuildLoad2(l->b, l->t.i32, c->pass, "");
     LLVMValueRef tag =
@@ -822,6 +862,35 @@ void low_clocks_start(struct low *l)
                         8);
 }
 
+/* Nothing of it accesses memory, fails, or is done by others: nobody asks which warp it was. */
+static bool is_harmless(const struct low *l, const struct low_block *b)
+{
+    for (uint32_t n = b->first; n < b->end; n++) {
+        const struct low_inst *i = &l->insts.items[n];
+        if (i->kind != LOW_PTX)
+            continue;
+        switch (i->p->opcode) {
+        case WEIR_PTX_OP_add:
+        case WEIR_PTX_OP_and:
+        case WEIR_PTX_OP_bar:
+        case WEIR_PTX_OP_bra:
+        case WEIR_PTX_OP_cvt:
+        case WEIR_PTX_OP_mad:
+        case WEIR_PTX_OP_mov:
+        case WEIR_PTX_OP_mul:
+        case WEIR_PTX_OP_or:
+        case WEIR_PTX_OP_setp:
+        case WEIR_PTX_OP_shl:
+        case WEIR_PTX_OP_shr:
+        case WEIR_PTX_OP_sub:
+            break;
+        default:
+            return false;
+        }
+    }
+    return b->term != LOW_TERM_TRAP;
+}
+
 static void emit_block(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
@@ -837,6 +906,8 @@ static void emit_block(struct control *c, uint32_t at)
     } else {
         load_masks(l, b->needs_mask ? wait_slots(l, at) : live_slots(l), l->mask);
     }
+    if (c->copying && !is_harmless(l, b))
+        low_touch_warp(l);
     low_race_block(l, at);
     for (uint32_t n = b->first; n < b->end; n++) {
         const struct low_inst *i = &l->insts.items[n];
@@ -987,10 +1058,109 @@ static void emit_warp_body(struct control *c, const struct low_block *barrier)
         if (low_bit(c->r.blocks, k))
             emit_block(c, k);
     LLVMPositionBuilderAtEnd(l->b, l->done_bb);
-    if (l->barriers)
+    if (l->barriers && !goes_on_in_step(c))
         state_store(l, LLVMConstInt(l->t.i32, 0xffffffff, 0),
                     LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
     LLVMBuildBr(l->b, c->r.next_bb);
+}
+
+/* bar.red counts by passes, which go by the dispatch; and so does what is said of threads' order.
+ */
+static uint32_t outcome(struct low *l, const uint64_t *blocks)
+{
+    bool ends = ends_threads(l, blocks);
+    uint32_t found = ENDS;
+    for (uint32_t k = 0; k < l->blocks.count; k++) {
+        const struct low_block *b = &l->blocks.items[k];
+        if (!low_bit(blocks, k) || b->term != LOW_TERM_BARRIER)
+            continue;
+        if (ends || l->request->races || reduction(l, b) ||
+            (found != ENDS && found != (uint32_t)b->barrier))
+            return MIXED;
+        found = (uint32_t)b->barrier;
+    }
+    return found;
+}
+
+/* A region is run in step unless a way leads to it from one that is not, or that has others. */
+static void find_steps(struct control *c)
+{
+    struct low *l = c->l;
+    c->steps = low_alloc(l, (l->barriers + 1) * sizeof *c->steps);
+    for (uint32_t k = 0; k <= l->barriers; k++)
+        c->steps[k].blocks = low_alloc(l, l->block_words * sizeof(uint64_t));
+    low_reach(l, 0, LOW_REGION, c->steps[0].blocks);
+    for (uint32_t k = 0; k < l->blocks.count; k++)
+        if (l->blocks.items[k].term == LOW_TERM_BARRIER)
+            low_reach(l, l->blocks.items[k].succ[0], LOW_REGION,
+                      c->steps[l->blocks.items[k].barrier + 1].blocks);
+    for (uint32_t k = 0; k <= l->barriers; k++)
+        c->steps[k] = (struct step){c->steps[k].blocks, true, outcome(l, c->steps[k].blocks)};
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t k = 0; k <= l->barriers; k++)
+            for (uint32_t b = 0; b < l->blocks.count; b++) {
+                const struct low_block *to = &l->blocks.items[b];
+                if (!low_bit(c->steps[k].blocks, b) || to->term != LOW_TERM_BARRIER ||
+                    !c->steps[to->barrier + 1].in_step ||
+                    (c->steps[k].in_step && c->steps[k].outcome == (uint32_t)to->barrier))
+                    continue;
+                c->steps[to->barrier + 1].in_step = false;
+                again = true;
+            }
+    }
+    for (uint32_t k = 0; k <= l->barriers; k++) /* who asks must find an answer */
+        if (c->steps[k].outcome < ENDS && !c->steps[c->steps[k].outcome + 1].in_step)
+            c->steps[k].outcome = MIXED;
+}
+
+/* Where the block goes on when all warps have run a region. */
+static LLVMBasicBlockRef after_region(struct control *c, uint32_t id)
+{
+    const struct step *s = &c->steps[id];
+    if (s->in_step && s->outcome == ENDS)
+        return c->finish;
+    if (s->in_step && s->outcome != MIXED)
+        return c->region_head[s->outcome + 1];
+    c->dispatches = true;
+    return c->dispatch;
+}
+
+/* Is the region short enough to stand there once for each warp? */
+static bool is_copied(struct control *c)
+{
+    struct low *l = c->l;
+    uint32_t n = 0;
+    if (l->request->tier != WEIR_JIT_BEST || !l->barriers || l->warps == 1 ||
+        !c->steps[c->r.id].in_step)
+        return false;
+    for (uint32_t k = 0; k < l->blocks.count; k++) {
+        const struct low_block *b = &l->blocks.items[k];
+        if (!low_bit(c->r.blocks, k))
+            continue;
+        if (b->loop >= 0)
+            return false;
+        n += b->end - b->first;
+    }
+    n *= l->warps;
+    if (n > COPIED || c->copied + n > COPIED_ALL)
+        return false;
+    c->copied += n;
+    return true;
+}
+
+static void emit_copies(struct control *c, const struct low_block *barrier, LLVMBasicBlockRef after)
+{
+    struct low *l = c->l;
+    c->copying = true;
+    for (uint32_t w = 0; w < l->warps; w++) {
+        l->warp = LLVMConstInt(l->t.i32, w, 0);
+        c->r.next_bb = low_bb(l, "next_warp");
+        emit_warp_body(c, barrier);
+        LLVMPositionBuilderAtEnd(l->b, c->r.next_bb);
+    }
+    c->copying = false;
+    LLVMBuildBr(l->b, after);
 }
 
 /* Loop over the block's warps; those that do not stand at this region are passed over. */
@@ -999,9 +1169,13 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
 {
     struct low *l = c->l;
     c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0, .barrier = barrier};
-    c->r.blocks = low_alloc(l, l->block_words * sizeof(uint64_t));
-    low_reach(l, c->r.entry, LOW_REGION, c->r.blocks);
+    c->r.blocks = c->steps[id].blocks;
     region_registers(l, &c->r);
+    if (is_copied(c)) {
+        LLVMPositionBuilderAtEnd(l->b, head);
+        emit_copies(c, barrier, after);
+        return;
+    }
     LLVMBasicBlockRef loop = low_bb(l, "warp"), body = loop;
     c->r.next_bb = low_bb(l, "next_warp");
     LLVMPositionBuilderAtEnd(l->b, head);
@@ -1010,7 +1184,7 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0);
     l->warp = l->warps == 1 ? zero : LLVMBuildPhi(l->b, l->t.i32, "warp");
     low_touch_warp(l);
-    if (barrier) {
+    if (barrier && !c->steps[id].in_step) {
         body = low_bb(l, "run");
         LLVMValueRef resume =
             state_load(l, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
@@ -1068,7 +1242,8 @@ static void emit_dispatch(struct control *c)
         c->current);
     LLVMValueRef sw = LLVMBuildSwitch(l->b, id, none, l->barriers);
     for (uint32_t k = 1; k <= l->barriers; k++)
-        LLVMAddCase(sw, LLVMConstInt(l->t.i64, k, 0), c->region_head[k]);
+        if (!c->steps[k].in_step)
+            LLVMAddCase(sw, LLVMConstInt(l->t.i64, k, 0), c->region_head[k]);
     LLVMPositionBuilderAtEnd(l->b, none);
     LLVMBuildUnreachable(l->b);
 }
@@ -1162,6 +1337,7 @@ void low_emit_kernel(struct low *l)
     l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
     c.finish = low_bb(l, "finish");
     low_order_block(l, WEIR_RACE_START, NULL);
+    find_steps(&c);
     if (!l->barriers) {
         LLVMBuildBr(l->b, start);
         emit_region(&c, 0, NULL, start, c.finish);
@@ -1177,15 +1353,18 @@ void low_emit_kernel(struct low *l)
         LLVMBuildBr(l->b, start);
         c.dispatch = low_bb(l, "dispatch");
         c.region_head = low_alloc(l, (l->barriers + 1) * sizeof *c.region_head);
-        emit_region(&c, 0, NULL, start, c.dispatch);
         for (uint32_t k = 1; k <= l->barriers; k++)
             c.region_head[k] = low_bb(l, "region");
+        emit_region(&c, 0, NULL, start, after_region(&c, 0));
         for (size_t k = 0; k < l->blocks.count; k++)
             if (l->blocks.items[k].term == LOW_TERM_BARRIER) {
                 uint32_t id = (uint32_t)l->blocks.items[k].barrier + 1;
-                emit_region(&c, id, &l->blocks.items[k], c.region_head[id], c.dispatch);
+                emit_region(&c, id, &l->blocks.items[k], c.region_head[id], after_region(&c, id));
             }
-        emit_dispatch(&c);
+        if (c.dispatches)
+            emit_dispatch(&c);
+        else
+            LLVMDeleteBasicBlock(c.dispatch);
     }
     if (l->named_barriers & (l->named_barriers - 1))
         low_need_general(l, NULL, "several named barriers");

@@ -247,6 +247,14 @@ static LLVMValueRef at_most(struct low *l, LLVMValueRef off, LLVMValueRef lim, u
     return LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
 }
 
+/* In what the kernel's text itself wants of shared memory, of which there is always so much: where
+ * the warp is a constant, this is one, too. */
+static LLVMValueRef in_static_shared(struct low *l, LLVMValueRef off, uint64_t bytes)
+{
+    LLVMValueRef last = LLVMConstInt(l->t.i64, low_static_shared(l) - bytes, 0);
+    return LLVMBuildICmp(l->b, LLVMIntULE, off, last, "");
+}
+
 /* i1: [addr, addr + bytes) lies in the space, and addr is aligned. Shared offsets are signed here:
  * lanes that are not active may lie below 0. */
 static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValueRef addr,
@@ -255,8 +263,14 @@ static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValue
     LLVMValueRef lim = limit(l, a, bytes), off;
     if (a->space == WEIR_PTX_SHARED) {
         off = low_resize(l, addr, 64, true);
-        LLVMValueRef any = LLVMBuildICmp(l->b, LLVMIntSGE, lim, LLVMConstInt(l->t.i64, 0, 0), "");
-        return LLVMBuildAnd(l->b, any, LLVMBuildICmp(l->b, LLVMIntULE, off, lim, ""), "");
+        LLVMValueRef in = LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
+        if (bytes > low_static_shared(l)) {
+            LLVMValueRef zero = LLVMConstInt(l->t.i64, 0, 0);
+            return LLVMBuildAnd(l->b, LLVMBuildICmp(l->b, LLVMIntSGE, lim, zero, ""), in, "");
+        }
+        return l->warp && LLVMIsConstant(l->warp)
+                   ? LLVMBuildOr(l->b, in_static_shared(l, off, bytes), in, "")
+                   : in;
     }
     off = LLVMBuildSub(l->b, addr, l->window_base, "");
     return at_most(l, off, lim, bits);
