@@ -694,6 +694,10 @@ void low_control_start_mask(struct low *l, LLVMValueRef *m);
 void low_ssa(struct low *l);
 void low_ssa_finish(struct low *l);
 
+/* narrow.c: behind the passes, stores of a constant number of first lanes are no wider than these;
+ * true: there were some, and what they no longer need is left over. */
+bool low_narrow(struct low *l);
+
 /* pipeline.c */
 void low_target_init(struct low *l);
 void low_optimise_and_emit(struct low *l);

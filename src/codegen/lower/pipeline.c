@@ -227,12 +227,9 @@ static void dump(struct low *l, const char *when)
         LLVMDisposeMessage(message);
 }
 
-static void run_passes(struct low *l)
+static void run_passes(struct low *l, const char *passes)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    const char *passes = l->request->tier == WEIR_JIT_QUICK ? quick
-                         : low_is_above(l, LARGE)           ? best_large
-                                                            : best;
     LLVMErrorRef e = LLVMRunPasses(l->module, passes, l->machine, o);
     LLVMDisposePassBuilderOptions(o);
     if (e) {
@@ -273,7 +270,10 @@ void low_optimise_and_emit(struct low *l)
         fail(l, "invalid SSA form", message);
     LLVMDisposeMessage(message);
     message = NULL;
-    run_passes(l);
+    bool is_best = l->request->tier == WEIR_JIT_BEST;
+    run_passes(l, !is_best ? quick : low_is_above(l, LARGE) ? best_large : best);
+    if (is_best && low_narrow(l))
+        run_passes(l, "function(adce)");
     low_stage(l, LOW_STAGE_PASSES);
     low_count_ir(l, true);
     dump(l, "1");
