@@ -917,6 +917,7 @@ static void store_contiguous(struct low *l, struct low_access *x)
         }
         low_scope(l, s, x->a.space);
     }
+    low_prefetch(l, x);
 }
 
 /* Lane by lane, in order. */

@@ -1,16 +1,22 @@
-/* Loops whose loads lie far apart from one pass to the next (a grid-stride loop moves on by the
+/* Asks for memory that will be loaded later, when something is loaded. A wrong guess costs an
+ * instruction: prefetches never fault.
+ *
+ * Loops whose loads lie far apart from one pass to the next (a grid-stride loop moves on by the
  * whole grid): a warp runs such a loop to its end alone, no hardware prefetcher follows over
- * pages, and lines of a power of two apart share one set of each cache. So the line that a later
- * pass wants is asked for when this one loads. The step is worked out from the PTX: the address is
- * linear in a register that the loop increases by what does not change in it. A wrong guess costs
- * an instruction: prefetches never fault.
+ * pages, and lines of a power of two apart share one set of each cache. The step is worked out from
+ * the PTX: the address is linear in a register that the loop increases by what does not change in
+ * it.
+ *
+ * Elsewhere the blocks that follow mostly load what follows in memory. A block with barriers stops
+ * at each, so that the processor comes to the next block's loads late.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/access.h"
 
-#define AHEAD     12u /* passes */
-#define NEAR      512 /* bytes that the hardware follows by itself */
-#define MAX_DEPTH 16u
-#define LINE      64u
+#define AHEAD       12u /* passes */
+#define NEXT_BLOCKS 8192u
+#define NEAR        512 /* bytes that the hardware follows by itself */
+#define MAX_DEPTH   16u
+#define LINE        64u
 
 struct walk {
     struct low *l;
@@ -198,25 +204,31 @@ static LLVMValueRef step_of_address(struct low *l, const struct low_access *x)
     return step;
 }
 
+/* How far ahead to ask; NULL: there is nothing to do. */
+static LLVMValueRef bytes_ahead(struct low *l, const struct low_access *x)
+{
+    if (l->blocks.items[l->block].loop < 0)
+        return l->request->block[0] % LOW_LANES ? NULL : LLVMConstInt(l->t.i64, NEXT_BLOCKS, 0);
+    LLVMValueRef step = step_of_address(l, x);
+    return step ? LLVMBuildMul(l->b, step, LLVMConstInt(l->t.i64, AHEAD, 0), "") : NULL;
+}
+
 void low_prefetch(struct low *l, const struct low_access *x)
 {
     if (l->request->tier != WEIR_JIT_BEST || l->general ||
         (x->a.space != WEIR_PTX_GLOBAL && x->a.space != WEIR_PTX_GENERIC))
         return;
-    LLVMValueRef step = step_of_address(l, x);
-    if (!step)
-        return;
-    step = LLVMBuildMul(l->b, step, LLVMConstInt(l->t.i64, AHEAD, 0), "");
+    LLVMValueRef ahead = bytes_ahead(l, x);
     uint32_t span = l->width * x->size * x->comps; /* of a group */
-    for (unsigned g = 0; g < l->groups; g++)
+    for (unsigned g = 0; ahead && g < l->groups; g++)
         for (uint32_t at = 0; at < span; at += LINE) {
             if (at == 0 && g % WEIR_MAX(1u, LINE / span))
                 continue; /* mostly in the line of the group before */
-            LLVMValueRef a = LLVMBuildAdd(l->b, x->a.base.v[g], step, "");
+            LLVMValueRef a = LLVMBuildAdd(l->b, x->a.base.v[g], ahead, "");
             a = LLVMBuildAdd(l->b, a, LLVMConstInt(l->t.i64, at, 0), "");
             LLVMValueRef args[4] = {LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""),
-                                    LLVMConstInt(l->t.i32, 0, 0), LLVMConstInt(l->t.i32, 3, 0),
-                                    LLVMConstInt(l->t.i32, 1, 0)};
+                                    LLVMConstInt(l->t.i32, x->p->opcode == WEIR_PTX_OP_st, 0),
+                                    LLVMConstInt(l->t.i32, 3, 0), LLVMConstInt(l->t.i32, 1, 0)};
             LLVMTypeRef over[1] = {l->t.ptr};
             low_intrinsic(l, "llvm.prefetch", over, 1, args, 4);
         }
