@@ -288,6 +288,8 @@ void weir_check_kernel_wrong(struct weir_actor *a, const char *name,
 
 /* --kernel-races: what the threads of one kernel do to each other. */
 bool weir_check_wants_kernel_races(void);
+/* --late-async: copies to shared memory are to land as late as they may. */
+bool weir_check_wants_late_async(void);
 enum weir_check_threads_kind {
     WEIR_THREADS_RACE,       /* the access of `first` and that of `second`: no order */
     WEIR_THREADS_BESIDE,     /* the same: a plain read of global memory, and an atomic */

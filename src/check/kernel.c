@@ -348,6 +348,11 @@ bool weir_check_wants_kernel_races(void)
     return weir_checker.settings.kernel_races;
 }
 
+bool weir_check_wants_late_async(void)
+{
+    return weir_checker.settings.late_async;
+}
+
 /* Of global memory the finding has the range. */
 static void add_bytes(struct weir_text *t, const struct weir_check_threads *w)
 {

@@ -223,6 +223,7 @@ void weir_check_settings_read(struct weir_check_settings *s)
     s->leaks = is_on("WEIR_CHECK_LEAKS");
     s->init = is_on("WEIR_CHECK_INIT");
     s->kernel_races = is_on("WEIR_CHECK_KERNEL_RACES");
+    s->late_async = is_on("WEIR_CHECK_LATE_ASYNC");
     s->notes = is_on("WEIR_CHECK_NOTES");
     s->print_suppressions = is_on("WEIR_CHECK_PRINT_SUPPRESSIONS");
     s->without_legacy = without && strstr(without, "legacy");

@@ -54,7 +54,7 @@ struct weir_check_settings {
     int status;               /* the process's when there is a hazard */
     uint32_t forbidden;       /* bits of enum weir_policy */
     const char *json, *sarif; /* files; NULL: none */
-    bool github, leaks, notes, print_suppressions, init, kernel_races;
+    bool github, leaks, notes, print_suppressions, init, kernel_races, late_async;
     bool without_legacy, without_free; /* orders that do not count */
     bool main_process;                 /* weir check has become this one */
     char folder[1024];                 /* the program was started in; "" unknown */

@@ -53,6 +53,10 @@ static const char help[] =
     "                   some threads do not come to (kernel-race, unfinished-copy, "
     "divergent-barrier); kernels are\n"
     "                   many times slower\n"
+    "  --late-async     with --kernel-races: cp.async and bulk copies to shared memory land only "
+    "when "
+    "something waits for\n"
+    "                   them, so that a kernel which reads too early has wrong results, too\n"
     "  --notes          all notes, also of waits that are not needed\n"
     "  --without LIST   orders that do not count: legacy (what the legacy default stream orders), "
     "free (that\n"
@@ -89,6 +93,7 @@ static const struct option {
     {"--leaks", "WEIR_CHECK_LEAKS", false},
     {"--init", "WEIR_CHECK_INIT", false},
     {"--kernel-races", "WEIR_CHECK_KERNEL_RACES", false},
+    {"--late-async", "WEIR_CHECK_LATE_ASYNC", false},
     {"--notes", "WEIR_CHECK_NOTES", false},
     {"--without", "WEIR_CHECK_WITHOUT", true},
 };
@@ -229,6 +234,10 @@ int weir_cli_check(int argc, char **argv)
     if (strcmp(how, "light") == 0 && getenv("WEIR_CHECK_KERNEL_RACES"))
         return weir_cli_usage_error("check", "--kernel-races needs what kernels access byte by "
                                              "byte, which --light leaves out");
+    if (getenv("WEIR_CHECK_LATE_ASYNC") && !getenv("WEIR_CHECK_KERNEL_RACES"))
+        return weir_cli_usage_error("check",
+                                    "--late-async needs --kernel-races, whose code says when "
+                                    "kernels wait");
     snprintf(process, sizeof process, "%ld", (long)getpid()); /* the program's, too */
     if (!set("WEIR_CHECK", how) || !set("WEIR_CHECK_PROCESS", process))
         return WEIR_EXIT_REFUSED;

@@ -152,7 +152,7 @@ static void combine(uint32_t op, uint32_t type, uint64_t to, uint64_t value)
 
 /* ---- barrier objects ---- */
 
-static void complete(uint64_t at, uint64_t bytes)
+void weir_bulk_complete(uint64_t at, uint64_t bytes)
 {
     uint64_t *p = (uint64_t *)(uintptr_t)at, v = *p;
     uint64_t pending = v & WEIR_MBARRIER_COUNT_MASK,
@@ -191,7 +191,7 @@ static void copy_one(const struct copy *c)
         combine(op, type, c->to + k, value);
     }
     if (c->code & WEIR_BULK_COMPLETES)
-        complete(c->barrier, c->bytes);
+        weir_bulk_complete(c->barrier, c->bytes);
 }
 
 /* The same offsets in each block of the mask. */
@@ -214,6 +214,21 @@ static void copy_many(const struct copy *c, uint64_t mask)
     }
 }
 
+/* Of code with `races`. True: it lands later. */
+static bool is_told(const struct copy *c, uint32_t lane)
+{
+    if (c->code & WEIR_BULK_FROM_SHARED)
+        weir_race_reads_shared(c->block);
+    if (!(c->code & WEIR_BULK_TO_SHARED) || !(c->code & WEIR_BULK_COMPLETES) ||
+        c->code & WEIR_BULK_MANY)
+        return false;
+    weir_race_bulk(c->block, lane, c->to, c->bytes, c->barrier);
+    if (c->code & WEIR_BULK_FROM_SHARED || WEIR_BULK_OP(c->code) != WEIR_BULK_SET)
+        return false;
+    check_shared(c->block, c->code, c->to, c->bytes);
+    return weir_race_bulk_late(c->block, c->to, c->from, c->bytes, c->barrier);
+}
+
 static void copy(struct weir_block *b, uint32_t code, const uint64_t *rows, uint32_t lane)
 {
     struct copy c = {b,
@@ -231,9 +246,8 @@ static void copy(struct weir_block *b, uint32_t code, const uint64_t *rows, uint
         check_global(b, c.from, c.bytes, 0);
     if (!(code & WEIR_BULK_TO_SHARED) && c.bytes)
         check_global(b, c.to, c.bytes, WEIR_BULK_OP(code) == WEIR_BULK_SET ? 1 : 2);
-    if (WEIR_UNLIKELY(b->races) && (code & WEIR_BULK_TO_SHARED) && (code & WEIR_BULK_COMPLETES) &&
-        !(code & WEIR_BULK_MANY))
-        weir_race_bulk(b, lane, c.to, c.bytes, c.barrier);
+    if (WEIR_UNLIKELY(b->races) && is_told(&c, lane))
+        return;
     if (code & WEIR_BULK_MANY)
         copy_many(&c, rows[WEIR_BULK_MASK * LANES]);
     else
@@ -251,7 +265,7 @@ static void store(struct weir_block *b, uint32_t code, const uint64_t *rows)
     check_shared(b, code, to, count * size);
     for (uint32_t k = 0; k < count; k++)
         combine(op, type, to + k * size, rows[(WEIR_BULK_FROM + k) * LANES]);
-    complete(rows[WEIR_BULK_BARRIER * LANES], count * size);
+    weir_bulk_complete(rows[WEIR_BULK_BARRIER * LANES], count * size);
 }
 
 void weir_bulk_serve(struct weir_block *block, uint32_t lanes, uint32_t code, const uint64_t *rows)

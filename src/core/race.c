@@ -36,6 +36,7 @@ void weir_races_destroy(struct weir_races *r)
     for (struct race_block *b = r->blocks, *next; b; b = next) {
         next = b->next;
         weir_vec_finish(&b->copies);
+        weir_vec_finish(&b->bulks);
         weir_free(b->cells);
         weir_free(b);
     }
@@ -254,7 +255,8 @@ static bool is_shared(const struct weir_block *b, uint64_t address)
 }
 
 /* Destinations of cp.async, until they are waited for. */
-static void note_copy(const struct race_access *a, uint64_t to, uint32_t bytes)
+static void note_copy(const struct race_access *a, uint64_t to, uint32_t bytes,
+                      const unsigned char *data)
 {
     struct race_block *r = a->race;
     uint32_t thread = a->block->warp * 32 + a->lane;
@@ -263,6 +265,10 @@ static void note_copy(const struct race_access *a, uint64_t to, uint32_t bytes)
                           .thread = thread,
                           .group = r->committed[thread]};
 
+    if (a->global || c.cell + c.cells > r->cell_count) /* it will fail */
+        return;
+    if (r->late && data && bytes <= sizeof c.bytes)
+        weir_race_late_note(&c, a, data);
     if (!weir_vec_push(&r->copies, c))
         atomic_store(&r->launch->lost, true);
 }
@@ -309,6 +315,9 @@ void weir_race_access(struct weir_block *block, uint64_t lanes, uint64_t code, c
 
     if (!r)
         return;
+    weir_race_late_hide(r);
+    if (a.kind == 2 && !a.quiet)
+        weir_race_late_arrive(r, lanes, rows);
     if (code & WEIR_RACE_HANDED) {
         for (uint64_t rest = lanes; rest; rest &= rest - 1) {
             a.lane = (uint32_t)__builtin_ctzll(rest);
@@ -322,7 +331,7 @@ void weir_race_access(struct weir_block *block, uint64_t lanes, uint64_t code, c
         set_space(&a, rows[a.lane]);
         lane_access(&a, rows[a.lane], a.size, data, WEIR_RACE_SIZE(code));
         if (a.copy)
-            note_copy(&a, rows[a.lane], a.size);
+            note_copy(&a, rows[a.lane], a.size, data);
     }
     if (a.kind >= 2 || a.practised) {
         a.quiet |= a.practised;

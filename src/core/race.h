@@ -23,4 +23,10 @@ void weir_race_order(struct weir_block *block, uint32_t what, uint32_t lanes, ui
 void weir_race_bulk(struct weir_block *block, uint32_t lane, uint64_t to, uint64_t bytes,
                     uint64_t barrier);
 
+/* The same copy, from global memory, before it is made: true, it is made later (--late-async). */
+bool weir_race_bulk_late(struct weir_block *block, uint64_t to, uint64_t from, uint64_t bytes,
+                         uint64_t barrier);
+/* Shared memory is about to be read in another way than by the threads' own accesses. */
+void weir_race_reads_shared(struct weir_block *block);
+
 #endif

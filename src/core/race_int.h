@@ -61,6 +61,12 @@ struct race_page {
 
 struct race_copy {
     uint32_t cell, cells, thread, group;
+    unsigned char before[16], bytes[16]; /* of race_block.late: what is there until it lands */
+};
+
+/* A bulk copy that lands when somebody waits at the barrier object. */
+struct race_bulk {
+    uint64_t to, from, bytes, barrier;
 };
 
 /* Lines of the text: an update, and the read by the same thread before it; 0: there was none. */
@@ -90,6 +96,11 @@ struct race_block {
     /* cp.async */
     uint32_t committed[RACE_THREADS];
     WEIR_VEC(struct race_copy) copies;
+    /* --late-async */
+    bool late;
+    size_t fresh; /* copies from there on are made after the call that told of them: to be hidden */
+    WEIR_VEC(struct race_bulk) bulks;
+    char *shared;
     struct race_hint hints[8]; /* told of late */
     struct race_page *last;    /* of global memory; may be NULL */
     struct race_cell *cells;   /* shared memory */
@@ -162,6 +173,21 @@ static inline struct weir_lock *weir_race_page_lock(struct weir_races *r, uint64
 {
     return &r->page_locks[number % RACE_LOCKS];
 }
+
+/* race_late.c: asynchronous copies land when they are waited for (--late-async). */
+void weir_race_late_begin(struct race_block *r, const struct weir_block *b);
+void weir_race_late_hide_fresh(struct race_block *r);
+static inline void weir_race_late_hide(struct race_block *r)
+{
+    if (WEIR_UNLIKELY(r->fresh < r->copies.count))
+        weir_race_late_hide_fresh(r);
+}
+/* Before a cp.async is made: fills in what it finds. */
+void weir_race_late_note(struct race_copy *c, const struct race_access *a,
+                         const unsigned char *data);
+void weir_race_late_land(const struct race_block *r, const struct race_copy *c);
+/* The lanes are about to look if the objects' phases are over. */
+void weir_race_late_arrive(struct race_block *r, uint64_t lanes, const uint64_t *objects);
 
 /* race_order.c */
 void weir_race_tick(struct race_block *r, uint32_t warp); /* its lanes are in order now */

@@ -109,6 +109,7 @@ static void start(struct weir_block *b)
     memset(r->hints, 0, sizeof r->hints);
     r->agent = 0;
     r->copies.count = 0;
+    weir_race_late_begin(r, b);
     memset(r->now, 0, sizeof r->now);
     memset(r->met, 0, sizeof r->met);
     memset(r->arrived, 0, sizeof r->arrived);
@@ -249,12 +250,13 @@ static void land_all(struct race_block *r, uint32_t warp, uint32_t lanes, uint64
     size_t kept = 0;
 
     for (size_t i = 0; i < r->copies.count; i++) {
-        if (is_landed(r, &r->copies.items[i], warp, lanes, pending))
+        if (is_landed(r, &r->copies.items[i], warp, lanes, pending)) {
+            weir_race_late_land(r, &r->copies.items[i]);
             land(r, &r->copies.items[i], handed);
-        else
+        } else
             r->copies.items[kept++] = r->copies.items[i];
     }
-    r->copies.count = kept;
+    r->copies.count = r->fresh = kept;
 }
 
 void weir_race_handed(struct race_block *r, uint32_t warp, uint32_t lanes, uint64_t address)
@@ -277,6 +279,7 @@ void weir_race_order(struct weir_block *block, uint32_t what, uint32_t lanes, ui
     r = block->races;
     if (!r)
         return;
+    weir_race_late_hide(r);
     switch (what) {
     case WEIR_RACE_END:
         block->races = NULL;

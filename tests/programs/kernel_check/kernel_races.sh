@@ -59,6 +59,21 @@ for c in $compilers; do
         { echo "FAILED: relax by $c: $(cat err)"; failed=1; }
 done
 
+# Copies that land late: right ones are right, and the wrong ones have wrong results, which they have not otherwise.
+late() { # FORM STATUS ANSWER [OPTION]
+    for c in $compilers; do
+        LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races ${4:-} --device h200 -- "./races-$c" $1 >out 2>err
+        [ $? = $2 ] && [ "$(sort -u out)" = $3 ] || { echo "FAILED: late: $1 by $c: $(cat out err)"; failed=1; }
+    done
+}
+late 'async object bulk' 0 right --late-async
+for form in async-no-wait async-short-wait bulk-no-wait; do
+    late $form 99 right
+    late $form 99 wrong --late-async
+done
+"$WEIR" check --late-async ./none >out 2>err
+[ $? = 2 ] && grep -q 'late-async needs' err || { echo "FAILED: --late-async alone: $(cat err)"; failed=1; }
+
 while read -r form kind text; do
     verdict "$form" "$kind" "$text"
 done <<END

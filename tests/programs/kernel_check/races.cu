@@ -533,8 +533,24 @@ static bool is(const char *name, const char *form)
     return strcmp(name, form) == 0;
 }
 
+/* What was copied through shared memory: steps of THREADS, of which each thread takes another's. */
+static void compare(const float4 *in, const float4 *out, int steps)
+{
+    int wrong = 0;
+    float4 *a = (float4 *)malloc(2 * steps * THREADS * sizeof *a), *b = a + steps * THREADS;
+
+    cudaMemcpy(a, in, steps * THREADS * sizeof *a, cudaMemcpyDeviceToHost);
+    cudaMemcpy(b, out, steps * THREADS * sizeof *b, cudaMemcpyDeviceToHost);
+    for (int k = 0; k < steps * THREADS; k++)
+        wrong += memcmp(&a[k ^ 32], &b[k], sizeof *a) != 0;
+    printf("%s\n", wrong ? "wrong" : "right");
+    free(a);
+}
+
 static int run(const char *form)
 {
+    int steps = 0;
+
     float *in = (float *)numbers(65536), *out = (float *)device_bytes(65536 * 4);
     float *more = (float *)numbers(65536);
     unsigned *uin = (unsigned *)in, *uout = (unsigned *)out;
@@ -616,30 +632,34 @@ static int run(const char *form)
     else if (is(form, "two-kinds"))
         two_kinds<<<1, 128>>>(uout);
     else if (is(form, "async"))
-        buffers<ASYNC_RIGHT><<<1, THREADS>>>((float4 *)in, (float4 *)out, 8);
+        buffers<ASYNC_RIGHT><<<1, THREADS>>>((float4 *)in, (float4 *)out, steps = 8);
     else if (is(form, "async-no-wait"))
-        buffers<ASYNC_NO_WAIT><<<1, THREADS>>>((float4 *)in, (float4 *)out, 8);
+        buffers<ASYNC_NO_WAIT><<<1, THREADS>>>((float4 *)in, (float4 *)out, steps = 8);
     else if (is(form, "async-short-wait"))
-        buffers<ASYNC_SHORT_WAIT><<<1, THREADS>>>((float4 *)in, (float4 *)out, 8);
+        buffers<ASYNC_SHORT_WAIT><<<1, THREADS>>>((float4 *)in, (float4 *)out, steps = 8);
     else if (is(form, "async-no-barrier"))
         buffers<ASYNC_NO_BARRIER><<<1, THREADS>>>((float4 *)in, (float4 *)out, 8);
     else if (is(form, "async-too-early"))
         buffers<ASYNC_TOO_EARLY><<<1, THREADS>>>((float4 *)in, (float4 *)out, 8);
     else if (is(form, "object"))
-        objects<true><<<1, THREADS>>>((float4 *)in, (float4 *)out);
+        steps = 1, objects<true><<<1, THREADS>>>((float4 *)in, (float4 *)out);
     else if (is(form, "object-no-wait"))
         objects<false><<<1, THREADS>>>((float4 *)in, (float4 *)out);
     else if (is(form, "bulk"))
-        bulk<true><<<1, THREADS>>>((float4 *)in, (float4 *)out);
+        steps = 3, bulk<true><<<1, THREADS>>>((float4 *)in, (float4 *)out);
     else if (is(form, "bulk-no-wait"))
-        bulk<false><<<1, THREADS>>>((float4 *)in, (float4 *)out);
+        steps = 3, bulk<false><<<1, THREADS>>>((float4 *)in, (float4 *)out);
     else
         known = false;
     if (!known) {
         printf("no form is called \"%s\"\n", form);
         return 2;
     }
-    return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+    if (cudaDeviceSynchronize() != cudaSuccess)
+        return 1;
+    if (steps)
+        compare((float4 *)in, (float4 *)out, steps);
+    return 0;
 }
 
 int main(int argc, char **argv)
