@@ -290,13 +290,21 @@ static bool half_ok(const struct weir_ptx_inst *i)
     }
 }
 
+/* Its operands are pairs of 64 bits (ptx/wide.c). */
+static bool is_wide_atomic(const struct weir_ptx_inst *i)
+{
+    return i->opcode == WEIR_PTX_OP_atom && i->operand_count > 2 &&
+           i->operands[2].kind == WEIR_PTX_OPERAND_VECTOR;
+}
+
 static bool types_ok(const struct weir_ptx_inst *i, const char **why)
 {
     for (int k = 0; k < 3; k++) {
         enum weir_ptx_type t = i->type[k];
         bool converted = i->opcode == WEIR_PTX_OP_cvt &&
                          (t == WEIR_PTX_TF32 || t == WEIR_PTX_E4M3X2 || t == WEIR_PTX_E5M2X2);
-        if (t == WEIR_PTX_B128 || t == WEIR_PTX_F32X2 || t == WEIR_PTX_OPAQUE ||
+        if ((t == WEIR_PTX_B128 && !is_wide_atomic(i)) || t == WEIR_PTX_F32X2 ||
+            t == WEIR_PTX_OPAQUE ||
             ((t == WEIR_PTX_TF32 || t == WEIR_PTX_E4M3X2 || t == WEIR_PTX_E5M2X2) && !converted)) {
             *why = "type";
             return false;

@@ -579,7 +579,7 @@ static bool parse_definition(struct ptx_parser *p, struct weir_ptx_function *f)
         ok = declare_param(p, f->rets[i]);
     for (size_t i = 0; ok && i < f->param_count; i++)
         ok = declare_param(p, f->params[i]);
-    ok = ok && parse_body(p, scopes) && store_function(p);
+    ok = ok && parse_body(p, scopes) && ptx_split_wide(p) && store_function(p);
     while (ok && p->syms.depth > 0)
         ptx_scope_close(p);
     p->f = NULL;

@@ -131,6 +131,9 @@ struct ptx_decl {
     uint32_t ptr_align;
 };
 
+/* wide.c: of the function being parsed. */
+bool ptx_split_wide(struct ptx_parser *p);
+
 /* lex.c. Errors note the place of the last token (p->tok). */
 bool ptx_fail(struct ptx_parser *p, const char *fmt, ...) WEIR_PRINTF(2, 3);
 bool ptx_fail_code(struct ptx_parser *p, enum weir_err code, const char *fmt, ...)

@@ -15,12 +15,12 @@ static const struct dims shapes[] = {{1, 1, 1},   {17, 1, 1},  {32, 1, 1},   {33
 
 static void make_text(struct text *t, const struct kernel_test *k)
 {
-    text_add(t, ".version 8.0\n.target sm_90\n.address_size 64\n%s\n",
+    text_add(t, ".version 8.4\n.target sm_90\n.address_size 64\n%s\n",
              k->globals ? k->globals : "");
     text_add(t, ".visible .entry k(.param .u64 pin, .param .u64 pout, .param .u64 pextra)\n{\n");
     text_add(t, "    .reg .pred p<10>; .reg .b32 x, d, i, n, g, b, lane, r<30>; .reg .b64 in, out, "
                 "extra, a<10>;\n"
-                "    .reg .f32 f<10>; .reg .f64 w<6>; .reg .b16 h<6>;\n");
+                "    .reg .f32 f<10>; .reg .f64 w<6>; .reg .b16 h<6>; .reg .b128 q<4>;\n");
     text_add(t,
              "    ld.param.u64 in, [pin]; ld.param.u64 out, [pout]; ld.param.u64 extra, [pextra];\n"
              "    cvta.to.global.u64 in, in; cvta.to.global.u64 out, out; cvta.to.global.u64 "

@@ -250,6 +250,52 @@ static void want_same(struct block_case *c)
         c->d[i] = c->x[i];
 }
 
+static void want_wide(struct block_case *c)
+{
+    for (uint32_t i = 0; i < c->threads; i++) {
+        uint32_t g = c->index * c->threads + i, x = c->x[i];
+
+        c->d[i] = (i & 1 ? 77 : 0) + x * 3 + i * 5 + i * 7 + x * 11;
+        c->extra[4 * g] = c->extra[4 * g + 3] = x;
+        c->extra[4 * g + 1] = c->extra[4 * g + 2] = i;
+    }
+}
+
+static void want_wide_exchange(struct block_case *c)
+{
+    for (uint32_t i = 0; i < c->threads; i++) {
+        uint32_t g = c->index * c->threads + i, x = c->x[i];
+
+        c->d[i] = x * 3 + i * 5 + i * 7 + x * 11;
+        c->extra[4 * g] = c->extra[4 * g + 3] = i;
+        c->extra[4 * g + 1] = c->extra[4 * g + 2] = x;
+    }
+}
+
+/* The pair at extra: how many threads there were, and the sum of their numbers. */
+static void want_wide_sum(struct block_case *c)
+{
+    uint64_t sum;
+
+    memcpy(&sum, c->extra + 2, sizeof sum);
+    for (uint32_t i = 0; i < c->threads; i++) {
+        c->d[i] = 1;
+        sum += c->x[i];
+    }
+    memcpy(c->extra + 2, &sum, sizeof sum);
+    c->extra[0] += c->threads;
+}
+
+static void want_wide_shared(struct block_case *c)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < c->threads; i++)
+        sum += c->x[i];
+    for (uint32_t i = 0; i < c->threads; i++)
+        c->d[i] = (uint32_t)sum + (uint32_t)(sum >> 32) * 3 + c->threads;
+}
+
 static void want_none(struct block_case *c)
 {
     (void)c;
@@ -536,6 +582,43 @@ const struct kernel_test kernel_tests_memory[] = {
      .want = want_same,
      .body = ".local .align 8 .b8 lm[16]; mov.u64 a1, lm; cvta.local.u64 a2, a1; cvta.to.local.u64 "
              "a3, a2; st.local.u32 [a3+4], x; ld.u32 d, [a2+4];\n"},
+    {.name = "memory.wide_values",
+     .want = want_wide,
+     .check_extra = true,
+     .max_threads = 256,
+     .body = "mov.b64 a1, {x, i}; mov.b64 a2, {i, x}; mov.b128 q0, {a1, a2}; mul.wide.u32 a3, g, "
+             "16; add.s64 a3, a3, extra; and.b32 r5, i, 1; setp.eq.u32 p0, r5, 0; st.global.b128 "
+             "[a3], q0; @p0 bra SECOND; mov.u32 d, 77;\n"
+             "SECOND: ld.global.b128 q1, [a3]; mov.b128 q2, q1; mov.b128 {a4, a5}, q2; mov.b64 "
+             "{r0, r1}, a4; mov.b64 {r2, r3}, a5; mad.lo.u32 d, r0, 3, d; mad.lo.u32 d, r1, 5, d; "
+             "mad.lo.u32 d, r2, 7, d; mad.lo.u32 d, r3, 11, d;\n"},
+    {.name = "memory.wide_exchange",
+     .want = want_wide_exchange,
+     .check_extra = true,
+     .max_threads = 256,
+     .body = "mov.b64 a1, {x, i}; mov.b64 a2, {i, x}; mov.b128 q0, {a1, a2}; mov.b128 q1, {a2, "
+             "a1}; mul.wide.u32 a3, g, 16; add.s64 a3, a3, extra; st.global.b128 [a3], q0; "
+             "atom.global.exch.b128 q2, [a3], q1; mov.b128 {a4, a5}, q2; mov.b64 {r0, r1}, a4; "
+             "mov.b64 {r2, r3}, a5; mad.lo.u32 d, r0, 3, d; mad.lo.u32 d, r1, 5, d; mad.lo.u32 d, "
+             "r2, 7, d; mad.lo.u32 d, r3, 11, d;\n"},
+    {.name = "memory.wide_compare",
+     .want = want_wide_sum,
+     .check_extra = true,
+     .body = "cvt.u64.u32 a5, x;\n"
+             "AGAIN: ld.relaxed.gpu.global.b128 q0, [extra]; mov.b128 {a1, a2}, q0; add.s64 a3, "
+             "a1, 1; add.s64 a4, a2, a5; mov.b128 q1, {a3, a4}; atom.relaxed.gpu.global.cas.b128 "
+             "q2, [extra], q0, q1; mov.b128 {a6, a7}, q2; setp.ne.s64 p0, a6, a1; setp.ne.s64 p1, "
+             "a7, a2; or.pred p0, p0, p1; @p0 bra AGAIN; mov.u32 d, 1;\n"},
+    {.name = "memory.wide_compare_shared",
+     .want = want_wide_shared,
+     .globals = ".shared .align 16 .b8 s[16];\n",
+     .body = "cvt.u64.u32 a5, x; mov.u64 a1, 0; mov.b128 q0, {a1, a1}; setp.ne.u32 p2, i, 0; @!p2 "
+             "st.shared.b128 [s], q0; bar.sync 0;\n"
+             "AGAIN: ld.shared.b128 q0, [s]; mov.b128 {a1, a2}, q0; add.s64 a3, a1, 1; add.s64 a4, "
+             "a2, a5; mov.b128 q1, {a3, a4}; atom.shared.cas.b128 q2, [s], q0, q1; mov.b128 {a6, "
+             "a7}, q2; setp.ne.s64 p0, a6, a1; setp.ne.s64 p1, a7, a2; or.pred p0, p0, p1; @p0 bra "
+             "AGAIN; bar.sync 0; ld.shared.b128 q3, [s]; mov.b128 {a1, a2}, q3; cvt.u32.u64 r0, "
+             "a1; mov.b64 {r1, r2}, a2; mad.lo.u32 d, r2, 3, r1; add.u32 d, d, r0;\n"},
     {.name = "memory.acquire_chain",
      .want = want_chain,
      .max_threads = 256,

@@ -221,8 +221,13 @@ static void vectors(void **state)
     assert_int_equal(inst(m, 5)->operands[0].count, 0);
     assert_int_equal(inst(m, 6)->operands[2].element, 3);
     assert_int_equal(inst(m, 6)->operands[2].count, 1);
-    assert_true(inst(m, 11)->nc);
-    assert_int_equal(inst(m, 11)->sub, WEIR_PTX_SUB_NONE);
+    /* a value of 128 bits is two registers: two moves */
+    assert_int_equal(inst(m, 8)->type[0], WEIR_PTX_B64);
+    assert_string_equal(reg_name(m, inst(m, 8)->operands[0].reg), "%q1");
+    assert_string_equal(reg_name(m, inst(m, 9)->operands[0].reg), "%q1$high");
+    assert_string_equal(reg_name(m, inst(m, 9)->operands[1].reg), "%rd2");
+    assert_true(inst(m, 12)->nc);
+    assert_int_equal(inst(m, 12)->sub, WEIR_PTX_SUB_NONE);
     weir_ptx_module_destroy(m);
 }
 

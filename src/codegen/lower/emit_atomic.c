@@ -367,6 +367,67 @@ static void component(struct low *l, struct atomic *x, unsigned at, unsigned c, 
         by_lanes(l, x, old);
 }
 
+/* ---- 128 bits: pairs of 64-bit registers (ptx/wide.c) ---- */
+
+/* Two areas of the scratch memory as one value. */
+static LLVMValueRef pair_of(struct low *l, unsigned n, LLVMValueRef lane)
+{
+    LLVMTypeRef t = low_int(l, 128);
+    LLVMValueRef low = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, n, lane), ""),
+                 high = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, n + 1, lane), "");
+
+    high = LLVMBuildShl(l->b, LLVMBuildZExt(l->b, high, t, ""), LLVMConstInt(t, 64, 0), "");
+    return LLVMBuildOr(l->b, high, LLVMBuildZExt(l->b, low, t, ""), "");
+}
+
+static void put_pair(struct low *l, struct atomic *x, const struct weir_ptx_operand *o, unsigned n)
+{
+    for (unsigned k = 0; k < 2; k++) {
+        struct low_val v = low_read(l, x->i, part_of(o, k), WEIR_PTX_B64);
+
+        for (unsigned g = 0; g < l->groups; g++)
+            put(l, l->t.i64, n + k, g, low_vector(l, &v, g));
+    }
+}
+
+/* Areas: addresses, the operand and later the old value, the second operand. */
+static void atomic_pair(struct low *l, struct atomic *x)
+{
+    const struct weir_ptx_inst *p = x->p;
+    LLVMValueRef addr[LOW_MAX_GROUPS], swap = NULL;
+    struct low_lane_loop loop;
+
+    low_address_vectors(l, &x->a, x->size, 2, addr);
+    for (unsigned g = 0; g < l->groups; g++)
+        put(l, l->t.i64, 0, g, addr[g]);
+    put_pair(l, x, &p->operands[2], 1);
+    if (p->sub == WEIR_PTX_SUB_CAS)
+        put_pair(l, x, &p->operands[3], 3);
+    low_lane_loop_begin(
+        l, &loop, l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask));
+    LLVMValueRef lane = LLVMBuildZExt(l->b, loop.lane, l->t.i64, ""),
+                 at = LLVMBuildLoad2(l->b, l->t.i64, area(l, l->t.i64, 0, lane), ""),
+                 v = pair_of(l, 1, lane);
+    if (p->sub == WEIR_PTX_SUB_CAS)
+        swap = pair_of(l, 3, lane);
+    LLVMValueRef old = one_lane(l, x, LLVMBuildIntToPtr(l->b, at, l->t.ptr, ""), v, swap);
+    LLVMBuildStore(l->b, LLVMBuildTrunc(l->b, old, l->t.i64, ""), area(l, l->t.i64, 1, lane));
+    old = LLVMBuildLShr(l->b, old, LLVMConstInt(LLVMTypeOf(old), 64, 0), "");
+    LLVMBuildStore(l->b, LLVMBuildTrunc(l->b, old, l->t.i64, ""), area(l, l->t.i64, 2, lane));
+    low_lane_loop_end(l, &loop);
+    for (unsigned k = 0; k < 2 && p->operands[0].kind == WEIR_PTX_OPERAND_VECTOR; k++) {
+        struct low_val r = {.shape = LOW_VARYING};
+
+        if (!is_used(l, x->i, part_of(&p->operands[0], k)))
+            continue;
+        for (unsigned g = 0; g < l->groups; g++)
+            r.v[g] = LLVMBuildLoad2(
+                l->b, low_vec_type(l, l->t.i64),
+                area(l, l->t.i64, 1 + k, LLVMConstInt(l->t.i64, g * l->width, 0)), "");
+        low_write(l, low_reg_of(l, x->i, part_of(&p->operands[0], k)->reg), &r);
+    }
+}
+
 void low_emit_atomic(struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_inst *p = i->p;
@@ -375,12 +436,16 @@ void low_emit_atomic(struct low *l, const struct low_inst *i)
     if (p->operand_count < at + 2 || p->operands[at].kind != WEIR_PTX_OPERAND_ADDRESS)
         low_refuse(l, p, "form");
     x.size = weir_ptx_type_bits(p->type[0]) / 8;
-    x.elem = low_type(l, p->type[0]);
-    if (x.size > 8 || x.size < 2)
+    x.elem = x.size == 16 ? low_int(l, 128) : low_type(l, p->type[0]);
+    if (x.size > 16 || x.size < 2)
         low_refuse(l, p, "type");
     low_address_exact(l, i, &p->operands[at], p->space, &x.a);
     low_address_prove(l, &x.a, x.size * x.comps);
     x.plain = x.a.space == WEIR_PTX_SHARED || x.a.space == WEIR_PTX_LOCAL;
+    if (x.size == 16) {
+        atomic_pair(l, &x);
+        return;
+    }
     struct low_val old[8] = {0};
     for (unsigned c = 0; c < x.comps; c++)
         component(l, &x, at, c, &old[c]);
