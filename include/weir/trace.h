@@ -128,6 +128,8 @@ struct weir_trace_op {
     uint32_t pointer_first, pointer_count; /* kernels: in pointers */
     uint32_t pointer_reads; /* bit per pointer: the kernel only reads there (T const *) */
     uint64_t bytes;
+    bool touched_known; /* kernels, in traces of weir check: what it touched is known, in touched */
+    uint32_t touched_first, touched_count;
     uint64_t instructions; /* kernels, in traces of weir run --counts: of all warps; else 0 */
     uint64_t requested;    /* and what their lanes loaded and stored in global memory, bytes */
     union {
@@ -140,6 +142,12 @@ struct weir_trace_op {
             uint8_t src_class, dst_class, staged;  /* enum weir_trace_memory */
         } copy;                                    /* memsets: dst alone */
     } u;
+};
+
+/* Bytes that a kernel touched; where there were many places, with what is between some of them. */
+struct weir_trace_touch {
+    uint64_t address, bytes;
+    bool writes;
 };
 
 struct weir_trace_call {
@@ -254,6 +262,7 @@ struct weir_trace_file {
     WEIR_TRACE_ARRAY(uint32_t, call_ops);
     WEIR_TRACE_ARRAY(struct weir_trace_dep, deps);
     WEIR_TRACE_ARRAY(uint64_t, pointers);
+    WEIR_TRACE_ARRAY(struct weir_trace_touch, touched);
     WEIR_TRACE_ARRAY(struct weir_trace_call, calls); /* in order of begin */
     WEIR_TRACE_ARRAY(struct weir_trace_sync_point, syncs);
     WEIR_TRACE_ARRAY(struct weir_trace_wait, waits);

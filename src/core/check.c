@@ -10,6 +10,7 @@
 #include "core/graph_run.h"
 #include "core/module.h"
 #include "core/touch.h"
+#include "core/trace.h"
 #include "memory/memory.h"
 #include "model/dependent.h"
 #include "trace/symbols.h"
@@ -285,6 +286,8 @@ static void judge_kernel(struct weir_kernel_op *op, struct weir_kernel_work *w,
     if (w->launch.touches ? status == WEIR_OK && weir_touches_are_none(w->launch.touches)
                           : status != WEIR_OK)
         return; /* (what notes them is good for the next one) */
+    if (weir_trace_enabled() && w->launch.touches && status == WEIR_OK)
+        weir_core_trace_touched(&op->op, w->launch.touches);
     a = weir_check_actor(&op->op);
     kernel_accesses(a, weir_check_early(a), w, op->function, op->image);
     kernel_closes_late(&op->op, op->function, op->image, w->launch.params);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/touch.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -637,6 +638,104 @@ static void tell_races(struct touches *t, struct weir_actor *a, const struct wei
     }
     if (weir_races_lost(t->races))
         weir_check_lost();
+}
+
+/* Pages of a kind that are to be told, into `out` when it is not NULL; their number. */
+static size_t pages_of(const struct touches *t, bool writes, const struct touch_page **out)
+{
+    const struct chunk *const lists[] = {t->early, t->chunks};
+    size_t n = 0;
+
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(lists); i++) {
+        for (const struct chunk *c = lists[i]; c; c = c->next) {
+            for (uint32_t k = 0; k < c->count; k++) {
+                const struct touch_page *p = &c->pages[k];
+
+                if ((p->flags & TOUCH_OWN) || (kinds[p->kind] != WEIR_ACCESS_READ) != writes)
+                    continue;
+                if (out)
+                    out[n] = p;
+                n++;
+            }
+        }
+    }
+    return n;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const struct touch_page *a = *(const struct touch_page *const *)x;
+    const struct touch_page *b = *(const struct touch_page *const *)y;
+
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void add_range(struct weir_touch_range *out, size_t most, size_t *count, uint64_t from,
+                      uint64_t to)
+{
+    size_t least = 0;
+
+    if (*count && from <= out[*count - 1].to) {
+        out[*count - 1].to = WEIR_MAX(out[*count - 1].to, to);
+        return;
+    }
+    out[(*count)++] = (struct weir_touch_range){from, to};
+    if (*count <= most)
+        return;
+    for (size_t i = 1; i + 1 < *count; i++) {
+        if (out[i + 1].from - out[i].to < out[least + 1].from - out[least].to)
+            least = i;
+    }
+    out[least].to = out[least + 1].to;
+    memmove(out + least + 1, out + least + 2, (*count - least - 2) * sizeof *out);
+    (*count)--;
+}
+
+static void add_page(struct weir_touch_range *out, size_t most, size_t *count, uint64_t number,
+                     const uint64_t bits[TOUCH_WORDS])
+{
+    uint64_t base = number << TOUCH_PAGE_SHIFT;
+
+    for (unsigned w = 0; w < TOUCH_WORDS; w++) {
+        uint64_t left = bits[w];
+
+        while (left) {
+            unsigned first = (unsigned)__builtin_ctzll(left);
+            uint64_t run = ~(left >> first);
+            unsigned n = run ? (unsigned)__builtin_ctzll(run) : 64;
+
+            n = WEIR_MIN(n, 64 - first);
+            add_range(out, most, count, base + 64 * w + first, base + 64 * w + first + n);
+            left = first + n == 64 ? 0 : left >> (first + n) << (first + n);
+        }
+    }
+}
+
+bool weir_touches_ranges(const void *touches, bool writes, struct weir_touch_range *out,
+                         size_t most, size_t *count)
+{
+    const struct touches *t = touches;
+    size_t n = t == &nobody || t->lost ? 0 : pages_of(t, writes, NULL);
+    const struct touch_page **pages = weir_alloc((n + 1) * sizeof *pages);
+
+    *count = 0;
+    if (!pages || t == &nobody || t->lost) {
+        weir_free(pages);
+        return false;
+    }
+    (void)pages_of(t, writes, pages);
+    qsort(pages, n, sizeof *pages, by_number);
+    for (size_t i = 0; i < n;) {
+        uint64_t bits[TOUCH_WORDS] = {0}, number = pages[i]->number;
+
+        for (; i < n && pages[i]->number == number; i++) {
+            for (unsigned w = 0; w < TOUCH_WORDS; w++)
+                bits[w] |= pages[i]->bits[w];
+        }
+        add_page(out, most, count, number, bits);
+    }
+    weir_free(pages);
+    return true;
 }
 
 void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *early,

@@ -24,6 +24,14 @@ void weir_touches_end(void *touches, struct weir_actor *a, struct weir_actor *ea
 /* A block has waited for the kernels in front of its own (ORD-032). What any block did before the
  * first of these waits was over is the early part's; later blocks' own is not told apart. */
 void weir_touches_part(void *touches);
+/* The bytes that a launch which is over has read, or (writes) has written, as ranges in the order
+ * of addresses: into out, which has room for one more than `most`. With more of them those that
+ * have least between them are joined. Their number; false: something was lost, or no memory. */
+struct weir_touch_range {
+    uint64_t from, to;
+};
+bool weir_touches_ranges(const void *touches, bool writes, struct weir_touch_range *out,
+                         size_t most, size_t *count);
 /* It has not run. */
 void weir_touches_drop(void *touches);
 

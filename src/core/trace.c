@@ -10,6 +10,7 @@
 #include "core/copy.h"
 #include "core/graph_run.h"
 #include "core/module.h"
+#include "core/touch.h"
 #include "memory/memory.h"
 
 #define EDGES_MAX 8
@@ -193,6 +194,22 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
         weir_core_trace_managed_end(((const struct weir_copy_op *)op)->dst);
     }
+}
+
+void weir_core_trace_touched(const struct weir_op *op, const void *touches)
+{
+    struct weir_touch_range ranges[WEIR_TRACE_TOUCHED_MAX + 1];
+    struct weir_trace_touched t[2 * WEIR_TRACE_TOUCHED_MAX];
+    size_t count, n = 0;
+
+    for (int writes = 0; writes < 2; writes++) {
+        if (!weir_touches_ranges(touches, writes, ranges, WEIR_TRACE_TOUCHED_MAX, &count))
+            return;
+        for (size_t i = 0; i < count; i++)
+            t[n++] =
+                (struct weir_trace_touched){ranges[i].from, ranges[i].to - ranges[i].from, writes};
+    }
+    weir_trace_touched(weir_stream_of(op->m.stream)->id, op->m.seq, t, n);
 }
 
 static uint64_t product(const uint32_t v[3])

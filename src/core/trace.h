@@ -17,6 +17,8 @@ void weir_core_trace_op(const struct weir_op *op);
 /* The engine has run it, and its memory is still its own. */
 void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work,
                           enum weir_err status);
+/* A kernel has run that notes what it touches (weir check): its touches, not yet told. */
+void weir_core_trace_touched(const struct weir_op *op, const void *touches);
 /* A graph's node has run, and its launch is not complete yet. */
 struct weir_item;
 void weir_core_trace_node(struct weir_item *item, uint64_t start_ns, uint64_t end_ns);

@@ -9,7 +9,7 @@
 
 #define WORK_MAX    40000000u /* pieces of memory looked at; more is not worth the wait */
 #define READERS_MAX 16
-#define RANGES_MAX  18 /* of one operation */
+#define RANGES_MAX  32 /* of one operation */
 
 struct range {
     uint64_t from, to;
@@ -105,6 +105,23 @@ static struct range kernel_range(const struct tables *t, const char *kernel, uin
     return r;
 }
 
+/* It is known what the kernel touched. */
+static bool is_exact(const struct weir_trace_op *op)
+{
+    return op->touched_known && op->touched_count <= RANGES_MAX;
+}
+
+static size_t exact_ranges(const struct weir_trace_file *f, const struct weir_trace_op *op,
+                           struct range out[RANGES_MAX])
+{
+    for (uint32_t i = 0; i < op->touched_count; i++) {
+        const struct weir_trace_touch *t = &f->touched[op->touched_first + i];
+
+        out[i] = (struct range){t->address, t->address + t->bytes, t->writes};
+    }
+    return op->touched_count;
+}
+
 static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
                         const struct weir_trace_op *op, struct range out[RANGES_MAX])
 {
@@ -112,6 +129,8 @@ static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
 
     switch (op->kind) {
     case WEIR_TRACE_OP_KERNEL:
+        if (is_exact(op))
+            return exact_ranges(f, op, out);
         for (uint32_t i = 0; i < op->pointer_count && n < RANGES_MAX; i++) {
             out[n] = kernel_range(t, op->name, f->pointers[op->pointer_first + i]);
             out[n].writes = !(op->pointer_reads >> WEIR_MIN(i, 31u) & 1);

@@ -2,9 +2,9 @@
  * pointers that kernels are given.
  * SPDX-License-Identifier: Apache-2.0
  *
- * A kernel is taken to touch its pointer's allocation from the pointer on, up to the next pointer
- * that launches of the same kernel were given there (chunks); by parameters of type `T const *` it
- * only reads. */
+ * In a trace of weir check it is known what a kernel touched. Else it is taken to touch its
+ * pointer's allocation from the pointer on, up to the next pointer that launches of the same kernel
+ * were given there (chunks); by parameters of type `T const *` it only reads. */
 #ifndef WEIR_PLAN_DATA_H
 #define WEIR_PLAN_DATA_H
 

@@ -74,6 +74,7 @@ enum weir_trace_record {
     WEIR_TRACE_PEER,
     WEIR_TRACE_HOST_WRITE,
     WEIR_TRACE_WORK,
+    WEIR_TRACE_TOUCHED,
     WEIR_TRACE_RECORD_COUNT
 };
 

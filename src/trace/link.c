@@ -310,6 +310,16 @@ static void link_names(struct reader *r)
         f->ops[op].instructions = w->instructions;
         f->ops[op].requested = w->bytes;
     }
+    for (size_t i = 0; i < r->touched.count; i++) {
+        const struct raw_touched *t = &r->touched.items[i];
+        uint32_t op = find_op(f, stream_index(r, t->stream), t->seq, true);
+
+        if (op == WEIR_TRACE_NONE || f->ops[op].kind != WEIR_TRACE_OP_KERNEL)
+            continue;
+        f->ops[op].touched_known = true;
+        f->ops[op].touched_first = t->first;
+        f->ops[op].touched_count = t->count;
+    }
     for (size_t i = 0; i < f->waits_count; i++)
         f->waits[i].op = find_op(f, stream_index(r, r->raw_waits.items[i].stream),
                                  r->raw_waits.items[i].seq, false);

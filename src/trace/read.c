@@ -366,6 +366,27 @@ static void read_work(struct reader *r, struct cursor *c)
         r->no_memory = true;
 }
 
+static void read_touched(struct reader *r, struct cursor *c)
+{
+    struct raw_touched t = {.stream = get_u(c), .first = (uint32_t)r->file->touched_count};
+    unsigned count;
+
+    t.seq = get_u(c);
+    count = get_byte(c);
+    for (unsigned i = 0; i < count && !c->bad; i++) {
+        struct weir_trace_touch touch = {.address = get_address(c)};
+        uint64_t bytes = get_u(c);
+
+        touch.bytes = bytes >> 1;
+        touch.writes = bytes & 1;
+        if (!c->bad && touch.bytes && touch.address + touch.bytes > touch.address)
+            (void)PUSH(r, touched, touch);
+    }
+    t.count = (uint32_t)r->file->touched_count - t.first;
+    if (!c->bad && !weir_vec_push(&r->touched, t))
+        r->no_memory = true;
+}
+
 static void read_node(struct reader *r, struct cursor *c)
 {
     struct raw_node n = {.stream = get_u(c)};
@@ -705,6 +726,9 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     case WEIR_TRACE_WORK:
         read_work(r, c);
         break;
+    case WEIR_TRACE_TOUCHED:
+        read_touched(r, c);
+        break;
     case WEIR_TRACE_NODE:
         read_node(r, c);
         break;
@@ -828,6 +852,7 @@ static void finish(struct reader *r)
     weir_vec_finish(&r->raw_deps);
     weir_vec_finish(&r->dones);
     weir_vec_finish(&r->works);
+    weir_vec_finish(&r->touched);
     weir_vec_finish(&r->nodes);
     weir_vec_finish(&r->raw_waits);
     weir_vec_finish(&r->sync_streams);
@@ -864,6 +889,7 @@ void weir_trace_file_free(struct weir_trace_file *f)
     weir_free(f->call_ops);
     weir_free(f->deps);
     weir_free(f->pointers);
+    weir_free(f->touched);
     weir_free(f->calls);
     weir_free(f->syncs);
     weir_free(f->waits);

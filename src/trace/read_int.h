@@ -36,6 +36,11 @@ struct raw_work {
     uint64_t stream, seq, instructions, bytes;
 };
 
+struct raw_touched {
+    uint64_t stream, seq;
+    uint32_t first, count; /* in the file's touched */
+};
+
 struct raw_node {
     uint64_t stream, seq, bytes, blocks, threads, start_ns, end_ns;
     uint32_t name;
@@ -60,7 +65,7 @@ struct reader {
     size_t cap_threads, cap_sites, cap_devices, cap_streams, cap_ops, cap_stream_ops, cap_call_ops,
         cap_deps, cap_pointers, cap_calls, cap_syncs, cap_waits, cap_records, cap_event_waits,
         cap_elapsed, cap_allocations, cap_ranges, cap_environment, cap_loads, cap_queries,
-        cap_peers, cap_host_writes;
+        cap_peers, cap_host_writes, cap_touched;
     /* id -> index + 1 */
     struct weir_map string_ids, site_ids, stream_ids, thread_ids, live_allocations;
     WEIR_VEC(char *) strings;
@@ -68,6 +73,7 @@ struct reader {
     WEIR_VEC(struct raw_dep) raw_deps;
     WEIR_VEC(struct raw_done) dones;
     WEIR_VEC(struct raw_work) works;
+    WEIR_VEC(struct raw_touched) touched;
     WEIR_VEC(struct raw_node) nodes;
     WEIR_VEC(struct raw_wait) raw_waits;
     WEIR_VEC(uint64_t) sync_streams; /* of each sync: stream's or context's id */

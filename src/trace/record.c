@@ -411,6 +411,25 @@ void weir_trace_work(uint64_t stream, uint64_t seq, uint64_t instructions, uint6
     weir_trace_close(b, p);
 }
 
+void weir_trace_touched(uint64_t stream, uint64_t seq, const struct weir_trace_touched *t,
+                        size_t count)
+{
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_TOUCHED);
+    p = weir_trace_put_u(p, stream);
+    p = weir_trace_put_u(p, seq);
+    *p++ = (unsigned char)count;
+    for (size_t i = 0; i < count; i++) {
+        p = weir_trace_put_address(b, p, t[i].address);
+        p = weir_trace_put_u(p, t[i].bytes << 1 | t[i].writes);
+    }
+    weir_trace_close(b, p);
+}
+
 void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n)
 {
     struct weir_trace_buffer *b = weir_trace_open();

@@ -117,6 +117,14 @@ void weir_trace_done(uint64_t stream, uint64_t seq, uint64_t start_ns, uint64_t 
                      int status);
 
 /* What a kernel did, where its code counts: instructions of warps; bytes that lanes asked for. */
+/* What a kernel has touched, reads and writes apart, at most so many of each. */
+#define WEIR_TRACE_TOUCHED_MAX 12
+struct weir_trace_touched {
+    uint64_t address, bytes;
+    bool writes;
+};
+void weir_trace_touched(uint64_t stream, uint64_t seq, const struct weir_trace_touched *t,
+                        size_t count);
 void weir_trace_work(uint64_t stream, uint64_t seq, uint64_t instructions, uint64_t bytes);
 
 #define WEIR_TRACE_NODE_MEMORY 5 /* as engine of memory nodes: none */

@@ -7,5 +7,6 @@ weir_program_test(programs_trace_kernel_clock ${dir}/kernel_clock.sh TIMEOUT 240
 weir_program_test(programs_trace_advise ${dir}/advise.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_page ${dir}/page.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_questions ${dir}/questions.sh TIMEOUT 400 LABELS trace)
+weir_program_test(programs_trace_touched ${dir}/touched.sh TIMEOUT 240 LABELS trace)
 weir_program_test(programs_trace_reports ${dir}/reports.sh TIMEOUT 400 LABELS trace)
 weir_program_test(programs_trace_examples ${dir}/examples.sh TIMEOUT 400 LABELS trace)

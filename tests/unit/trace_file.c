@@ -146,6 +146,50 @@ static void newer_program(void)
     weir_trace_leave("cudaEventQuery", &query, 600);
 }
 
+/* A kernel with the largest record that there is of what it touched, and one that touched nothing.
+ */
+static void touching_program(void)
+{
+    static _Atomic uint32_t launch, name;
+    static const uint32_t one[3] = {1, 1, 1};
+    struct weir_trace_touched t[2 * WEIR_TRACE_TOUCHED_MAX];
+    struct weir_trace_kernel kernel = {
+        .name = "_Z4workPi", .name_id = &name, .grid = one, .block = one};
+
+    for (size_t i = 0; i < 2 * WEIR_TRACE_TOUCHED_MAX; i++)
+        t[i] = (struct weir_trace_touched){i % 2 ? 1 : 1ull << 62, (1ull << 61) - i, i % 2};
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    for (uint64_t seq = 1; seq <= 2; seq++) {
+        struct weir_trace_id id = {.stream = STREAM_A, .seq = seq};
+
+        weir_trace_enter(__builtin_return_address(0));
+        weir_trace_op_kernel(&id, &kernel);
+        weir_trace_leave("cudaLaunchKernel", &launch, 0);
+        weir_trace_touched(STREAM_A, seq, t, seq == 1 ? 2 * WEIR_TRACE_TOUCHED_MAX : 0);
+    }
+    weir_trace_touched(STREAM_A, 77, t, 1); /* of no operation */
+}
+
+static void test_touched(void **state)
+{
+    struct weir_trace_file *f = traced(touching_program, end_well);
+
+    (void)state;
+    assert_int_equal(f->damaged_chunks, 0);
+    assert_int_equal(f->lost, 0);
+    assert_int_equal(f->ops_count, 2);
+    assert_true(f->ops[0].touched_known && f->ops[1].touched_known);
+    assert_int_equal(f->ops[1].touched_count, 0);
+    assert_int_equal(f->ops[0].touched_count, 2 * WEIR_TRACE_TOUCHED_MAX);
+    for (uint32_t i = 0; i < f->ops[0].touched_count; i++) {
+        const struct weir_trace_touch *t = &f->touched[f->ops[0].touched_first + i];
+
+        assert_true(t->address == (i % 2 ? 1 : 1ull << 62) && t->bytes == (1ull << 61) - i);
+        assert_int_equal(t->writes, i % 2);
+    }
+    weir_trace_file_free(f);
+}
+
 static const struct weir_trace_op *op_of_kind(const struct weir_trace_file *f, unsigned kind)
 {
     for (size_t i = 0; i < f->ops_count; i++) {
@@ -438,11 +482,11 @@ static void test_sites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_newer),
-        cmocka_unit_test(test_killed),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_threads_end), cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_damage),      cmocka_unit_test(test_sites),
-        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_touched),    cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
+        cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sites),      cmocka_unit_test(test_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
