@@ -185,6 +185,7 @@ let hits = [], hit = -1, hitName = null, css = {}, dpr = 1, width = 0, height = 
 const canvas = $("view"), ctx = canvas.getContext("2d", {alpha: false});
 window.weirView = {get range() { return [t0, t1]; }, get selected() { return selected; }, get measure() { return measure; }, get hits() { return hits.length; },
     get critical() { return critical ? critical.length : 0; }, get rows() { return rows.map(r => [r.kind, r.label, r.y - scroll + HEAD, r.height, r.items.length]); },
+    get first() { return op.start.reduce((a, b) => Math.min(a, b)); }, get last() { return op.end.reduce((a, b) => Math.max(a, b)); },
     xOf: t => x(t), count: n, calls: nc, frame: () => { const a = performance.now(); draw(); return performance.now() - a; }};
 
 function theme(dark) {
@@ -556,6 +557,12 @@ function limit() {
 function zoom(factor, px) { const t = time(px === undefined ? (LEFT + width) / 2 : px); t0 = t - (t - t0) * factor; t1 = t + (t1 - t) * factor; limit(); }
 function pan(px) { const d = px / (width - LEFT) * (t1 - t0); t0 += d; t1 += d; limit(); }
 function fit() { t0 = -SPAN * .01; t1 = SPAN * 1.01 + 1; scroll = 0; limit(); }
+// What a page opens with: all, or, where a program took long to get to its first operation, from there on.
+function begin() {
+    fit();
+    const first = n ? op.submit.reduce((a, b) => Math.min(a, b)) : 0, late = first > .25 * SPAN;
+    if (late) { t0 = first - (SPAN - first) * .02; t1 = SPAN + (SPAN - first) * .02; limit(); }
+}
 function reveal(row, index, close) {
     const a = row.start[index], b = row.end[index], len = Math.max(b - a, 50);
     if (close || b < t0 || a > t1 || len > t1 - t0) { const span = close ? len * 3 : Math.min(t1 - t0, Math.max(len * 20, 1000)); t0 = (a + b) / 2 - span / 2; t1 = t0 + span; }
@@ -712,7 +719,7 @@ theme(stored ? stored === "dark" : matchMedia("(prefers-color-scheme: dark)").ma
 document.title = META.title + " - Weir";
 $("title").textContent = META.title;
 $("facts").textContent = `${fmt(SPAN, 4)}, ${n.toLocaleString("en")} operations, ${nc.toLocaleString("en")} calls` + (META.lost ? `, ${META.lost} records lost` : "");
-resize(); fit(); panel();
+resize(); begin(); panel();
 (function loop() { if (dirty) draw(); requestAnimationFrame(loop); })();
 new ResizeObserver(resize).observe($("main"));
 document.documentElement.dataset.ready = performance.now().toFixed(0);

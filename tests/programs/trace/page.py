@@ -30,6 +30,8 @@ rows = {r[1]: r for r in view("rows") if r[1]}
 expect("rows for streams and engines", len([r for r in view("rows") if r[0] == "stream"]) == 2 and "kernels" in rows)
 expect("a row for the host's states", [r for r in view("rows") if r[0] == "state"] and "host state" in rows)
 expect("idle stretches have a reason", "nothing to do" in side() and "another stream or an event" in side())
+expect("it opens with all operations in view", view("range")[0] <= view("first") and view("range")[1] >= view("last"))
+b.key("f")
 whole = view("range")
 
 b.wheel(700, 300, -300)
