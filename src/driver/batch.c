@@ -48,8 +48,7 @@ enum weir_err weir_drv_MemcpyBatchAsyncV1(CUdeviceptr *dsts, CUdeviceptr *srcs, 
 static enum weir_err copy_boxes(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops,
                                 unsigned long long flags, CUstream stream, size_t *at)
 {
-    return weir_rt_batch_boxes("cuMemcpy3DBatchAsync", count,
-                               (const struct cudaMemcpy3DBatchOp *)ops, flags, stream, at);
+    return weir_rt_batch_boxes(count, (const struct cudaMemcpy3DBatchOp *)ops, flags, stream, at);
 }
 
 enum weir_err weir_drv_Memcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,

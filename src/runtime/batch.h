@@ -11,9 +11,8 @@ enum weir_err weir_rt_batch_copy(void *const *dsts, const void *const *srcs, con
                                  size_t count, const struct cudaMemcpyAttributes *attrs,
                                  const size_t *first, size_t n, cudaStream_t stream,
                                  size_t *at) WEIR_MUST_CHECK;
-/* `call`: named when it asks for what is not supported. */
-enum weir_err weir_rt_batch_boxes(const char *call, size_t count,
-                                  const struct cudaMemcpy3DBatchOp *ops, unsigned long long flags,
-                                  cudaStream_t stream, size_t *at) WEIR_MUST_CHECK;
+enum weir_err weir_rt_batch_boxes(size_t count, const struct cudaMemcpy3DBatchOp *ops,
+                                  unsigned long long flags, cudaStream_t stream,
+                                  size_t *at) WEIR_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "runtime/rt.h"
+#include "runtime/batch.h"
 
 #define RUNTIME_VERSION_12 12090
 
@@ -74,6 +74,31 @@ enum weir_err weir_rt_12_MemPrefetchAsync(const void *devPtr, size_t count, int 
                                           cudaStream_t stream)
 {
     return weir_rt_MemPrefetchAsync(devPtr, count, location_of(dstDevice), 0, stream);
+}
+
+enum weir_err weir_rt_12_MemcpyBatchAsync(void **dsts, void **srcs, size_t *sizes, size_t count,
+                                          struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
+                                          size_t numAttrs, size_t *failIdx, cudaStream_t stream)
+{
+    size_t at;
+    enum weir_err err = weir_rt_batch_copy(dsts, (const void *const *)srcs, sizes, count, attrs,
+                                           attrsIdxs, numAttrs, stream, &at);
+
+    if (err != WEIR_OK && failIdx)
+        *failIdx = at;
+    return err;
+}
+
+enum weir_err weir_rt_12_Memcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
+                                            size_t *failIdx, unsigned long long flags,
+                                            cudaStream_t stream)
+{
+    size_t at;
+    enum weir_err err = weir_rt_batch_boxes(numOps, opList, flags, stream, &at);
+
+    if (err != WEIR_OK && failIdx)
+        *failIdx = at;
+    return err;
 }
 
 /* ---- capture ---- */

@@ -4,6 +4,9 @@
 #define STATUS_DONE true
 #define STATUS_TODO false
 
+#define INTERNAL_DONE NULL
+#define INTERNAL_TODO "NO_DOCUMENTS"
+
 #define ROWS_NONE(chapter, status, host, name) {name, chapter, host, NULL, status, false},
 #define ROWS_PTSZ(chapter, status, host, name)                                                     \
     {name, chapter, host, NULL, status, false}, {name "_ptsz", chapter, host, NULL, status, true},
@@ -20,7 +23,7 @@ static const struct weir_api_entry entries[] = {
 #define WEIR_API_VALUE(chapter, status, variant, ret, name, params, args)                          \
     ROWS_##variant(#chapter, STATUS_##status, NULL, "cuda" #name)
 #define WEIR_API_INTERNAL(status, guard, variant, name, params, args)                              \
-    ROWS_##variant("REGISTRATION", STATUS_##status, NULL, "__cuda" #name)
+    ROWS_##variant("REGISTRATION", STATUS_##status, INTERNAL_##status, "__cuda" #name)
 #define WEIR_API_REGISTER(status, ret, name, params, args)                                         \
     ROWS_NONE("REGISTRATION", STATUS_##status, NULL, "__cuda" #name)
 #include "runtime.def"

@@ -24,6 +24,10 @@ cudaError_t cudaLaunchCooperativeKernelMultiDevice(void *list, unsigned n, unsig
 /* Names that both versions have, with 12's parameters. */
 typedef cudaError_t advise_fn(const void *, size_t, enum cudaMemoryAdvise, int);
 typedef cudaError_t prefetch_fn(const void *, size_t, int, cudaStream_t);
+typedef cudaError_t batch_fn(void **, void **, size_t *, size_t, struct cudaMemcpyAttributes *,
+                             size_t *, size_t, size_t *, cudaStream_t);
+typedef cudaError_t box_batch_fn(size_t, struct cudaMemcpy3DBatchOp *, size_t *, unsigned long long,
+                                 cudaStream_t);
 typedef cudaError_t capture_fn(cudaStream_t, enum cudaStreamCaptureStatus *, unsigned long long *);
 typedef cudaError_t update_fn(cudaStream_t, cudaGraphNode_t *, size_t, unsigned);
 typedef cudaError_t edges_fn(cudaGraph_t, const cudaGraphNode_t *, const cudaGraphNode_t *, size_t);
@@ -268,11 +272,59 @@ static void textures(void)
     OK(cudaFree(memory));
 }
 
+/* Batches say which of them was to blame. */
+static void batches(void)
+{
+    struct cudaMemcpyAttributes attrs = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
+    struct cudaMemcpy3DBatchOp boxes[2] = {
+        {.extent = {4, 1, 1}, .srcAccessOrder = cudaMemcpySrcAccessOrderStream},
+        {.extent = {4, 1, 1}, .srcAccessOrder = cudaMemcpySrcAccessOrderStream}};
+    size_t sizes[2] = {4, 4}, first = 0, at = 77;
+    unsigned *from, *to;
+    void *dsts[2], *srcs[2];
+    cudaStream_t s;
+
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaMallocHost((void **)&from, 64));
+    OK(cudaMallocHost((void **)&to, 64));
+    from[0] = 5;
+    from[1] = 6;
+    to[0] = to[1] = 0;
+    for (int i = 0; i < 2; i++) {
+        srcs[i] = from + i;
+        dsts[i] = to + i;
+        boxes[i].src.type = boxes[i].dst.type = cudaMemcpyOperandTypePointer;
+        boxes[i].src.op.ptr.ptr = from + i;
+        boxes[i].dst.op.ptr.ptr = to + 1 - i;
+    }
+    OK(AS(batch_fn, "cudaMemcpyBatchAsync")(dsts, srcs, sizes, 2, &attrs, &first, 1, &at, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK(to[0] == 5 && to[1] == 6 && at == 77);
+    OK(AS(box_batch_fn, "cudaMemcpy3DBatchAsync")(2, boxes, &at, 0, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK(to[0] == 6 && to[1] == 5 && at == 77);
+    dsts[1] = NULL;
+    EXPECT(
+        AS(batch_fn, "cudaMemcpyBatchAsync_ptsz")(dsts, srcs, sizes, 2, &attrs, &first, 1, &at, s),
+        cudaErrorInvalidValue);
+    CHECK(at == 1);
+    boxes[0].extent.depth = 0;
+    EXPECT(AS(box_batch_fn, "cudaMemcpy3DBatchAsync")(2, boxes, &at, 0, s), cudaErrorInvalidValue);
+    CHECK(at == 0);
+    EXPECT(AS(box_batch_fn, "cudaMemcpy3DBatchAsync")(2, boxes, &at, 1, s), cudaErrorInvalidValue);
+    CHECK(at == SIZE_MAX);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamDestroy(s));
+    OK(cudaFreeHost(from));
+    OK(cudaFreeHost(to));
+}
+
 int main(void)
 {
     properties();
     pointers();
     managed();
+    batches();
     textures();
     streams();
     graphs();

@@ -111,6 +111,47 @@ static void test_box_batch(cudaStream_t s)
     EXPECT(cudaMemcpy3DBatchAsync(1, &op, 0, s), cudaErrorInvalidValue);
 }
 
+/* Boxes of arrays are measured in their elements, memory's rows too. */
+static void test_array_batch(cudaStream_t s)
+{
+    struct cudaChannelFormatDesc d =
+        cudaCreateChannelDesc(16, 16, 0, 0, cudaChannelFormatKindUnsigned); /* 4 bytes */
+    struct cudaMemcpy3DBatchOp op[2] = {
+        {.extent = {3, 2, 1}, .srcAccessOrder = cudaMemcpySrcAccessOrderStream},
+        {.extent = {3, 2, 1}, .srcAccessOrder = cudaMemcpySrcAccessOrderStream}};
+    unsigned *in = (unsigned *)(void *)pinned, *out = in + 64;
+    struct cudaChannelFormatDesc bytes =
+        cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
+    cudaArray_t a, other;
+
+    OK(cudaMallocArray(&a, &d, 8, 4, 0));
+    OK(cudaMallocArray(&other, &bytes, 8, 4, 0));
+    for (unsigned i = 0; i < 64; i++)
+        in[i] = i + 1;
+    memset(out, 0, 64 * sizeof *out);
+    op[0].src.type = op[1].dst.type = cudaMemcpyOperandTypePointer;
+    op[0].dst.type = op[1].src.type = cudaMemcpyOperandTypeArray;
+    op[0].src.op.ptr.ptr = in;
+    op[0].src.op.ptr.rowLength = 5;
+    op[0].dst.op.array.array = op[1].src.op.array.array = a;
+    op[0].dst.op.array.offset = (struct cudaOffset3D){4, 1, 0};
+    op[1].src.op.array.offset = (struct cudaOffset3D){4, 1, 0};
+    op[1].dst.op.ptr.ptr = out;
+    OK(cudaMemcpy3DBatchAsync(2, op, 0, s));
+    OK(cudaStreamSynchronize(s));
+    CHECK(out[0] == 1 && out[2] == 3 && out[3] == 6 && out[5] == 8 && out[6] == 0);
+    op[0].dst.op.array.offset.x = 6; /* leaves the array */
+    EXPECT(cudaMemcpy3DBatchAsync(1, op, 0, s), cudaErrorInvalidValue);
+    op[1].dst.type = cudaMemcpyOperandTypeArray;
+    op[1].dst.op.array.array = other;
+    op[1].dst.op.array.offset = (struct cudaOffset3D){0, 0, 0};
+    EXPECT(cudaMemcpy3DBatchAsync(1, &op[1], 0, s), cudaErrorInvalidValue);
+    op[1].dst.op.array.array = NULL;
+    EXPECT(cudaMemcpy3DBatchAsync(1, &op[1], 0, s), cudaErrorInvalidResourceHandle);
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(other));
+}
+
 static int range_number(const void *p, size_t bytes, enum cudaMemRangeAttribute attribute)
 {
     int v = -9;
@@ -252,6 +293,7 @@ int main(void)
     OK(cudaMallocHost((void **)&pinned, 4096));
     test_copy_batch(s);
     test_box_batch(s);
+    test_array_batch(s);
     test_managed(s);
     test_stream_attributes(s);
     test_values(s);
