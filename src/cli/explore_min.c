@@ -94,6 +94,12 @@ static char *field(char **line)
     return at;
 }
 
+/* As the program has it. */
+static const char *call_of(const char *name)
+{
+    return strncmp(name, "__cudaLaunchKernel", 18) == 0 ? "<<< >>>" : name;
+}
+
 static void take_line(struct run_log *l, char *line)
 {
     const char *what = field(&line);
@@ -104,7 +110,7 @@ static void take_line(struct run_log *l, char *line)
 
         *o = (struct op){.id = id};
         o->kind = field(&line);
-        o->call = field(&line);
+        o->call = call_of(field(&line));
         o->site = field(&line);
         o->name = field(&line);
     } else if (strcmp(what, "run") == 0 && weir_schedule_id_parse(field(&line), &id)) {
@@ -119,7 +125,7 @@ static void take_line(struct run_log *l, char *line)
         struct call *c = &l->calls[l->call_count++];
 
         c->number = strtoull(field(&line), NULL, 10);
-        c->name = field(&line);
+        c->name = call_of(field(&line));
         c->site = field(&line);
     }
 }

@@ -63,7 +63,7 @@ says "output other than the first run's"
 explore minimise 99 --stop --strategy reverse --minimise ./orders streams
 says '^1 of [0-9]* operations'
 says 'kernel fill (stream .*orders.cu:'
-says 'was delayed until behind kernel copy (stream .*orders.cu:'
+says 'was delayed until behind kernel copy (stream [0-9]*, \(<<< >>>\|cudaLaunchKernel\) at orders.cu:'
 spec=$(sed -n "s/.*--schedule '\(holds:[^']*\)'.*/\1/p" out)
 "$WEIR" run --schedule "$spec" ./orders streams
 [ $? -eq 1 ] || fail "$spec does not repeat it"
@@ -82,6 +82,14 @@ says 'hazard: race'
 # Ranks share the runs; each compares with a first run of its own.
 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 explore rank 99 --runs 3 --same-output ./orders order
 says '^rank 1: 2 runs'
+# By a real mpirun, where there is one: 7 runs, of which each rank makes the first one for itself.
+if command -v mpirun >/dev/null && [ -z "${SANITIZE:-}" ]; then
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 3 "$WEIR" explore --runs 7 --same-output ./orders order >out 2>&1
+    [ $? = 99 ] || fail "mpirun: exit status"
+    says '^rank 0: 3 runs'
+    says '^rank 1: 3 runs'
+    says '^rank 2: 3 runs'
+fi
 
 explore 'no program' 127 --runs 2 ./no-such-program
 explore 'no option' 2 --runs 2 --frob ./orders order
