@@ -56,6 +56,16 @@ static int run(char **program)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Why not. */
+static void tell_lines(FILE *from)
+{
+    char line[4096];
+
+    rewind(from);
+    while (fgets(line, sizeof line, from))
+        fprintf(stderr, "weir plan: %s", line + (strncmp(line, "# ", 2) == 0 ? 2 : 0));
+}
+
 /* The lines of the program's kernels to `to`. The exit status. */
 static int measure_kernels(FILE *to, char **program)
 {
@@ -78,6 +88,7 @@ static int measure_kernels(FILE *to, char **program)
     }
     if (from && !kernels) {
         fprintf(stderr, "weir plan: no kernel of %s was measured\n", program[0]);
+        tell_lines(from);
         status = 1;
     }
     if (from)

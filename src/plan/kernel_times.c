@@ -17,7 +17,7 @@
 #include <time.h>
 
 #define PUBLIC    __attribute__((visibility("default")))
-#define SPIN_NS   30000u      /* longer than it takes to submit what is measured */
+#define SPIN_NS   100000u     /* longer than it takes to submit what is measured */
 #define STUCK_NS  5000000000u /* a kernel that takes longer waits for another */
 #define LEAST_US  1.1         /* an empty kernel's time: profiles/h200.profile, kernel-us */
 #define CONTEXTS  16
