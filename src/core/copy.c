@@ -150,9 +150,9 @@ void weir_copy_op_view(const struct weir_copy_op *op, struct weir_copy_work *w)
     w->element_bytes = op->element_bytes;
 }
 
-void weir_copy_op_fill(struct weir_copy_op *op)
+void weir_copy_op_fill(struct weir_copy_op *op, struct weir_job *job)
 {
-    struct weir_copy_work *w = &op->job->copy;
+    struct weir_copy_work *w = &job->copy;
 
     w->work.engine = op->engine;
     w->work.priority = (int8_t)weir_stream_of(op->op.m.stream)->priority;

@@ -382,14 +382,18 @@ static void run_in_place(struct weir_op *op)
     }
 }
 
+static struct weir_work *work_of(const struct weir_op *op, struct weir_job *job)
+{
+    return op->m.kind == WEIR_OP_KERNEL ? &job->kernel.work : &job->copy.work;
+}
+
 static struct weir_work *engine_work(struct weir_op *op)
 {
     switch (op->m.kind) {
     case WEIR_OP_KERNEL:
-        return &((struct weir_job_op *)op)->job->kernel.work;
     case WEIR_OP_COPY:
     case WEIR_OP_MEMSET:
-        return &((struct weir_job_op *)op)->job->copy.work;
+        return work_of(op, ((struct weir_job_op *)op)->job);
     case WEIR_OP_HOST_FUNC:
     case WEIR_OP_CALLBACK:
         return &((struct weir_host_op *)op)->work.work;
@@ -425,6 +429,14 @@ static bool ends_unrun(const struct weir_op *op)
     return WEIR_UNLIKELY(weir_context_error(weir_op_ctx(op))) && op->m.kind != WEIR_OP_CALLBACK;
 }
 
+static void fill_job(struct weir_op *op, struct weir_job *job)
+{
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_kernel_op_fill((struct weir_kernel_op *)op, job);
+    else
+        weir_copy_op_fill((struct weir_copy_op *)op, job);
+}
+
 /* What an engine needs. False: no memory, and op is over. */
 static bool make_job(struct weir_op *op, struct weir_model_out *out)
 {
@@ -434,10 +446,7 @@ static bool make_job(struct weir_op *op, struct weir_model_out *out)
         complete(op, out);
         return false;
     }
-    if (op->m.kind == WEIR_OP_KERNEL)
-        weir_kernel_op_fill((struct weir_kernel_op *)op, ((struct weir_job_op *)op)->job);
-    else
-        weir_copy_op_fill((struct weir_copy_op *)op);
+    fill_job(op, ((struct weir_job_op *)op)->job);
     return true;
 }
 
@@ -490,18 +499,29 @@ static void end(struct weir_op *op, enum weir_err status, struct weir_model_out 
 
 #define RUN_MOST 64 /* operations that are completed together */
 
-/* The kernel behind op that may run as soon as op has, without the stream's lock in between, or
- * NULL. It was submitted before the caller last held that, up to `linked`, and is nobody else's
- * until then. */
-static struct weir_kernel_op *follower(uint64_t linked, const struct weir_op *op)
+/* Does op, a kernel or copy, need nothing before and after it has run that its like does not? */
+static bool is_plain(const struct weir_op *op)
 {
-    struct weir_kernel_op *next;
+    const struct weir_kernel_op *kernel = (const struct weir_kernel_op *)op;
+    const struct weir_copy_op *copy = (const struct weir_copy_op *)op;
+
+    if (op->m.kind == WEIR_OP_KERNEL)
+        return !kernel->has_heap && !(op->m.early & WEIR_EARLY_ASKS);
+    return !copy->shape && !copy->staging_bytes && !copy->status && !copy->late;
+}
+
+/* The kernel behind op, or the copy behind a copy, that may run as soon as op has, without the
+ * stream's lock in between, or NULL. It was submitted before the caller last held that, up to
+ * `linked`, and is nobody else's until then. */
+static struct weir_op *follower(uint64_t linked, const struct weir_op *op)
+{
+    struct weir_op *next;
 
     if (op->m.seq >= linked)
         return NULL;
-    next = (struct weir_kernel_op *)op->m.next;
-    if (next->op.m.kind != WEIR_OP_KERNEL || next->op.size != op->size || next->has_heap ||
-        (next->op.m.early & WEIR_EARLY_ASKS) || !weir_model_may_pass(&next->op.m))
+    next = (struct weir_op *)op->m.next;
+    if (next->m.kind != op->m.kind || next->size != op->size || !weir_model_may_pass(&next->m) ||
+        !is_plain(next))
         return NULL;
     return next;
 }
@@ -518,6 +538,18 @@ static void fetch_behind(uint64_t linked, const struct weir_op *op)
 #define FEW    8
 #define PAUSES 20 /* of some 25 ns */
 
+/* This thread does what op, a copy, is to do, and nothing else. */
+static bool copies_alone(const struct weir_op *op)
+{
+    return weir_device_copies_alone(weir_op_ctx(op)->engines,
+                                    (enum weir_engine)((const struct weir_copy_op *)op)->engine);
+}
+
+static bool may_pause(struct weir_stream *s, const struct weir_op *op)
+{
+    return op->m.kind == WEIR_OP_KERNEL ? weir_device_may_pause(s->ctx->engines) : copies_alone(op);
+}
+
 /* A worker that has nearly caught up with the thread that submits would take the stream's lines
  * from it at each operation. When nobody waits it lets a handful come together first. Returns
  * s->linked, which changes on this thread alone until these have run: who submits writes the line
@@ -529,7 +561,7 @@ static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
     if (WEIR_LIKELY(linked - op->m.seq >= FEW) || weir_model_is_asked(&s->m))
         return linked;
     for (int i = 0; i < PAUSES; i++) {
-        if (!weir_device_may_pause(s->ctx->engines) || weir_model_is_asked(&s->m))
+        if (!may_pause(s, op) || weir_model_is_asked(&s->m))
             return linked;
         weir_cpu_relax();
     }
@@ -539,39 +571,47 @@ static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
     return linked;
 }
 
-/* Short kernels behind one that this thread has just run need not go through the engine's queue.
- * (What is watched tells the engine when it begins.) False: it must. */
-static bool run_here(struct weir_kernel_op *first, struct weir_model_out *out)
+static bool run_job(struct weir_device *engines, struct weir_op *op, struct weir_job *job,
+                    enum weir_err *status)
 {
-    struct weir_stream *s = weir_stream_of(first->op.m.stream);
-    struct weir_kernel_work *work = &first->job->kernel;
-    struct weir_kernel_op *op = first, *next;
-    bool traced = weir_trace_enabled();
+    bool timed = weir_trace_enabled();
+
+    if (op->m.kind == WEIR_OP_KERNEL)
+        return weir_kernel_op_open((struct weir_kernel_op *)op, job) &&
+               weir_device_run_next(engines, &job->kernel, timed, status);
+    return !weir_check_follows() && weir_device_copy_next(engines, &job->copy, timed, status);
+}
+
+/* Short kernels behind one that this thread has just run need not go through the engine's queue,
+ * nor copies behind one. (What is watched tells the engine when it begins.) False: it must. */
+static bool run_here(struct weir_op *first, struct weir_model_out *out)
+{
+    struct weir_stream *s = weir_stream_of(first->m.stream);
+    struct weir_job *job = ((struct weir_job_op *)first)->job;
+    struct weir_op *op = first, *next;
     enum weir_err status;
     uint64_t linked;
 
     if (!weir_thread_still_waits() || weir_explore_enabled() ||
         atomic_load_explicit(&weir_pages_watching, memory_order_relaxed))
         return false;
-    linked = let_more_come(s, &first->op);
-    if (!weir_kernel_op_open(first, first->job) ||
-        !weir_device_run_next(s->ctx->engines, work, traced, &status))
+    linked = let_more_come(s, first);
+    if (!run_job(s->ctx->engines, first, job, &status))
         return false;
-    tell_ran(&op->op, &work->work, status);
-    for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, &op->op)); n++) {
-        fetch_behind(linked, &next->op);
-        if (!weir_model_pass(&op->op.m) || !weir_thread_still_waits() || ends_unrun(&next->op))
+    tell_ran(op, work_of(op, job), status);
+    for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, op)); n++) {
+        fetch_behind(linked, next);
+        if (!weir_model_pass(&op->m) || !weir_thread_still_waits() || ends_unrun(next))
             break;
-        weir_kernel_op_fill(next, first->job);
-        if (!weir_kernel_op_open(next, first->job) ||
-            !weir_device_run_next(s->ctx->engines, work, traced, &status))
+        fill_job(next, job);
+        if (!run_job(s->ctx->engines, next, job, &status))
             break;
         op = next;
-        tell_ran(&op->op, &work->work, status);
+        tell_ran(op, work_of(op, job), status);
     }
     if (weir_check_follows())
-        weir_core_check_run_done(&first->op, &op->op);
-    end_run(&first->op, &op->op, status, out);
+        weir_core_check_run_done(first, op);
+    end_run(first, op, status, out);
     return true;
 }
 
@@ -640,7 +680,7 @@ static void start(struct weir_op *op, struct weir_model_out *out, bool here)
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_COPY && ((struct weir_copy_op *)op)->late) &&
         weir_late_hold((struct weir_copy_op *)op))
         return;
-    if (here && run_here((struct weir_kernel_op *)op, out))
+    if (here && run_here(op, out))
         return;
     work = engine_work(op);
     atomic_store_explicit(&op->dispatched, 1,
@@ -671,10 +711,19 @@ static struct weir_op *pop(struct weir_model_op **first, struct weir_model_op **
 /* The messages that this thread carries out, while it does. */
 static WEIR_TLS struct weir_model_out *carried;
 
+/* Is this thread one that could run op, if it comes to that? */
+static bool is_of_this_thread(const struct weir_op *op)
+{
+    if (op->m.kind == WEIR_OP_KERNEL)
+        return true;
+    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) && !weir_check_follows() &&
+           copies_alone(op);
+}
+
 /* Carries out the model's messages until none is left. Holds no lock. Work that completes in place
  * is a loop here, never a recursion: chains of events, and of graphs, are as long as programs make
- * them. Of the kernels the first is kept for this thread, until all others have been started; when
- * this is itself in the middle of something (not keeps), none. */
+ * them. Of the kernels, or copies, the first is kept for this thread, until all others have been
+ * started; when this is itself in the middle of something (not keeps), none. */
 static void carry_out(struct weir_model_out *out, bool keeps)
 {
     struct weir_op *kept = NULL;
@@ -685,7 +734,7 @@ static void carry_out(struct weir_model_out *out, bool keeps)
 
         if (out->ready) {
             op = pop(&out->ready, &out->ready_tail);
-            if (keeps && !kept && op->m.kind == WEIR_OP_KERNEL)
+            if (keeps && !kept && is_of_this_thread(op))
                 kept = op;
             else
                 start(op, out, false);

@@ -31,7 +31,7 @@ struct weir_work *weir_op_work(struct weir_op *op);
 void weir_op_attach_job_locked(struct weir_stream *s, struct weir_op *op);
 /* Fills a job for its engine (launch.c, copy.c). No lock held. */
 void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job);
-void weir_copy_op_fill(struct weir_copy_op *op);
+void weir_copy_op_fill(struct weir_copy_op *op, struct weir_job *job);
 /* Makes a filled kernel good for blocks without its engine, which else does that when they begin.
  * False: only the engine can. */
 bool weir_kernel_op_open(struct weir_kernel_op *op, struct weir_job *job);

@@ -43,7 +43,8 @@ static struct weir_op *find_helpable(const struct weir_model_point *p, struct we
                 atomic_load_explicit(&op->dispatched, memory_order_acquire)) {
                 op->refs++;
                 found = op;
-            } else if (op->m.kind == WEIR_OP_KERNEL) {
+            } else if (op->m.kind == WEIR_OP_KERNEL || op->m.kind == WEIR_OP_COPY ||
+                       op->m.kind == WEIR_OP_MEMSET) {
                 (void)weir_model_watch(&next); /* whose thread pauses goes on (submit.c) */
             } else if (op->m.kind == WEIR_OP_GRAPH) {
                 *plan = weir_graph_op_plan_locked(op);

@@ -176,6 +176,13 @@ bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *kern
 /* In the same place: is this a worker that nobody needs at the moment? */
 bool weir_device_may_pause(struct weir_device *dev);
 
+/* For copies, in the `done` of one: is this the thread of the engine that does them, and nothing
+ * else waits for it? */
+bool weir_device_copies_alone(struct weir_device *dev, enum weir_engine engine);
+/* Then runs a copy that is ready and was not submitted. As weir_device_run_next. */
+bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, bool timed,
+                           enum weir_err *status);
+
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
  * first. True when the fault was in a block that this thread was running: the context is rewritten
  * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal

@@ -188,6 +188,7 @@ struct serial {
     uint64_t live, drained;
     pthread_t thread;
     struct runner runner; /* of the engine's thread */
+    bool behind; /* that thread's: other works were queued when it took the one that it runs */
 };
 
 struct stats {

@@ -106,6 +106,7 @@ static void *serial_run(void *arg)
             work = WEIR_LIST_ENTRY(s->queue.next, struct weir_work, link);
             weir_list_remove(&work->link);
         }
+        s->behind = !weir_list_is_empty(&s->queue);
         weir_lock_release(&s->lock);
         if (work) {
             if (s->engine == WEIR_ENGINE_HOST) {
@@ -199,6 +200,27 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
     weir_lock_acquire(&s->lock);
     s->live--;
     weir_lock_release(&s->lock);
+    return true;
+}
+
+bool weir_device_copies_alone(struct weir_device *dev, enum weir_engine engine)
+{
+    struct serial *s = serial_of(dev, (int)engine);
+
+    return weir_runner_current() == &s->runner && !s->behind && !s->runner.guarded &&
+           !is_work_visible(s) && !stats_on(dev);
+}
+
+bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, bool timed,
+                           enum weir_err *status)
+{
+    if (!weir_device_copies_alone(dev, (enum weir_engine)copy->work.engine))
+        return false;
+    if (timed)
+        copy->work.ready_ns = copy->work.start_ns = weir_clock_ns();
+    *status = weir_copy_run(weir_runner_current(), copy);
+    if (timed)
+        copy->work.end_ns = weir_clock_ns();
     return true;
 }
 

@@ -1,6 +1,6 @@
-/* Short kernels in bursts, from several threads: streams in which one runs behind the other without
- * a pause, while events, other streams and host threads that sleep or ask wait for numbers in
- * between. Rules: ORD-001, ORD-020, ORD-021, ORD-040.
+/* Short kernels in bursts, small copies, and both, from several threads: streams in which one runs
+ * behind the other without a pause, while events, other streams and host threads that sleep or ask
+ * wait for numbers in between. Rules: ORD-001, ORD-020, ORD-021, ORD-040.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "conform.h"
 #include "kernels.h"
@@ -9,15 +9,20 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { THREADS = 3, ROUNDS = 150, BURST = 48, MARK = 20 };
+enum { THREADS = 6, ROUNDS = 150, BURST = 48, MARK = 20 };
 
 static cudaKernel_t store;
+static unsigned *numbers; /* pinned: each is its index */
 
-static void launch(cudaStream_t s, unsigned *to, unsigned value)
+/* *to = value, by a kernel or a copy: threads differ. */
+static void submit(unsigned thread, cudaStream_t s, unsigned *to, unsigned value)
 {
     void *args[] = {&to, &value};
 
-    OK(cudaLaunchKernel((void *)store, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, s));
+    if (thread % 3 == 1 || (thread % 3 == 2 && value % 7 < 4))
+        OK(cudaMemcpyAsync(to, &numbers[value], sizeof *to, cudaMemcpyDefault, s));
+    else
+        OK(cudaLaunchKernel((void *)store, (dim3){1, 1, 1}, (dim3){1, 1, 1}, args, 0, s));
 }
 
 static unsigned seen(unsigned *p)
@@ -25,7 +30,7 @@ static unsigned seen(unsigned *p)
     return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
-/* What is at `cells` counts the kernels of the first stream; the second follows its middle. */
+/* What is at `cells` counts the operations of the first stream; the second follows its middle. */
 static void *bursts(void *arg)
 {
     unsigned number = (unsigned)(uintptr_t)arg, *cells;
@@ -45,9 +50,9 @@ static void *bursts(void *arg)
             if (i == MARK) {
                 OK(cudaEventRecord(middle, s));
                 OK(cudaStreamWaitEvent(follows, middle, 0));
-                launch(follows, &cells[32], round);
+                submit(number, follows, &cells[32], round);
             }
-            launch(s, cells, ++n);
+            submit(number, s, cells, ++n);
         }
         switch ((round + number) % 4) {
         case 0:
@@ -91,6 +96,9 @@ int main(void)
 
     OK(cudaLibraryLoadData(&lib, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
     OK(cudaLibraryGetKernel(&store, lib, "store"));
+    OK(cudaMallocHost((void **)&numbers, (ROUNDS * BURST + 1) * sizeof *numbers));
+    for (unsigned i = 0; i <= ROUNDS * BURST; i++)
+        numbers[i] = i;
     for (int i = 0; i < THREADS; i++)
         pthread_create(&id[i], NULL, bursts, (void *)(uintptr_t)i);
     for (int i = 0; i < THREADS; i++)
