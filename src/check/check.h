@@ -250,6 +250,12 @@ void weir_check_step_end(uintptr_t address);
 bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *call,
                          const void *at);
 void weir_check_io_end(const void *p, size_t bytes);
+/* The program gives memory of its own back to the system, by `call`; judged: that is a mistake when
+ * an operation that nobody waited for uses it as registered memory. It is watched no more. */
+void weir_check_unmapped(const void *p, size_t bytes, bool judged, const char *call,
+                         const void *at);
+/* The operation has failed because registered memory is not there. */
+void weir_check_memory_gone(const void *op, const void *p, size_t bytes, bool writes);
 
 /* ---- inside of kernels ---- */
 

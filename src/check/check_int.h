@@ -29,6 +29,7 @@ struct weir_check_detail {
     uint32_t lane;
     uint64_t number; /* submitted as the n-th */
     struct weir_check_site site;
+    bool gone; /* that its memory was given back has been told */
     /* Of a programmatic launch: what it does before it waits for the kernels in front of it. Owned
      * while the launch has not ended. */
     struct weir_actor *early;
@@ -299,6 +300,9 @@ struct weir_check_site weir_check_site_now(bool launch);
 /* finding.c; under the lock */
 void weir_check_raced(void *ctx, const struct weir_race *race);
 void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by);
+/* Some bytes that the operation uses are given back there. */
+void weir_check_still_used(struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                           uintptr_t end, struct weir_check_site by);
 
 #define WEIR_CHECK_HOST_LANE 1u /* the program's own */
 

@@ -144,25 +144,32 @@ void weir_check_raced(void *ctx, const struct weir_race *race)
     weir_check_found(&f, weir_check_explain_race, &r);
 }
 
-static bool still_used(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
-                       uintptr_t end)
+void weir_check_still_used(struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                           uintptr_t end, struct weir_check_site by)
 {
-    const struct weir_check_site *by = ctx;
     struct weir_check_finding f = {.kind = WEIR_FOUND_LIFETIME,
                                    .a = weir_check_side_of(a, kind),
-                                   .b = weir_check_side_call(*by, "the call that frees it"),
+                                   .b = weir_check_side_call(by, "the call that frees it"),
                                    .begin = begin,
                                    .end = end};
 
     f.why = (struct weir_check_say){
         .format = "the host has waited for nothing that comes after that operation, and no "
                   "document says that {c1} waits (ORD-080)",
-        .sites[0] = *by};
+        .sites[0] = by};
     f.change = (struct weir_check_say){
         .format = "synchronise with the operation's stream, or with an event recorded behind it, "
                   "before {c1} at {1}",
-        .sites[0] = *by};
+        .sites[0] = by};
     weir_check_found(&f, NULL, NULL);
+}
+
+static bool still_used(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                       uintptr_t end)
+{
+    const struct weir_check_site *by = ctx;
+
+    weir_check_still_used(a, kind, begin, end, *by);
     return false; /* one is enough */
 }
 

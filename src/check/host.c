@@ -60,11 +60,10 @@ void weir_check_watch_more(uintptr_t begin, uintptr_t end)
     weir_check_unlock();
 }
 
-void weir_check_watch_less(uintptr_t begin, uintptr_t end)
+static void watch_less_locked(uintptr_t begin, uintptr_t end)
 {
     struct checker *c = &weir_checker;
 
-    weir_check_lock();
     for (size_t i = 0; i < c->more.count; i++) {
         const struct weir_check_pages p = c->more.items[i];
 
@@ -74,6 +73,12 @@ void weir_check_watch_less(uintptr_t begin, uintptr_t end)
         weir_guard_forget(&c->guard, p.begin, p.end);
         break;
     }
+}
+
+void weir_check_watch_less(uintptr_t begin, uintptr_t end)
+{
+    weir_check_lock();
+    watch_less_locked(begin, end);
     weir_check_unlock();
 }
 
@@ -528,4 +533,75 @@ void weir_check_io_end(const void *p, size_t bytes)
         weir_guard_release(&weir_checker.guard, part.begin, part.end);
     weir_check_unlock();
     errno = saved;
+}
+
+/* ---- memory that is given back to the system ---- */
+
+/* Operations that have not run yet: the guard knows where. */
+static void used_by_pending(uintptr_t begin, uintptr_t end, struct weir_check_site by)
+{
+    struct checker *c = &weir_checker;
+    size_t pos = 0;
+    uint64_t key;
+    void *value;
+
+    while (weir_map_next(&c->ops, &pos, &key, &value)) {
+        struct weir_actor *a = value;
+        struct weir_check_detail *d = a->detail;
+
+        for (size_t i = 0; i < c->guard.ranges.count && !d->gone; i++) {
+            const struct weir_guard_range *r = &c->guard.ranges.items[i];
+
+            if (r->lane != a->stamp.lane || r->seq != a->stamp.seq || r->begin >= end ||
+                r->end <= begin)
+                continue;
+            weir_check_still_used(
+                a, r->state == WEIR_GUARD_CLOSED ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ,
+                WEIR_MAX(begin, r->begin), WEIR_MIN(end, r->end), by);
+            d->gone = true;
+        }
+    }
+}
+
+void weir_check_unmapped(const void *p, size_t bytes, bool judged, const char *call, const void *at)
+{
+    struct weir_check_site site = {.call = call, .address = at, .thread = weir_thread_id()};
+    uintptr_t begin = (uintptr_t)p, end = begin + bytes;
+    struct weir_check_pages part;
+    size_t i = 1; /* what Weir has allocated is not the program's to unmap */
+    int saved = errno;
+
+    if (end <= begin || !weir_check_may_watch(begin, end))
+        return;
+    site.stack = weir_check_stack_unwind(at);
+    weir_check_lock();
+    while (judged && next_watched(&i, begin, end, &part)) {
+        used_by_pending(part.begin, part.end, site);
+        weir_check_freed((const void *)part.begin, part.end - part.begin, site);
+    }
+    for (i = 1; next_watched(&i, begin, end, &part); i = 1)
+        watch_less_locked(part.begin, part.end);
+    weir_check_unlock();
+    errno = saved;
+}
+
+void weir_check_memory_gone(const void *op, const void *p, size_t bytes, bool writes)
+{
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_LIFETIME, .begin = (uintptr_t)p, .end = (uintptr_t)p + bytes};
+    const struct weir_actor *a;
+
+    weir_check_lock();
+    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    if (a && !((const struct weir_check_detail *)a->detail)->gone) {
+        f.a = weir_check_side_of(a, writes ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ);
+        f.why = (struct weir_check_say){
+            .format = "the registered memory was given back to the system (free, munmap) before "
+                      "the operation ran: on a GPU it goes on with pages that are nobody's"};
+        f.change = (struct weir_check_say){
+            .format = "synchronise with the operation's stream, then cudaHostUnregister, then free "
+                      "the memory"};
+        weir_check_found(&f, NULL, NULL);
+    }
+    weir_check_unlock();
 }

@@ -249,17 +249,24 @@ static bool io_begin(const void *p, size_t bytes, bool does_write, const char *c
     return weir_check_io_begin(p, bytes, does_write, call, caller ? caller : at);
 }
 
+static void io_gone(const void *p, size_t bytes, bool moves, const char *call, const void *at)
+{
+    if (weir_check_enabled() && weir_check_watches_more() && !is_own(at))
+        weir_check_unmapped(p, bytes, !moves, call, at);
+}
+
 /* takeover/io.h */
 static void claim_io(void)
 {
     union {
         void *object;
         void (*claim)(bool (*begin)(const void *, size_t, bool, const char *, const void *),
-                      void (*end)(const void *, size_t));
+                      void (*end)(const void *, size_t),
+                      void (*gone)(const void *, size_t, bool, const char *, const void *));
     } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_io_claim")};
 
     if (symbol.object)
-        symbol.claim(io_begin, weir_check_io_end);
+        symbol.claim(io_begin, weir_check_io_end, io_gone);
 }
 
 void weir_host_fault_start(void)

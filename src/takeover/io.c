@@ -4,10 +4,12 @@
 #include "takeover/io.h"
 
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -22,11 +24,13 @@
 static struct {
     _Atomic(weir_io_begin_fn *) begin; /* NULL: nobody is told */
     _Atomic(weir_io_end_fn *) end;
+    _Atomic(weir_io_gone_fn *) gone;
 } told;
 
-EXPORT void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end)
+EXPORT void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end, weir_io_gone_fn *gone)
 {
     atomic_store_explicit(&told.end, end, memory_order_relaxed);
+    atomic_store_explicit(&told.gone, gone, memory_order_relaxed);
     atomic_store_explicit(&told.begin, begin, memory_order_release);
 }
 
@@ -175,3 +179,67 @@ CALL(ssize_t, __recvfrom_chk,
      (fd, p, n, room, flags, from, length), p, n, true)
 CALL(size_t, __fread_chk, (void *restrict p, size_t room, size_t size, size_t n, FILE *restrict f),
      (p, room, size, n, f), p, size *n, true)
+
+/* ---- memory that is given back ---- */
+
+static void gone(const void *p, size_t bytes, bool moves, const char *call, const void *at)
+{
+    if (atomic_load_explicit(&told.begin, memory_order_acquire))
+        atomic_load_explicit(&told.gone, memory_order_relaxed)(p, bytes, moves, call, at);
+}
+
+EXPORT int munmap(void *p, size_t bytes)
+{
+    NEXT(int, munmap, (void *, size_t));
+
+    gone(p, bytes, false, "munmap", HERE);
+    return next.call(p, bytes);
+}
+
+EXPORT int madvise(void *p, size_t bytes, int advice)
+{
+    NEXT(int, madvise, (void *, size_t, int));
+
+    if (advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE)
+        gone(p, bytes, false, "madvise", HERE);
+    return next.call(p, bytes, advice);
+}
+
+EXPORT void *mremap(void *p, size_t old_bytes, size_t new_bytes, int flags, ...)
+{
+    NEXT(void *, mremap, (void *, size_t, size_t, int, void *));
+    void *to = NULL;
+
+    if (flags & MREMAP_FIXED) {
+        va_list args;
+
+        va_start(args, flags);
+        to = va_arg(args, void *);
+        va_end(args);
+        gone(to, new_bytes, false, "mremap", HERE);
+    }
+    if (flags & (MREMAP_MAYMOVE | MREMAP_FIXED))
+        gone(p, old_bytes, !(flags & MREMAP_FIXED), "mremap", HERE);
+    else if (new_bytes < old_bytes)
+        gone((char *)p + new_bytes, old_bytes - new_bytes, false, "mremap", HERE);
+    return next.call(p, old_bytes, new_bytes, flags, to);
+}
+
+EXPORT void *mmap(void *p, size_t bytes, int protection, int flags, int fd, off_t at)
+{
+    NEXT(void *, mmap, (void *, size_t, int, int, int, off_t));
+
+    if (flags & MAP_FIXED)
+        gone(p, bytes, false, "mmap", HERE);
+    return next.call(p, bytes, protection, flags, fd, at);
+}
+
+EXPORT void *mmap64(void *p, size_t bytes, int protection, int flags, int fd, off_t at);
+EXPORT void *mmap64(void *p, size_t bytes, int protection, int flags, int fd, off_t at)
+{
+    NEXT(void *, mmap64, (void *, size_t, int, int, int, off_t));
+
+    if (flags & MAP_FIXED)
+        gone(p, bytes, false, "mmap64", HERE);
+    return next.call(p, bytes, protection, flags, fd, at);
+}

@@ -15,6 +15,10 @@
 typedef bool weir_io_begin_fn(const void *p, size_t bytes, bool writes, const char *call,
                               const void *at);
 typedef void weir_io_end_fn(const void *p, size_t bytes);
-void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end);
+/* Called before the program gives memory back to the system, or its contents: munmap, madvise,
+ * mremap, mmap in its place. moves: it may stay where it is (mremap). */
+typedef void weir_io_gone_fn(const void *p, size_t bytes, bool moves, const char *call,
+                             const void *at);
+void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end, weir_io_gone_fn *gone);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -321,6 +322,38 @@ static void until_closed(void)
     }
 }
 
+/* Registered memory that the system gets back while a copy that waits for `sem` is to use it. */
+static void given_back(const char *how, bool waits)
+{
+    const size_t big = 4 << 20;
+    char *p = (char *)mmap(NULL, big, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (!strcmp(how, "heap"))
+        p = (char *)malloc(big);
+    OK(cudaHostRegister(p, big, cudaHostRegisterDefault));
+    OK(cudaLaunchHostFunc(s1, waits_for_us, NULL));
+    OK(cudaMemcpyAsync(device, p + 8192, BYTES, cudaMemcpyHostToDevice, s1));
+    if (waits) {
+        sem_post(&sem);
+        OK(cudaStreamSynchronize(s1));
+    }
+    if (!strcmp(how, "munmap"))
+        munmap(p, big);
+    else if (!strcmp(how, "madvise"))
+        madvise(p + 4096, big / 2, MADV_DONTNEED);
+    else if (!strcmp(how, "mmap"))
+        p = (char *)mmap(p, big, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    else if (!strcmp(how, "mremap"))
+        p = (char *)mremap(p, big, 4096, 0);
+    else
+        free(p);
+    if (!waits)
+        sem_post(&sem);
+    cudaStreamSynchronize(s1);
+    (void)cudaGetLastError();
+    cudaHostUnregister(p);
+}
+
 /* A child has pages of its own, all of them open. */
 static void forks(void)
 {
@@ -365,6 +398,8 @@ static __attribute__((noinline)) void run(const char *form)
         OK(cudaHostUnregister(host));
         host[N - 1] = 1;
         OK(cudaHostRegister(host, BYTES, cudaHostRegisterDefault));
+    } else if (!strncmp(form, "given-back-", 11)) {
+        given_back(form + 11, waits);
     } else if (!strcmp(form, "forks")) {
         forks();
     } else if (!strcmp(form, "memset")) {
