@@ -6,3 +6,5 @@ weir_program_test(programs_misuse "${CMAKE_CURRENT_LIST_DIR}/hazards/misuse.sh;$
 weir_program_test(programs_hazards_host "${CMAKE_CURRENT_LIST_DIR}/hazards/host.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # Kernels that begin before the one in front of them is complete.
 weir_program_test(programs_hazards_dependent "${CMAKE_CURRENT_LIST_DIR}/hazards/dependent.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
+# Pipelines with one thing forgotten, and their right twins.
+weir_program_test(programs_hazards_pipelines "${CMAKE_CURRENT_LIST_DIR}/hazards/pipelines.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
