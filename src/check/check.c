@@ -465,6 +465,7 @@ struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t no
         a->reach = r;
         r->refs++;
         a->node = node;
+        a->early = node >= r->nodes;
     }
     weir_check_unlock();
     return a;

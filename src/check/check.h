@@ -91,9 +91,9 @@ void weir_check_op_peer(const void *op, const void *stream, const void *other);
 /* Who the operation is, until it is done; NULL: unknown (it was submitted before checking
  * began, or memory ran out). */
 struct weir_actor *weir_check_actor(const void *op);
-/* Node `node` of a graph's launch `op`. The order of its nodes is asked for once for each `plan`:
- * order(arg) gives it, and is the checker's from then on; NULL: no memory. The caller ends the
- * actor. */
+/* Node `node` of a graph's launch `op`, or (behind the nodes, shadow.h) its early part. The order
+ * of its nodes is asked for once for each `plan`: order(arg) gives it, and is the checker's from
+ * then on; NULL: no memory. The caller ends the actor. */
 struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t node,
                                    enum weir_op_kind kind, const char *name,
                                    struct weir_reach *(*order)(const void *arg), const void *arg);

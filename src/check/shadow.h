@@ -22,7 +22,8 @@
 enum weir_access { WEIR_ACCESS_READ, WEIR_ACCESS_ATOMIC, WEIR_ACCESS_WRITE };
 
 /* The order of a graph's nodes inside one launch: bit [i * words * 64 + j] says that node i comes
- * before node j. Shared by the launches of an executable graph. */
+ * before node j. Where there are programmatic edges nodes + i is what node i does before it waits.
+ * Shared by the launches of an executable graph. */
 struct weir_reach {
     uint32_t refs, nodes, words;
     uint64_t bits[];

@@ -423,20 +423,77 @@ static bool fill_reach(const struct weir_run *run, struct weir_reach *r)
     return !back || !grown;
 }
 
+static bool has_early_part(const struct weir_item *item)
+{
+    return item->kind == WEIR_ITEM_KERNEL && item->early && item->early->source_count;
+}
+
+static bool set(struct weir_reach *r, uint32_t from, uint32_t to)
+{
+    uint64_t *word = &r->bits[(size_t)from * r->words + to / 64], bit = UINT64_C(1) << (to % 64);
+    bool fresh = !(*word & bit);
+
+    *word |= bit;
+    return fresh;
+}
+
+/* What is before all of node `to` begins, by this edge: the source and what is before it; by a
+ * programmatic one only what was complete before the source began (ORD-031). */
+static bool fill_early(struct weir_reach *r, uint32_t from, uint32_t to, bool programmatic)
+{
+    uint32_t before = programmatic ? r->nodes + from : from, early = r->nodes + to;
+    bool grown = !programmatic && set(r, from, early);
+
+    for (uint32_t i = 0; i < r->nodes; i++)
+        if (weir_reach_has(r, i, before) && set(r, i, early))
+            grown = true;
+    return grown;
+}
+
+/* The parts of nodes that run before their waits for what they follow (ORD-032) are numbered behind
+ * the nodes: before such a part comes less, behind it the same and the rest of the node. */
+static void early_parts(const struct weir_run *run, struct weir_reach *r)
+{
+    bool grown;
+
+    do {
+        grown = false;
+        for (uint32_t i = 0; i < run->count; i++) {
+            const struct weir_item *item = &run->items[i];
+
+            for (uint32_t k = 0; k < item->succ_count; k++)
+                if (fill_early(r, i, item->succ[k] & WEIR_SUCC_INDEX,
+                               item->succ[k] & WEIR_SUCC_EARLY))
+                    grown = true;
+        }
+    } while (grown);
+    for (uint32_t i = 0; i < run->count; i++) {
+        memcpy(r->bits + (size_t)(r->nodes + i) * r->words, r->bits + (size_t)i * r->words,
+               r->words * sizeof r->bits[0]);
+        (void)set(r, r->nodes + i, i);
+    }
+}
+
 /* Which node comes before which. Children in children need a round each. */
 static struct weir_reach *reach_of(const void *arg)
 {
     const struct weir_run *run = arg;
-    uint32_t words = (run->count + 63) / 64;
-    struct weir_reach *r =
-        weir_calloc(1, sizeof *r + (size_t)run->count * words * sizeof r->bits[0]);
+    uint32_t parts = run->count, words;
+    struct weir_reach *r;
 
+    for (uint32_t i = 0; i < run->count; i++)
+        if (has_early_part(&run->items[i]))
+            parts = 2 * run->count;
+    words = (parts + 63) / 64;
+    r = weir_calloc(1, sizeof *r + (size_t)parts * words * sizeof r->bits[0]);
     if (!r)
         return NULL;
     r->nodes = run->count;
     r->words = words;
     while (!fill_reach(run, r))
         ;
+    if (parts > run->count)
+        early_parts(run, r);
     return r;
 }
 
@@ -490,16 +547,21 @@ void weir_core_check_node(struct weir_item *item)
     const struct weir_plan *plan = item->run->plan;
     const struct weir_item *node = node_of(item);
     struct weir_check_range ranges[COPY_RANGES];
-    struct weir_actor *a;
+    struct weir_actor *a, *early = NULL;
+    uint32_t number = (uint32_t)(node - node->run->items);
 
-    a = weir_check_node(&plan->op->op, plan, (uint32_t)(node - node->run->items), op_kind_of(item),
+    a = weir_check_node(&plan->op->op, plan, number, op_kind_of(item),
                         item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
                         reach_of, node->run);
+    if (item == node && has_early_part(item))
+        early = weir_check_node(&plan->op->op, plan, node->run->count + number, WEIR_OP_KERNEL,
+                                item->kernel.function->name, reach_of, node->run);
     if (item->kind == WEIR_ITEM_KERNEL)
-        kernel_accesses(a, NULL, &item->kernel.work, item->kernel.function, item->kernel.image);
+        kernel_accesses(a, early, &item->kernel.work, item->kernel.function, item->kernel.image);
     else if (item->kind == WEIR_ITEM_COPY)
         weir_check_access(a, ranges, copy_ranges(&item->copy, false, ranges));
     weir_check_node_end(a);
+    weir_check_node_end(early);
     if (item->kind == WEIR_ITEM_KERNEL)
         kernel_closes_late(&plan->op->op, item->kernel.function, item->kernel.image,
                            item->kernel.work.launch.params);

@@ -104,6 +104,8 @@ void weir_dependent_wait(struct weir_block *block)
 
     if (work->work.done != weir_op_done) {
         weir_item_wait_dependencies(work->work.owner);
+        if (WEIR_UNLIKELY(work->launch.touches != NULL))
+            weir_touches_part(work->launch.touches);
         return;
     }
     s = weir_stream_of(op->op.m.stream);

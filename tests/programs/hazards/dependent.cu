@@ -48,6 +48,45 @@ static void launch(int *to, const int *from, int waits, bool programmatic = true
     OK(cudaLaunchKernelEx(&c, use, to, from, waits));
 }
 
+/* The same in a graph. */
+static void captured(int *a, int *b, int waits, bool programmatic)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    write<<<N / 256, 256, 0, s>>>(a, 2);
+    launch(b, a, waits, programmatic);
+    write<<<N / 256, 256, 0, s>>>(b, 2);
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+}
+
+/* write(a), then two in a row that begin early; the last reads what the first writes. */
+static void captured_chain(int *a, int *b, int *c, int waits)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    write<<<N / 256, 256, 0, s>>>(a, 2);
+    launch(b, a, FIRST);
+    launch(c, a, waits);
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+}
+
 int main(int argc, char **argv)
 {
     const char *form = argc > 1 ? argv[1] : "";
@@ -82,6 +121,18 @@ int main(int argc, char **argv)
     } else if (!strcmp(form, "chain")) { // the second waits, the third begins beside it
         launch(b, a, FIRST);
         launch(c, a, NEVER);
+    } else if (!strcmp(form, "graph-waits")) {
+        captured(a, b, FIRST, true);
+    } else if (!strcmp(form, "graph-waits-last")) {
+        captured(a, b, LAST, true);
+    } else if (!strcmp(form, "graph-never-waits")) {
+        captured(a, b, NEVER, true);
+    } else if (!strcmp(form, "graph-plain")) {
+        captured(a, b, NEVER, false);
+    } else if (!strcmp(form, "graph-chain")) {
+        captured_chain(a, b, c, NEVER);
+    } else if (!strcmp(form, "graph-chain-waits")) {
+        captured_chain(a, b, c, FIRST);
     } else if (!strcmp(form, "chain-waits")) {
         launch(b, a, FIRST);
         launch(c, a, FIRST);

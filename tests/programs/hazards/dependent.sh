@@ -32,5 +32,11 @@ memset-between -
 synchronised -
 chain race
 chain-waits -
+graph-waits -
+graph-waits-last race
+graph-never-waits race
+graph-plain -
+graph-chain race
+graph-chain-waits -
 END
 exit $failed
