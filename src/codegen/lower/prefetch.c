@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "codegen/lower/access.h"
 
-#define AHEAD       12u /* passes */
+#define AHEAD       12u /* accesses of a loop: more would push each other out of the cache */
 #define NEXT_BLOCKS 8192u
 #define NEAR        512 /* bytes that the hardware follows by itself */
 #define MAX_DEPTH   16u
@@ -21,7 +21,8 @@
 struct walk {
     struct low *l;
     const struct low_loop *loop;
-    uint64_t *defs; /* registers that the loop writes */
+    uint64_t *defs;    /* registers that the loop writes */
+    uint32_t accesses; /* that may be to different lines: loops that were unrolled have many */
 };
 
 static void note_def(void *ctx, int32_t reg, enum low_visit what)
@@ -181,18 +182,35 @@ static bool has_barrier(const struct low *l, const struct low_loop *loop)
     return false;
 }
 
-/* Bytes that the access's address moves from one pass of its loop to the next, i64; NULL: not
- * known, no loop, or so few that there is nothing to do. */
-static LLVMValueRef step_of_address(struct low *l, const struct low_access *x)
+static bool is_spread(const struct low *l, const struct low_inst *i)
 {
-    int32_t loop = l->blocks.items[l->block].loop;
-    if (loop < 0 || x->a.op->reg < 0 || has_barrier(l, &l->loops.items[loop]))
-        return NULL;
-    struct walk w = {l, &l->loops.items[loop], low_alloc(l, l->reg_words * sizeof(uint64_t))};
+    if (i->kind != LOW_PTX || (i->p->opcode != WEIR_PTX_OP_ld && i->p->opcode != WEIR_PTX_OP_st) ||
+        (i->p->space != WEIR_PTX_GLOBAL && i->p->space != WEIR_PTX_GENERIC))
+        return false;
+    for (unsigned k = 0; k < i->p->operand_count; k++)
+        if (i->p->operands[k].kind == WEIR_PTX_OPERAND_ADDRESS)
+            return low_address_fact(l, i, &i->p->operands[k]).shape != LOW_UNIFORM;
+    return false;
+}
+
+static void look_at_loop(struct walk *w)
+{
+    struct low *l = w->l;
     for (uint32_t b = 0; b < l->blocks.count; b++)
         for (uint32_t n = l->blocks.items[b].first;
-             low_bit(w.loop->blocks, b) && n < l->blocks.items[b].end; n++)
-            low_inst_visit(l, &l->insts.items[n], note_def, w.defs);
+             low_bit(w->loop->blocks, b) && n < l->blocks.items[b].end; n++) {
+            low_inst_visit(l, &l->insts.items[n], note_def, w->defs);
+            w->accesses += is_spread(l, &l->insts.items[n]);
+        }
+}
+
+/* Bytes that the access's address moves on by in the passes that lie ahead, i64; NULL: not known,
+ * or so few in one that there is nothing to do. */
+static LLVMValueRef steps_ahead(struct low *l, const struct low_access *x,
+                                const struct low_loop *loop)
+{
+    struct walk w = {l, loop, low_alloc(l, l->reg_words * sizeof(uint64_t)), 0};
+    look_at_loop(&w);
     LLVMValueRef step = step_of(&w, low_reg_of(l, x->i, x->a.op->reg), 0);
     if (!step)
         return NULL;
@@ -201,16 +219,19 @@ static LLVMValueRef step_of_address(struct low *l, const struct low_access *x)
         if (by > -NEAR && by < NEAR)
             return NULL;
     }
-    return step;
+    uint32_t passes = WEIR_MAX(1u, AHEAD / WEIR_MAX(1u, w.accesses));
+    return LLVMBuildMul(l->b, step, LLVMConstInt(l->t.i64, passes, 0), "");
 }
 
 /* How far ahead to ask; NULL: there is nothing to do. */
 static LLVMValueRef bytes_ahead(struct low *l, const struct low_access *x)
 {
-    if (l->blocks.items[l->block].loop < 0)
+    int32_t loop = l->blocks.items[l->block].loop;
+    if (loop < 0)
         return l->request->block[0] % LOW_LANES ? NULL : LLVMConstInt(l->t.i64, NEXT_BLOCKS, 0);
-    LLVMValueRef step = step_of_address(l, x);
-    return step ? LLVMBuildMul(l->b, step, LLVMConstInt(l->t.i64, AHEAD, 0), "") : NULL;
+    if (x->a.op->reg < 0 || has_barrier(l, &l->loops.items[loop]))
+        return NULL;
+    return steps_ahead(l, x, &l->loops.items[loop]);
 }
 
 void low_prefetch(struct low *l, const struct low_access *x)
