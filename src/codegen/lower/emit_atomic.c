@@ -273,7 +273,9 @@ static void every_lane(struct low *l, struct atomic *x, const struct lane_values
             v = LLVMBuildExtractElement(l->b, e->v[g], at, "");
         if (e->swap[g])
             swap = LLVMBuildExtractElement(l->b, e->swap[g], at, "");
-        one_lane(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v, swap);
+        LLVMValueRef old = one_lane(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v, swap);
+        if (x->wants_old)
+            LLVMBuildStore(l->b, old, area(l, x->elem, 3, LLVMConstInt(l->t.i64, k, 0)));
     }
 }
 
@@ -293,7 +295,7 @@ static void by_lanes(struct low *l, struct atomic *x, struct low_val *old)
     lane_values(l, x, &e);
     LLVMValueRef full = LLVMConstInt(l->t.i32, 0xffffffff, 0);
     LLVMValueRef bits = l->mask_full ? full : low_mask_bits(l, l->mask);
-    bool unroll = x->plain && !x->wants_old && l->request->tier == WEIR_JIT_BEST;
+    bool unroll = x->plain && l->request->tier == WEIR_JIT_BEST;
     if (unroll && l->mask_full) {
         every_lane(l, x, &e);
     } else if (unroll) {
