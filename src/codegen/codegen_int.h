@@ -32,6 +32,7 @@ struct weir_cg_settings {
     bool counts;          /* WEIR_COUNT: code adds up what it does */
     bool perf;            /* names of code for perf */
     bool gdb;             /* names and lines for debuggers */
+    bool v3;              /* WEIR_JIT_CPU=x86-64-v3: no AVX-512, for measurements */
     bool modelled;        /* WEIR_CLOCK=model: counts, and clocks tell modelled time */
     bool fidelity;        /* report each kernel's instructions when its code is asked for first */
 };

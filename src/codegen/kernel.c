@@ -26,6 +26,18 @@
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static struct weir_cg_settings settings;
 
+#define V3          "x86-64-v3"
+#define V3_FEATURES "+sse4.2,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"
+
+static void read_cpu(void)
+{
+    const char *cpu = getenv("WEIR_JIT_CPU");
+
+    settings.v3 = cpu && strcmp(cpu, V3) == 0;
+    if (cpu && !settings.v3)
+        weir_log_unsupported("WEIR_JIT_CPU", "%.40s (only " V3 " can be asked for)", cpu);
+}
+
 static void read_settings(void)
 {
     const char *tier = getenv("WEIR_JIT_TIER"), *check = getenv("WEIR_CHECK");
@@ -48,6 +60,7 @@ static void read_settings(void)
     settings.counts = getenv("WEIR_COUNT") != NULL || settings.modelled;
     weir_cache_init_from_environment(&settings.cache);
     settings.missing = weir_cpu_missing();
+    read_cpu();
     weir_hash128_init(&h);
     weir_hash128_add_field(&h, WEIR_VERSION, sizeof WEIR_VERSION);
     weir_hash128_add_field(&h, WEIR_LLVM_VERSION, sizeof WEIR_LLVM_VERSION);
@@ -57,6 +70,8 @@ static void read_settings(void)
     weir_hash128_add_field(&h, &settings.touch, sizeof settings.touch);
     if (settings.checks && !settings.touch) /* --light */
         weir_hash128_add_field(&h, "twin", sizeof "twin");
+    if (settings.v3)
+        weir_hash128_add_field(&h, V3, sizeof V3);
     if (settings.races) /* other code, kept apart */
         weir_hash128_add_field(&h, "races", sizeof "races");
     if (settings.counts)
@@ -375,6 +390,8 @@ static enum weir_err compile(struct weir_cg_variant *v, enum weir_jit_tier tier,
         .races = weir_cg_settings()->races,
         .counts = weir_cg_settings()->counts,
         .modelled = weir_cg_settings()->modelled,
+        .cpu = weir_cg_settings()->v3 ? V3 : NULL,
+        .features = weir_cg_settings()->v3 ? V3_FEATURES : NULL,
     };
     struct weir_jit_result result = {0};
     const struct weir_jit_api *jit;

@@ -13,6 +13,10 @@ weir_program_test(programs_device_graph_device "${dir}/run.sh;${dir}/graph_devic
 weir_program_test(programs_device_textures "${dir}/run.sh;${dir}/../cc/textures.cu" TIMEOUT 300 LABELS nvcc)
 # Without optimisation everything is in local memory, and every function is called.
 weir_program_test(programs_device_calls_debug "${dir}/run.sh;${dir}/calls.cu;-G" TIMEOUT 300 LABELS nvcc ENV FORM=_debug)
+# Code for processors without AVX-512.
+weir_program_test(programs_device_cpu "${dir}/cpu.sh" TIMEOUT 120)
+weir_program_test(programs_device_atomics_v3 "${dir}/run.sh;${dir}/atomics.cu" TIMEOUT 300 LABELS nvcc
+  ENV FORM=_v3 WEIR_JIT_CPU=x86-64-v3)
 # Kernels of thousands of instructions: much to compile, for nvcc and for Weir.
 foreach(p thrust cub)
   weir_deep_test(programs_device_${p} COMMAND sh ${dir}/run.sh ${dir}/${p}.cu)
