@@ -89,7 +89,8 @@ static inline uint32_t channel(const struct weir_texture *t, const char *p, unsi
             return is_signed ? (uint32_t)(int8_t)v : v;
         if (is_signed)
             return bits_of(fmaxf((float)(int8_t)v / 127.0f, -1.0f));
-        return t->sampler.srgb && k < 3 ? weir_texture_srgb(v) : bits_of((float)v / 255.0f);
+        return t->sampler.srgb && k < (t->channels == 2 ? 1 : 3) ? weir_texture_srgb(v)
+                                                                 : bits_of((float)v / 255.0f);
     }
     if (t->channel_bits == 16) {
         uint16_t v;
@@ -482,6 +483,9 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
         if (p->normalized)
             x = (p->face >= 0 ? x : fixed(in_period(x, mode))) * s->level->size[k];
         set_axis(&s->axis[k], x, s->level->size[k], mode, linear);
+        if (linear && s->face < 0 && s->axis[k].at[0] == s->axis[k].at[1] &&
+            mode != WEIR_ADDRESS_BORDER)
+            s->axis[k].weight = 0; /* which shows where three weights are rounded together */
     }
     if (is_nothing(t, WEIR_TEX_GEOMETRY(r->code), p, slices))
         s->axis[0].at[0] = OUTSIDE;
@@ -631,6 +635,12 @@ static double detail(const struct weir_texture *t, const struct weir_texture_req
     return WEIR_MIN(WEIR_MAX(lod, 0.0), (double)(t->levels - 1));
 }
 
+/* Filtered normalised integers are themselves of 16 bits. */
+static double in_steps(const struct weir_texture *t, double v)
+{
+    return t->steps > 0 ? floor(v + t->half) / t->steps : weir_texture_rounded(t, v);
+}
+
 static void gather(const struct weir_texture *t, const struct weir_texture_request *r,
                    const struct place *p)
 {
@@ -644,14 +654,10 @@ static void gather(const struct weir_texture *t, const struct weir_texture_reque
         const char *e = corner(&s, corners[n]);
 
         words[n] = e ? channel(t, e, k) : border(t, k);
+        if (e && t->steps > 0) /* as of sums */
+            words[n] = bits_of((float)in_steps(t, amount(t, e, k)));
     }
     give(t, r, words);
-}
-
-/* Filtered normalised integers are themselves of 16 bits. */
-static double in_steps(const struct weir_texture *t, double v)
-{
-    return t->steps > 0 ? floor(v + t->half) / t->steps : weir_texture_rounded(t, v);
 }
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r)
@@ -667,8 +673,8 @@ void weir_texture_sample(const struct weir_texture *t, const struct weir_texture
         return;
     }
     lod = t->levels > 1 ? detail(t, r, &p) : 0;
-    level = (uint32_t)(t->sampler.linear_levels && t->gives_float ? lod : lod + 0.5);
-    if (!t->gives_float || (!t->sampler.linear && (lod == level || !t->sampler.linear_levels))) {
+    level = (uint32_t)(t->sampler.linear_levels ? lod : lod + 0.5);
+    if (!t->gives_float || (!t->sampler.linear && (!t->sampler.linear_levels || t->levels == 1))) {
         set_spot(&s, t, r, &p, level, false);
         nearest(&s, words);
         give(t, r, words);

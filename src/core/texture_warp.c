@@ -94,6 +94,13 @@ static void bring_in(struct axis *a, unsigned which, int32_t n, bool wraps)
     }
 }
 
+/* Both neighbours are the same (texture_sample.c). */
+static void drop_weights(struct axis *a)
+{
+    for (unsigned k = 0; k < LANES; k++)
+        a->weight[k] = a->at[0][k] == a->at[1][k] ? 0 : a->weight[k];
+}
+
 static void set_axis(struct warp *w, unsigned k, const uint32_t *in, bool whole, int mode,
                      bool normalized)
 {
@@ -117,6 +124,8 @@ static void set_axis(struct warp *w, unsigned k, const uint32_t *in, bool whole,
         bring_in(a, 1, n, mode == WEIR_ADDRESS_WRAP);
     }
     bring_in(a, 0, n, mode == WEIR_ADDRESS_WRAP);
+    if (w->linear && mode != WEIR_ADDRESS_BORDER)
+        drop_weights(a);
     w->borders |= mode == WEIR_ADDRESS_BORDER;
 }
 

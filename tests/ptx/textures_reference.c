@@ -93,7 +93,7 @@ static uint32_t element(const struct texture *t, const struct level *l, const in
     if (t->desc.readMode != cudaReadModeNormalizedFloat)
         return (uint32_t)value;
     most = ldexp(1, t->bits - is_signed) - 1;
-    if (t->desc.sRGB && t->bits == 8 && !is_signed && c < 3)
+    if (t->desc.sRGB && t->bits == 8 && !is_signed && c < (t->channels == 2 ? 1 : 3))
         return float_word(linear_of_srgb((double)value / most));
     return float_word(fmax((double)value / most, -1));
 }
@@ -283,6 +283,10 @@ static double filtered(const struct spot *s, int c)
 
         base[k] = (int)floor(x);
         a[k] = floor((x - base[k]) * 256 + 0.5) / 256;
+        if (s->face < 0 && s->t->desc.addressMode[k] != cudaAddressModeBorder &&
+            by_mode(base[k], s->l->size[k], s->t->desc.addressMode[k], s->normalized) ==
+                by_mode(base[k] + 1, s->l->size[k], s->t->desc.addressMode[k], s->normalized))
+            a[k] = 0; /* the same element twice */
     }
     /* a 1D array is a row at y 0, half a row below the border, which shows in that mode alone */
     border = s->t->geometry == G_1D && s->t->desc.addressMode[1] == cudaAddressModeBorder;
@@ -344,8 +348,7 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
     lod += (double)t->desc.mipmapLevelBias;
     lod = fmin(fmax(lod, (double)t->desc.minMipmapLevelClamp), (double)t->desc.maxMipmapLevelClamp);
     lod = t->levels > 1 ? fmin(fmax(lod, 0), t->levels - 1) : 0;
-    first = t->desc.mipmapFilterMode == cudaFilterModeLinear && gives_float(t) ? floor(lod)
-                                                                               : floor(lod + 0.5);
+    first = t->desc.mipmapFilterMode == cudaFilterModeLinear ? floor(lod) : floor(lod + 0.5);
     part = fmax(lod - first, 0);
     for (int c = 0; c < t->channels; c++) {
         if (!gives_float(t)) {
@@ -354,7 +357,11 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
             continue;
         }
         v = value_at_level(t, p, (int)first, c);
-        e->tolerance[c] = t->desc.filterMode == cudaFilterModeLinear ? 1e-6 : 0;
+        e->tolerance[c] =
+            t->desc.filterMode == cudaFilterModeLinear ||
+                    (t->levels > 1 && t->desc.mipmapFilterMode == cudaFilterModeLinear)
+                ? 1e-6
+                : 0;
         if (part > 0 && t->desc.mipmapFilterMode == cudaFilterModeLinear) {
             part = floor(part * 256 + 0.5) / 256;
             v = v * (1 - part) +
@@ -391,7 +398,13 @@ void expect_gather(const struct texture *t, const struct place *p, int component
     j = (int)floor(s.u[1] - 0.5);
     for (int k = 0; k < 4; k++) {
         e->word[k] = at(&s, i + dx[k], j + dy[k], 0, component);
-        e->tolerance[k] = t->desc.sRGB ? SRGB_TOLERANCE : 0;
+        if (t->kind == cudaChannelFormatKindSigned && gives_float(t)) { /* in steps, like sums */
+            e->word[k] = float_word(
+                floor(word_float(e->word[k]) * 32767 + (t->bits == 8 ? 117. / 256 : 0.5)) / 32767);
+            e->tolerance[k] = 1.1 / 32767 / 100;
+        }
+        if (t->desc.sRGB)
+            e->tolerance[k] = SRGB_TOLERANCE;
         if (is_lost_corner(&s, i + dx[k], j + dy[k])) /* any neighbour's: nothing is documented */
             e->tolerance[k] = 1e30;
     }
