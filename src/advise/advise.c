@@ -124,7 +124,7 @@ static int by_gain(const void *x, const void *y)
 
 /* ---- the verdict ---- */
 
-#define BOUND_PERCENT 85 /* an engine that runs for so much of the time is the bound by itself */
+#define BOUND_PERCENT 85 /* what takes so much of the time is the bound by itself */
 
 static void judge(const struct weir_advise_context *c)
 {
@@ -148,7 +148,7 @@ static void judge(const struct weir_advise_context *c)
                  "%zu thing%s to change; the first alone saves %.2f of %.2f ms (%.0f%%)", real,
                  real == 1 ? "" : "s", (double)r->findings[0].gain_ns * 1e-6,
                  (double)r->length_ns * 1e-6, percent_of(r, r->findings[0].gain_ns));
-    else if (c->base.idle_host_ns > c->base.busy_ns[best])
+    else if (percent_of(r, c->base.idle_host_ns) >= BOUND_PERCENT)
         snprintf(r->verdict, sizeof r->verdict,
                  "nothing to be gained by order alone: for %.0f%% of the %.2f ms the device has "
                  "nothing to do, because of the host's own work, which is the bound",
