@@ -25,7 +25,7 @@
 #define MIXED        UINT32_MAX       /* where warps come to: several places */
 #define ENDS         (UINT32_MAX - 1) /* all end */
 #define COPIED       256u             /* PTX instructions of a region, for all warps together */
-#define COPIED_ALL   2048u
+#define COPIED_ALL   1024u            /* or the object is one of those that have fewer passes */
 
 struct chain {
     struct chain *next;
