@@ -23,7 +23,6 @@
 #define LONG_PS          60000000u /* a chunk that may take longer is not "soon" */
 #define SPIN_HARD_NS     2000      /* from then on a spinning thread lets others have the CPU */
 #define FREE_SLOTS_EXTRA 8
-#define HELPER_FIRST_NS  500 /* from a launch to the wait for it, at most */
 
 static void *worker_run(void *arg);
 

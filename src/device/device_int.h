@@ -18,9 +18,10 @@
 #define PRIORITY_LEVELS 6
 #define PRIORITY_NONE   127
 
-#define CHUNK_NS     30000u /* a chunk of blocks is meant to last as long */
-#define CHUNK_GROWTH 8      /* a chunk is at most so many times the last one */
-#define SPIN_NS      30000u /* an idle thread looks for work so long before it sleeps */
+#define CHUNK_NS        30000u /* a chunk of blocks is meant to last as long */
+#define CHUNK_GROWTH    8      /* a chunk is at most so many times the last one */
+#define SPIN_NS         30000u /* an idle thread looks for work so long before it sleeps */
+#define HELPER_FIRST_NS 500    /* from a launch or copy to the wait for it, at most */
 #define SENTRY_NS                                                                                  \
     1000000u /* one sleeping worker looks again, in case a short kernel turned out long */
 #define PARKED_SLEEP_NS 50000u /* longest pause between looks at blocks that poll */
@@ -176,7 +177,8 @@ struct serial {
     _Alignas(CACHE_LINE) _Atomic uint32_t asleep; /* futex word */
     _Atomic uint32_t started;                     /* 0 no, 1 starting, 2 runs */
     _Atomic bool stopping;
-    _Atomic bool left; /* a helper took works from the inbox that are the thread's to run */
+    _Atomic bool left;      /* a helper took works from the inbox that are the thread's to run */
+    _Atomic bool hold_back; /* the spinning thread lets a helper go first. relaxed */
     /* What the engine's thread runs, since when; who it is. Written by it alone. atomic: release
      * and acquire of `running`; the others are relaxed. */
     _Atomic(const struct weir_work *) running;

@@ -62,12 +62,30 @@ static void serial_call(struct serial *s)
         weir_futex_wake(&s->asleep, 1);
 }
 
+/* As compute.c's: when a helper came too late the last time, a spinning thread leaves to it what
+ * comes in, for a moment. True: there was work, and a helper has taken it. */
+static bool helper_was_first(struct serial *s)
+{
+    uint64_t start;
+
+    if (!atomic_load_explicit(&s->hold_back, memory_order_relaxed) || inbox_is_empty(&s->inbox))
+        return false;
+    start = weir_clock_ns();
+    while (weir_clock_ns() - start < HELPER_FIRST_NS) {
+        if (inbox_is_empty(&s->inbox))
+            return !is_work_visible(s);
+        weir_cpu_relax();
+    }
+    atomic_store_explicit(&s->hold_back, false, memory_order_relaxed);
+    return false;
+}
+
 static void serial_wait(struct serial *s)
 {
     for (uint64_t start = weir_clock_ns(), spent = 0; spent < SPIN_NS;
          spent = weir_clock_ns() - start) {
         for (int i = 0; i < 16; i++) {
-            if (is_work_visible(s))
+            if (is_work_visible(s) && !helper_was_first(s))
                 return;
             weir_cpu_relax();
         }
@@ -184,8 +202,11 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
     weir_lock_release(&s->lock);
     if (left)
         serial_call(s);
-    if (!queued)
+    if (!queued) {
+        if (!atomic_load_explicit(&s->hold_back, memory_order_relaxed))
+            atomic_store_explicit(&s->hold_back, true, memory_order_relaxed);
         return false;
+    }
     r = weir_helper_take(c, &previous);
     if (!r) { /* no memory: the engine's thread does it */
         weir_lock_acquire(&s->lock);
