@@ -82,5 +82,6 @@ int main(int argc, char **argv)
         CHECK(words[0] == 1);
         OK(cudaDeviceSynchronize());
     }
+    OK(cudaGraphExecDestroy(graph));
     return CONFORM_END();
 }
