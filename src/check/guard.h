@@ -28,7 +28,7 @@
  * - Registered memory, which is the program's, has no second mapping. To put its pages into a file
  *   that is mapped twice would change what they are to fork, madvise and others. /proc/self/mem
  *   passes by their protection: copies go that way while the pages are closed (memory/force.c), at
- *   about 1 GB/s; a kernel that uses such memory opens it for as long as it is in use. Only pages
+ *   3 to 5 GB/s; a kernel that uses such memory opens it for as long as it is in use. Only pages
  *   that the range has for itself are closed, and none of a stack: a signal's frame must fit there.
  * Pageable memory is not watched: whether a copy has ended when its call returns is left open by
  * the documents ("might be synchronous"), which is no verdict.
