@@ -101,6 +101,21 @@ async-short-wait unfinished-copy $(line use) reads
 object-no-wait kernel-race,unfinished-copy $(line object) reads
 bulk-no-wait unfinished-copy $(line bulk) reads [0-9]* bytes at byte [0-9]* of s (shared memory), where an asynchronous copy
 END
+# Pipelines, barriers and groups of libraries.
+if command -v nvcc >/dev/null; then
+    if newer pipelines; then
+        nvcc -O2 -lineinfo -std=c++17 -gencode arch=compute_80,code=compute_80 -o pipelines "$src/pipelines.cu" || die pipelines
+    fi
+    for option in '' --late-async; do
+        LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races $option -- ./pipelines stages block barrier group >out 2>err &&
+            [ "$(sort -u out)" = right ] || { echo "FAILED: pipelines $option: $(cat out err)"; failed=1; }
+    done
+    for form in stages block barrier group; do
+        LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races --late-async -- ./pipelines $form-no-wait >out 2>err
+        [ $? = 99 ] && grep -q '^weir: hazard: unfinished-copy' err && grep -q wrong out || { echo "FAILED: pipelines: $form-no-wait: $(cat out err)"; failed=1; }
+    done
+fi
+
 # Files for machines, and lines for annotations and suppressions, name the places inside of the kernel.
 cat >silent <<END
 kind=kernel-race file=races.cu
