@@ -58,13 +58,22 @@ bool weir_slot_kill(struct weir_slot *slot);
 /* Gives a dead slot back for later reuse. */
 void weir_slots_give(struct weir_slots *a, void *slot);
 
-/* The live object behind a handle, or NULL. Any bit pattern may be passed. */
-static inline void *weir_slots_check(const struct weir_slots *a, const void *handle)
+/* The slot behind a handle, live or not, or NULL. Any bit pattern may be passed. */
+static inline void *weir_slots_find(const struct weir_slots *a, const void *handle)
 {
     uintptr_t offset = (uintptr_t)handle - (uintptr_t)a->base;
-    struct weir_slot *slot = (struct weir_slot *)handle;
 
-    if (offset >= (size_t)a->capacity * a->slot_bytes || (offset & (a->slot_bytes - 1)) != 0)
+    return offset >= (size_t)a->capacity * a->slot_bytes || (offset & (a->slot_bytes - 1)) != 0
+               ? NULL
+               : (void *)(uintptr_t)handle;
+}
+
+/* The live object behind a handle, or NULL. */
+static inline void *weir_slots_check(const struct weir_slots *a, const void *handle)
+{
+    struct weir_slot *slot = weir_slots_find(a, handle);
+
+    if (!slot)
         return NULL;
     if (atomic_load_explicit(&slot->live, memory_order_acquire) != WEIR_SLOT_LIVE)
         return NULL;

@@ -355,6 +355,7 @@ enum weir_err weir_texture_create(const struct weir_texture_resource *resource,
     t = weir_slots_take(all);
     if (!t)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "too many textures");
+    atomic_store(&t->left, false);
     err = fill(t, resource, sampler, view);
     if (err != WEIR_OK) {
         weir_slots_give(all, t);
@@ -392,6 +393,7 @@ enum weir_err weir_texture_destroy(unsigned long long handle, bool surface)
     t = live(handle);
     if (!t || !weir_slot_kill(&t->slot))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "texture destroyed twice");
+    atomic_store(&t->left, true);
     weir_slots_give(&weir_core.textures, t);
     return WEIR_OK;
 }
@@ -454,12 +456,24 @@ static void query(const struct weir_texture *t, const struct weir_texture_reques
     r->out[0] = v;
 }
 
+/* Kernels that were launched before may use what is destroyed: as on hardware, it stays what it was
+ * until another takes its place, which is late (handle.h). */
+static const struct weir_texture *usable(unsigned long long handle)
+{
+    struct weir_texture *t = live(handle);
+
+    if (t || !weir_core.textures.base)
+        return t;
+    t = weir_slots_find(&weir_core.textures, (const void *)(uintptr_t)handle);
+    return t && atomic_load(&t->left) ? t : NULL;
+}
+
 /* The object that a lane means; one of another kind, or none, ends the block. */
 static const struct weir_texture *object_of(struct weir_block *block, uint64_t handle, uint32_t op)
 {
     bool any = op == WEIR_TEX_QUERY || op == WEIR_TEX_IS;
     bool surface = op == WEIR_TEX_SULD || op == WEIR_TEX_SUST || op == WEIR_TEX_SURED;
-    const struct weir_texture *t = live(handle);
+    const struct weir_texture *t = op == WEIR_TEX_IS ? live(handle) : usable(handle);
 
     if (op != WEIR_TEX_IS && (!t || (!any && t->surface != surface))) {
         block->error_address = handle;

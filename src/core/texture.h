@@ -53,6 +53,8 @@ struct weir_texture_level {
 
 struct weir_texture {
     struct weir_slot slot; /* first: handle */
+    /* It was destroyed, and is what it was: no other took its place yet. */
+    _Atomic bool left;
     /* immutable while live */
     bool surface, has_view;
     struct weir_texture_resource resource;

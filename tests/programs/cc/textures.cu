@@ -176,6 +176,13 @@ static void test_fetches()
         EXPECT(v[k], more[k]);
 }
 
+static volatile bool go_on;
+static void CUDART_CB hold(void *)
+{
+    while (!go_on)
+        ;
+}
+
 template <class T, class C> static void test_elements(C x, C y)
 {
     static T in[H][W];
@@ -198,12 +205,16 @@ template <class T, class C> static void test_elements(C x, C y)
     r.res.linear.desc = f;
     r.res.linear.sizeInBytes = sizeof in[0];
     OK(cudaCreateTextureObject(&flat, &r, &d, nullptr));
-    elements<<<1, 1>>>(texture(make(f, W, H, 0, 0, in, sizeof(T))), flat, texture(make(f, W, 0, 0, 0, in, sizeof(T))), out);
+    cudaTextureObject_t two = texture(make(f, W, H, 0, 0, in, sizeof(T))), one = texture(make(f, W, 0, 0, 0, in, sizeof(T)));
+    go_on = false; // the kernel comes after its texture is destroyed
+    OK(cudaLaunchHostFunc(0, hold, nullptr));
+    elements<<<1, 1>>>(two, flat, one, out);
+    OK(cudaDestroyTextureObject(flat));
+    go_on = true;
     OK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
     EXPECT(memcmp(&host[0], &in[2][3], sizeof(T)), 0);
     EXPECT(memcmp(&host[1], &in[0][1], sizeof(T)), 0);
     EXPECT(memcmp(&host[2], &zero, sizeof(T)), 0);
-    OK(cudaDestroyTextureObject(flat));
     OK(cudaFree(row));
     OK(cudaFree(out));
 }
