@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "plan/measure_ptx.h"
 #include "plan/sim.h"
 
 #define MIB            (1u << 20)
@@ -89,22 +90,6 @@ static const struct {
     FUNCTION(cuLaunchKernel),
 #undef FUNCTION
 };
-
-/* An empty kernel, and one that runs for so many ns. */
-static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
-                          ".visible .entry nop() { ret; }\n"
-                          ".visible .entry spin(.param .u64 ns)\n"
-                          "{\n"
-                          ".reg .u64 %t<4>;\n.reg .pred %p;\n"
-                          "ld.param.u64 %t1, [ns];\n"
-                          "mov.u64 %t2, %globaltimer;\n"
-                          "again:\n"
-                          "mov.u64 %t3, %globaltimer;\n"
-                          "sub.u64 %t3, %t3, %t2;\n"
-                          "setp.lt.u64 %p, %t3, %t1;\n"
-                          "@%p bra again;\n"
-                          "ret;\n"
-                          "}\n";
 
 struct gpu {
     struct driver d;
@@ -464,9 +449,9 @@ static void prepare(struct gpu *g)
     CALL(g, cuMemAlloc_v2, &g->other, LARGE);
     CALL(g, cuMemAllocHost_v2, &g->pinned, LARGE);
     CALL(g, cuMemAllocHost_v2, &g->pinned_out, LARGE);
-    CALL(g, cuModuleLoadData, &module, ptx);
-    CALL(g, cuModuleGetFunction, &g->nop, module, "nop");
-    CALL(g, cuModuleGetFunction, &g->spin, module, "spin");
+    CALL(g, cuModuleLoadData, &module, WEIR_MEASURE_PTX);
+    CALL(g, cuModuleGetFunction, &g->nop, module, WEIR_MEASURE_NOP);
+    CALL(g, cuModuleGetFunction, &g->spin, module, WEIR_MEASURE_SPIN);
     if (!g->failed)
         g->record_ns = median(g, two_records);
 }

@@ -4,7 +4,7 @@
  * the host in between, and is waited for: kernels do not run beside each other. What two events
  * cost around an empty kernel is taken off. When the program ends a line for each kernel and number
  * of blocks goes to the file that WEIR_KERNEL_TIMES names, as a device profile has them. Knows
- * nothing of the rest of Weir, and is linked to nothing but the C library.
+ * nothing of the rest of Weir but these kernels, and is linked to nothing but the C library.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "plan/measure_ptx.h"
 
 #define PUBLIC    __attribute__((visibility("default")))
 #define SPIN_NS   100000u     /* longer than it takes to submit what is measured */
@@ -72,21 +74,6 @@ static const struct {
     FUNCTION(cuKernelGetName),     FUNCTION(cuFuncLoad),
 #undef FUNCTION
 };
-
-static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
-                          ".visible .entry weir_nop() { ret; }\n"
-                          ".visible .entry weir_spin(.param .u64 ns)\n"
-                          "{\n"
-                          ".reg .u64 %t<4>;\n.reg .pred %p;\n"
-                          "ld.param.u64 %t1, [ns];\n"
-                          "mov.u64 %t2, %globaltimer;\n"
-                          "again:\n"
-                          "mov.u64 %t3, %globaltimer;\n"
-                          "sub.u64 %t3, %t3, %t2;\n"
-                          "setp.lt.u64 %p, %t3, %t1;\n"
-                          "@%p bra again;\n"
-                          "ret;\n"
-                          "}\n";
 
 struct context {
     void *handle, *nop, *spin;
@@ -268,9 +255,9 @@ static bool prepare(struct context *x)
     bool late;
     void *module;
 
-    if (driver.cuModuleLoadData(&module, ptx) != 0 ||
-        driver.cuModuleGetFunction(&x->nop, module, "weir_nop") != 0 ||
-        driver.cuModuleGetFunction(&x->spin, module, "weir_spin") != 0)
+    if (driver.cuModuleLoadData(&module, WEIR_MEASURE_PTX) != 0 ||
+        driver.cuModuleGetFunction(&x->nop, module, WEIR_MEASURE_NOP) != 0 ||
+        driver.cuModuleGetFunction(&x->spin, module, WEIR_MEASURE_SPIN) != 0)
         return false;
     nop.function = x->nop;
     /* (The first two load what they need. 2: the thread's own stream, whatever the program uses.)
