@@ -273,6 +273,20 @@ struct checker {
 
 extern struct checker weir_checker;
 
+/* Something was not looked at: no memory, or too many findings. */
+static inline bool weir_check_is_short(void)
+{
+    const struct checker *c = &weir_checker;
+
+    return c->failed || c->order.failed || c->shadow.failed;
+}
+
+/* All that is looked for was looked for. */
+static inline bool weir_check_is_complete(void)
+{
+    return !weir_check_is_short() && !weir_checker.order.open_vague;
+}
+
 void weir_check_over_init(void);
 void weir_check_over_take_locked(void);
 /* check.c. An operation has ended; it touches something; marks that nobody needs are let go. */

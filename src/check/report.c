@@ -156,9 +156,11 @@ static void print_summary(const struct weir_check_totals *t)
             fprintf(stderr, "weir: check: nothing was found that line %u suppresses: %s\n",
                     s->lines.items[i].number, s->lines.items[i].line);
     }
-    if (c->failed || c->order.failed || c->shadow.failed)
-        fprintf(stderr, "weir: check: not everything was looked at: no memory, or too many "
-                        "findings\n");
+    if (!weir_check_is_complete())
+        fprintf(stderr, "weir: check: not everything was looked at: %s\n",
+                weir_check_is_short()
+                    ? "no memory, or too many findings"
+                    : "too many waits for values that nobody knows the writer of");
     if (!c->lane_count && !t->hazards)
         return; /* the program, or this process of it, made no use of CUDA */
     if (t->hazards)

@@ -210,7 +210,7 @@ void weir_check_write_json(FILE *to, struct weir_check_places *p,
     fprintf(to,
             ",\n  \"pid\": %ld,\n  \"operations\": %llu,\n  \"streams\": %u,\n  \"complete\": %s",
             (long)getpid(), (unsigned long long)c->submitted, c->lane_count,
-            c->failed || c->order.failed || c->shadow.failed ? "false" : "true");
+            weir_check_is_complete() ? "true" : "false");
     put_list(to, p, "findings", WEIR_CHECK_HAZARD, false);
     put_list(to, p, "notes", WEIR_CHECK_NOTE, false);
     put_list(to, p, "suppressed", 0, true);

@@ -119,6 +119,7 @@ void weir_order_init(struct weir_order *o, const struct weir_model_memory *memor
     o->host_changes = 1;
     o->failed = false;
     o->open_count = 0;
+    o->open_vague = o->open_lost = false;
 }
 
 void weir_order_finish(struct weir_order *o)
@@ -313,9 +314,46 @@ bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_orde
 
 /* ---- values in memory ---- */
 
+static bool open_is_over(const struct weir_order *o, const struct weir_order_open *w)
+{
+    return value(o->host, w->lane) >= w->last;
+}
+
+/* Of the first `count` waits those of a lane become one; over: those that the host knows to be. */
+static void open_fold(struct weir_order *o, uint32_t count, bool over)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < o->open_count; i++) {
+        const struct weir_order_open w = o->open[i];
+        uint32_t k = i < count && (!over || open_is_over(o, &w)) ? 0 : kept;
+
+        while (k < kept && (o->open[k].lane != w.lane || (over && !open_is_over(o, &o->open[k]))))
+            k++;
+        if (k == kept) {
+            o->open[kept++] = w;
+            continue;
+        }
+        if (w.first < o->open[k].first) /* graphs' are told late */
+            o->open[k].first = w.first;
+        if (w.last > o->open[k].last)
+            o->open[k].last = w.last;
+    }
+    o->open_count = kept;
+}
+
 static void open_add(struct weir_order *o, uint32_t lane, weir_seq seq)
 {
-    o->open[o->open_count++ % WEIR_ORDER_OPEN_MAX] = (struct weir_order_place){lane, seq};
+    if (o->open_count == WEIR_ORDER_OPEN_MAX)
+        open_fold(o, WEIR_ORDER_OPEN_MAX, true);
+    if (o->open_count == WEIR_ORDER_OPEN_MAX) {
+        o->open_vague = true;
+        open_fold(o, WEIR_ORDER_OPEN_MAX / 2, false); /* the older ones */
+    }
+    if (o->open_count < WEIR_ORDER_OPEN_MAX)
+        o->open[o->open_count++] = (struct weir_order_open){lane, seq, seq};
+    else
+        o->open_lost = true;
 }
 
 void weir_order_wait_open(struct weir_order *o, uint32_t lane)
@@ -334,9 +372,10 @@ void weir_order_wait_inside(struct weir_order *o, const struct weir_order_stamp 
     open_add(o, s->lane, s->seq);
 }
 
-static bool is_from(const struct weir_order_place *p, const struct weir_order_stamp *s)
+/* So much of the lane comes before the operation, or is it. */
+static weir_seq reached(const struct weir_order_stamp *s, uint32_t lane)
 {
-    return s->lane == p->lane ? s->seq >= p->seq : value(s->base, p->lane) >= p->seq;
+    return s->lane == lane ? s->seq : value(s->base, lane);
 }
 
 bool weir_order_may_be_before(const struct weir_order *o, const struct weir_order_stamp *a,
@@ -344,13 +383,15 @@ bool weir_order_may_be_before(const struct weir_order *o, const struct weir_orde
 {
     bool same = a->lane == b->lane && a->seq == b->seq; /* nodes of one launch */
 
-    if (o->open_count > WEIR_ORDER_OPEN_MAX) /* some are forgotten */
+    if (o->open_lost)
         return true;
-    for (uint64_t i = 0; i < o->open_count; i++) {
-        const struct weir_order_place *p = &o->open[i];
-        bool inside = same && a->lane == p->lane && a->seq == p->seq;
+    for (uint32_t i = 0; i < o->open_count; i++) {
+        const struct weir_order_open *w = &o->open[i];
+        weir_seq from = reached(a, w->lane), to = reached(b, w->lane);
+        bool inside = same && a->lane == w->lane && from >= w->first && from <= w->last;
 
-        if (is_from(p, b) && (inside || !is_from(p, a)))
+        /* b is behind one that a is not behind */
+        if (inside || (from < to && from < w->last && to >= w->first))
             return true;
     }
     return false;

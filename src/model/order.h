@@ -50,10 +50,10 @@ struct weir_order_lane {
     bool live;
 };
 
-/* A place in a lane. */
-struct weir_order_place {
+/* A wait in a lane, or several of them that count as one: as if there were one at each number. */
+struct weir_order_open {
     uint32_t lane;
-    weir_seq seq;
+    weir_seq first, last;
 };
 
 #define WEIR_ORDER_OPEN_MAX 512
@@ -66,9 +66,12 @@ struct weir_order {
     struct weir_clock *host;
     uint64_t host_changes;
     bool failed; /* out of memory: verdicts would be wrong, none may be given any more */
-    /* Waits for values that somebody unknown writes: the n-th at n % WEIR_ORDER_OPEN_MAX. */
-    struct weir_order_place open[WEIR_ORDER_OPEN_MAX];
-    uint64_t open_count;
+    /* Waits for values that somebody unknown writes. When there are too many, those of a lane that
+     * the host knows to be over become one: what is submitted from then on is behind them all. */
+    struct weir_order_open open[WEIR_ORDER_OPEN_MAX];
+    uint32_t open_count;
+    bool open_vague; /* others had to become one, or were forgotten: races may go untold */
+    bool open_lost;  /* some are forgotten: two operations without an order may always have one */
 };
 
 void weir_order_init(struct weir_order *o, const struct weir_model_memory *memory);

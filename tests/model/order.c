@@ -320,9 +320,6 @@ static void values(void)
     CHECK(!may(&later, &further) && !may(&further, &later));
     weir_order_wait_inside(&t.o, &later);
     CHECK(may(&further, &later) && may(&later, &later));
-    for (int i = 0; i <= WEIR_ORDER_OPEN_MAX; i++)
-        weir_order_wait_open(&t.o, 3);
-    CHECK(may(&other, &before)); /* nobody knows any more */
     weir_order_stamp_drop(&t.o, &other);
     weir_order_stamp_drop(&t.o, &before);
     weir_order_stamp_drop(&t.o, &behind);
@@ -330,6 +327,97 @@ static void values(void)
     weir_order_stamp_drop(&t.o, &later);
     weir_order_finish(&t.o);
     CHECK(t.live == 0);
+}
+
+static void begin(uint32_t lanes)
+{
+    const struct weir_model_memory memory = {test_alloc, test_free, NULL};
+
+    weir_order_init(&t.o, &memory);
+    for (uint32_t i = 1; i <= lanes; i++)
+        weir_order_lane_begin(&t.o, i, 0, WEIR_STREAM_NONBLOCKING);
+}
+
+static void end(struct weir_order_stamp *stamps, int count)
+{
+    for (int i = 0; i < count; i++)
+        weir_order_stamp_drop(&t.o, &stamps[i]);
+    weir_order_finish(&t.o);
+    CHECK(t.live == 0);
+}
+
+static bool neither(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
+{
+    return !may(a, b) && !may(b, a);
+}
+
+/* However many there were: what comes after those that the host has waited for is told apart. */
+static void values_over(void)
+{
+    struct weir_order_stamp s[6];
+
+    begin(4);
+    submit_in(1, &s[0]); /* never waited for */
+    for (int i = 0; i < 3 * WEIR_ORDER_OPEN_MAX; i++) {
+        weir_order_wait_open(&t.o, 2 + (uint32_t)i % 2);
+        if (i % 100 == 99) {
+            weir_order_host_saw_lane(&t.o, 2);
+            weir_order_host_saw_lane(&t.o, 3);
+        }
+    }
+    weir_order_host_saw_lane(&t.o, 2);
+    weir_order_host_saw_lane(&t.o, 3);
+    submit_in(2, &s[1]);
+    submit_in(4, &s[2]);
+    CHECK(neither(&s[1], &s[2]) && !t.o.open_vague);
+    CHECK(may(&s[0], &s[1]) && !may(&s[1], &s[0])); /* the value may have told of it */
+    weir_order_wait_open(&t.o, 3);
+    submit_in(3, &s[3]);
+    submit_in(2, &s[4]);
+    CHECK(may(&s[4], &s[3]) && !may(&s[3], &s[4]) && neither(&s[1], &s[2]));
+    weir_order_wait_open(&t.o, 3);
+    submit_in(3, &s[5]);
+    CHECK(may(&s[2], &s[5]) && !t.o.open_vague);
+    end(s, 6);
+}
+
+/* Too many that are not over: less is told, which is said, and nothing wrong. */
+static void values_too_many(void)
+{
+    struct weir_order_stamp s[6];
+
+    begin(5);
+    submit_in(1, &s[0]);
+    weir_order_wait_open(&t.o, 2);
+    weir_order_submit(&t.o, 2, &s[1]);
+    weir_order_submit_after(&t.o, 3, &s[1], 1, &s[2]); /* the two are behind the same wait */
+    CHECK(neither(&s[1], &s[2]));
+    for (int i = 1; i < WEIR_ORDER_OPEN_MAX; i++)
+        weir_order_wait_open(&t.o, 2);
+    submit_in(2, &s[3]);
+    CHECK(neither(&s[1], &s[2]) && !t.o.open_vague);
+    weir_order_wait_open(&t.o, 2);
+    CHECK(t.o.open_vague && !t.o.open_lost);
+    submit_in(4, &s[4]);
+    weir_order_wait_open(&t.o, 2);
+    weir_order_submit(&t.o, 2, &s[5]);
+    CHECK(neither(&s[0], &s[4]) && may(&s[0], &s[1]) && may(&s[3], &s[5]));
+    end(s, 6);
+}
+
+static void values_of_too_many_lanes(void)
+{
+    struct weir_order_stamp s[2];
+
+    begin(WEIR_ORDER_OPEN_MAX + 3);
+    submit_in(1, &s[0]);
+    submit_in(2, &s[1]);
+    for (uint32_t i = 0; i < WEIR_ORDER_OPEN_MAX; i++)
+        weir_order_wait_open(&t.o, 3 + i);
+    CHECK(neither(&s[0], &s[1]) && !t.o.open_vague);
+    weir_order_wait_open(&t.o, 3 + WEIR_ORDER_OPEN_MAX);
+    CHECK(may(&s[0], &s[1]) && t.o.open_vague); /* nobody knows any more */
+    end(s, 2);
 }
 
 int main(int argc, char **argv)
@@ -340,6 +428,9 @@ int main(int argc, char **argv)
     _Static_assert((int)WEIR_STREAM_NONBLOCKING == (int)NAIVE_NONBLOCKING, "classes");
     _Static_assert((int)WEIR_STREAM_LEGACY == (int)NAIVE_LEGACY, "classes");
     values();
+    values_over();
+    values_too_many();
+    values_of_too_many_lanes();
     for (int i = 0; i < programs; i++)
         program(i % 16 == 15);
     printf("%d programs\n", programs);

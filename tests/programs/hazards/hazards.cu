@@ -413,6 +413,20 @@ static void values_graph(void)
     OK(cudaGraphDestroy(g));
 }
 
+/* More waits than are kept apart, whose writer nobody knows. over: the program has waited for them:
+ * the race behind them is one. */
+static void values_many(bool over)
+{
+    values_begin(false);
+    for (int i = 0; i < 1200; i++) {
+        value_wait(s2, 0);
+        if (over && i % 100 == 99)
+            OK(cudaStreamSynchronize(s2));
+    }
+    write_a(s1);
+    read_a(s2);
+}
+
 /* The program reads the value itself. */
 static void values_polled(void)
 {
@@ -536,6 +550,10 @@ static void run(const char *form)
         values_host();
     else if (!strcmp(form, "values-graph"))
         values_graph();
+    else if (!strcmp(form, "values-many"))
+        values_many(true);
+    else if (!strcmp(form, "values-many-open"))
+        values_many(false);
     else if (!strcmp(form, "values-polled"))
         values_polled();
     else

@@ -79,7 +79,10 @@ values-rounds -
 values-host -
 values-graph -
 values-polled -
+values-many race
 EOF
+verdict values-many-open -
+grep -q 'not everything was looked at: too many waits for values' err || { echo "FAILED: values-many-open: it is not said"; cat err; failed=1; }
 for form in raw waw legacy-nonblocking; do verdict $form race --light; done
 for form in raw-event columns graph pool; do verdict $form - --light; done
 # The places: both launches and the allocation.
