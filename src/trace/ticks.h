@@ -5,8 +5,10 @@
  * Ticks count where the system itself tells its time by them, so that they are the same on all
  * processors and never change their pace. Each thread looks at both clocks every ten milliseconds,
  * goes on from there, and takes the pace from the two last looks: it is never further from
- * CLOCK_MONOTONIC than what looking takes, and the file holds nothing of it. Elsewhere, and for the
- * first milliseconds, the system is asked. */
+ * CLOCK_MONOTONIC than what two looks take, and the file holds nothing of it. A thread's first pace
+ * is that since recording began. Elsewhere, and for the first half of a millisecond of that, the
+ * system is asked, which also waits for all loads that are under way: beside a thread that ends
+ * operations that is much. */
 #ifndef WEIR_TRACE_TICKS_H
 #define WEIR_TRACE_TICKS_H
 
@@ -21,6 +23,8 @@ struct weir_trace_clock {
     uint64_t seen_ns;   /* what the system said at `ticks`; ns may be a little later */
 };
 
+/* Recording begins: the first look, from which threads know the pace. Before any thread's. */
+void weir_trace_clock_begin(void);
 /* Looks at both clocks. */
 uint64_t weir_trace_clock_look(struct weir_trace_clock *c);
 

@@ -365,6 +365,7 @@ static void fork_child(void)
 void weir_trace_start(const char *path)
 {
     state.path = path;
+    weir_trace_clock_begin();
     if (pthread_atfork(NULL, NULL, fork_child) == 0)
         atomic_store(&weir_trace_on, true);
 }

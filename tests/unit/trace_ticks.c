@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@
 #define FOR_NS  100000000u /* longer than it goes on by one look at the system's clock */
 #define OFF_NS  10000u
 #define THREADS 3
+#define SOON_NS 1500000u /* a pace for all threads takes longer */
+#define LOOKS   10
 
 /* How often it was wrong. Each time lies between two of the system's, however long these are apart.
  */
@@ -36,6 +39,30 @@ static void *follower(void *arg)
 {
     (void)arg;
     return (void *)follow();
+}
+
+/* Where ticks are used at all, a thread's first look knows the pace from when recording began, soon
+ * behind that, and keeps to the clock with it. (A look may be in vain, but not each.) */
+static void test_begins(void **state)
+{
+    struct weir_trace_clock c;
+    bool early = false;
+    uint64_t end;
+
+    (void)state;
+    weir_trace_clock_begin();
+    end = weir_clock_ns() + SOON_NS;
+    while (weir_clock_ns() < end) {
+    }
+    for (int i = 0; i < LOOKS && !early; i++) {
+        c = (struct weir_trace_clock){0};
+        (void)weir_trace_clock_ns(&c);
+        early = c.pace != 0;
+    }
+    assert_int_equal(follow(), 0);
+    c = (struct weir_trace_clock){0};
+    (void)weir_trace_clock_ns(&c);
+    assert_true(early || !c.pace);
 }
 
 static void test_follows(void **state)
@@ -80,7 +107,8 @@ static void test_jump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_begins), /* first */
+                                       cmocka_unit_test(test_follows),
                                        cmocka_unit_test(test_threads), cmocka_unit_test(test_jump)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
