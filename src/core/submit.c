@@ -572,14 +572,12 @@ static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
 }
 
 static bool run_job(struct weir_device *engines, struct weir_op *op, struct weir_job *job,
-                    enum weir_err *status)
+                    uint64_t *clock, enum weir_err *status)
 {
-    bool timed = weir_trace_enabled();
-
     if (op->m.kind == WEIR_OP_KERNEL)
         return weir_kernel_op_open((struct weir_kernel_op *)op, job) &&
-               weir_device_run_next(engines, &job->kernel, timed, status);
-    return !weir_check_follows() && weir_device_copy_next(engines, &job->copy, timed, status);
+               weir_device_run_next(engines, &job->kernel, clock, status);
+    return !weir_check_follows() && weir_device_copy_next(engines, &job->copy, clock, status);
 }
 
 /* Short kernels behind one that this thread has just run need not go through the engine's queue,
@@ -589,14 +587,14 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
     struct weir_stream *s = weir_stream_of(first->m.stream);
     struct weir_job *job = ((struct weir_job_op *)first)->job;
     struct weir_op *op = first, *next;
+    uint64_t linked, time = 0, *clock = weir_trace_enabled() ? &time : NULL;
     enum weir_err status;
-    uint64_t linked;
 
     if (!weir_thread_still_waits() || weir_explore_enabled() ||
         atomic_load_explicit(&weir_pages_watching, memory_order_relaxed))
         return false;
     linked = let_more_come(s, first);
-    if (!run_job(s->ctx->engines, first, job, &status))
+    if (!run_job(s->ctx->engines, first, job, clock, &status))
         return false;
     tell_ran(op, work_of(op, job), status);
     for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, op)); n++) {
@@ -604,7 +602,7 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
         if (!weir_model_pass(&op->m) || !weir_thread_still_waits() || ends_unrun(next))
             break;
         fill_job(next, job);
-        if (!run_job(s->ctx->engines, next, job, &status))
+        if (!run_job(s->ctx->engines, next, job, clock, &status))
             break;
         op = next;
         tell_ran(op, work_of(op, job), status);

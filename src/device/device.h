@@ -168,9 +168,9 @@ void weir_device_inline_end(struct weir_device *dev);
 int weir_device_worker_count(const struct weir_device *dev);
 /* The same for a kernel that is ready and was not submitted: runs it when this is the thread and
  * the time, it is known to be short, and nothing else needs the thread sooner. False: nothing was
- * done, submit it. True: it has ended with *status, `done` was not called. timed: its start_ns and
- * end_ns are wanted. */
-bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *kernel, bool timed,
+ * done, submit it. True: it has ended with *status, `done` was not called. clock: NULL, or its
+ * start_ns and end_ns are wanted: when the one before it ended, 0 to look; then when it did. */
+bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *kernel, uint64_t *clock,
                           enum weir_err *status);
 
 /* In the same place: is this a worker that nobody needs at the moment? */
@@ -180,7 +180,7 @@ bool weir_device_may_pause(struct weir_device *dev);
  * else waits for it? */
 bool weir_device_copies_alone(struct weir_device *dev, enum weir_engine engine);
 /* Then runs a copy that is ready and was not submitted. As weir_device_run_next. */
-bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, bool timed,
+bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, uint64_t *clock,
                            enum weir_err *status);
 
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks

@@ -91,12 +91,12 @@ static uint32_t short_ns(struct compute *c, struct weir_kernel_work *k)
     return (uint32_t)(k->block_count * ps / 1000) + 1;
 }
 
-bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, bool timed,
+bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, uint64_t *clock,
                           enum weir_err *status)
 {
     struct runner *r = weir_runner_current();
     struct compute *c = &dev->compute;
-    uint64_t start = 0;
+    uint64_t start;
     uint32_t ns;
     bool measured;
 
@@ -105,15 +105,19 @@ bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, b
     ns = short_ns(c, k);
     if (!ns)
         return false;
-    measured = timed || r->run_count++ % MEASURE == MEASURE - 1;
-    if (measured)
+    measured = r->run_count++ % MEASURE == MEASURE - 1;
+    start = clock ? *clock : r->now;
+    if (measured || !start)
         start = weir_clock_ns();
-    k->work.ready_ns = k->work.start_ns = measured ? start : r->now;
+    k->work.ready_ns = k->work.start_ns = start;
     atomic_store_explicit(&k->next_block, k->block_count, memory_order_relaxed);
     atomic_store_explicit(&k->state, KERNEL_RUNNING, memory_order_release);
     *status = weir_device_inline_run(dev, k);
-    if (measured) {
+    if (clock || measured)
         r->now = k->work.end_ns = weir_clock_ns();
+    if (clock)
+        *clock = r->now;
+    if (measured) {
         if (*status == WEIR_OK)
             weir_compute_learn(c, k, r->now - start, k->block_count);
         ns = WEIR_MAX(ns, (uint32_t)WEIR_MIN(r->now - start, CHUNK_NS));

@@ -232,16 +232,16 @@ bool weir_device_copies_alone(struct weir_device *dev, enum weir_engine engine)
            !is_work_visible(s) && !stats_on(dev);
 }
 
-bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, bool timed,
+bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, uint64_t *clock,
                            enum weir_err *status)
 {
     if (!weir_device_copies_alone(dev, (enum weir_engine)copy->work.engine))
         return false;
-    if (timed)
-        copy->work.ready_ns = copy->work.start_ns = weir_clock_ns();
+    if (clock)
+        copy->work.ready_ns = copy->work.start_ns = *clock ? *clock : weir_clock_ns();
     *status = weir_copy_run(weir_runner_current(), copy);
-    if (timed)
-        copy->work.end_ns = weir_clock_ns();
+    if (clock)
+        *clock = copy->work.end_ns = weir_clock_ns();
     return true;
 }
 

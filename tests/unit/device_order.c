@@ -531,7 +531,7 @@ static void next_done(struct weir_work *work, enum weir_err status)
     assert_int_equal(status, WEIR_OK);
     if (n->urgent_before)
         kernel_submit(n->dev, &n->urgent);
-    n->taken = weir_device_run_next(n->dev, &n->next.k, false, &n->status);
+    n->taken = weir_device_run_next(n->dev, &n->next.k, NULL, &n->status);
     atomic_store(&n->over, 1);
     weir_futex_wake(&n->over, 1);
 }
@@ -621,7 +621,7 @@ static void nothing_runs_in_place_that_may_take_long(void **state)
     (void)state;
     next_init(&n, dev);
     learn_next(&n);
-    assert_false(weir_device_run_next(dev, &n.next.k, false, &n.status)); /* nothing has ended */
+    assert_false(weir_device_run_next(dev, &n.next.k, NULL, &n.status)); /* nothing has ended */
     n.next_code.may_park = true;
     assert_false(next_run(&n));
     n.next_code.may_park = false;
