@@ -93,7 +93,15 @@ struct weir_check_site weir_check_site_now(bool launch)
 
 static uint32_t lane_of(const void *stream)
 {
-    return (uint32_t)(uintptr_t)weir_map_get(&weir_checker.lanes, (uintptr_t)stream);
+    struct weir_check_known *k = &weir_checker.known;
+    size_t i = ((uintptr_t)stream >> 4 ^ (uintptr_t)stream >> 9) % WEIR_CHECK_KNOWN;
+
+    if (WEIR_UNLIKELY(k->lanes[i].stream != stream || !k->lanes[i].lane)) {
+        k->lanes[i].stream = stream;
+        k->lanes[i].lane =
+            (uint32_t)(uintptr_t)weir_map_get(&weir_checker.lanes, (uintptr_t)stream);
+    }
+    return k->lanes[i].lane;
 }
 
 static void lost(void)
@@ -166,16 +174,21 @@ void weir_check_stream_end(const void *stream)
 static struct weir_check_event *event_of(const void *object, bool make)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_event *e = weir_map_get(&c->events, (uintptr_t)object);
+    struct weir_check_event *e;
 
-    if (e || !make)
-        return e;
-    e = weir_calloc(1, sizeof *e);
-    if (!e || !weir_map_put(&c->events, (uintptr_t)object, e)) {
-        weir_free(e);
-        lost();
-        return NULL;
+    if (c->known.event && c->known.object == object)
+        return c->known.event;
+    e = weir_map_get(&c->events, (uintptr_t)object);
+    if (!e && make) {
+        e = weir_calloc(1, sizeof *e);
+        if (!e || !weir_map_put(&c->events, (uintptr_t)object, e)) {
+            weir_free(e);
+            lost();
+            return NULL;
+        }
     }
+    c->known.object = object;
+    c->known.event = e;
     return e;
 }
 
@@ -194,7 +207,8 @@ void weir_check_record(const void *event, const void *stream, bool between)
     weir_check_lock();
     e = event_of(event, true);
     if (e) {
-        weir_order_stamp_copy(&old, &e->stamp);
+        old = e->stamp;
+        e->stamp = (struct weir_order_stamp){0};
         weir_order_record(o, lane_of(stream), between, &e->stamp);
         weir_check_recorded(e, &old, at);
         weir_order_stamp_drop(o, &old);
@@ -207,6 +221,7 @@ void weir_check_wait(const void *event, const void *stream)
     static const struct weir_order_stamp never;
     struct weir_check_site at;
     struct weir_check_event *e;
+    uint32_t lane;
 
     if (weir_check_tells())
         weir_tsan_wait(event, stream);
@@ -215,8 +230,9 @@ void weir_check_wait(const void *event, const void *stream)
     at = weir_check_site_now(false);
     weir_check_lock();
     e = event_of(event, true);
-    weir_check_waited(event, e, lane_of(stream), at);
-    weir_order_wait(&weir_checker.order, lane_of(stream), e ? &e->stamp : &never, NULL);
+    lane = lane_of(stream);
+    weir_check_waited(event, e, lane, at);
+    weir_order_wait(&weir_checker.order, lane, e ? &e->stamp : &never, NULL);
     weir_check_unlock();
 }
 
@@ -269,6 +285,8 @@ void weir_check_event_end(const void *event)
         return;
     weir_check_lock();
     e = weir_map_remove(&weir_checker.events, (uintptr_t)event);
+    if (weir_checker.known.object == event)
+        weir_checker.known.event = NULL;
     if (e) {
         weir_check_event_gone(e);
         weir_order_stamp_drop(&weir_checker.order, &e->stamp);

@@ -226,12 +226,25 @@ struct weir_check_over {
     struct weir_check_over_list *now, lists[2]; /* the other one is the checker's lock's */
 };
 
+#define WEIR_CHECK_KNOWN 8
+
+/* What was looked up last: calls name the same few streams and events again and again. */
+struct weir_check_known {
+    struct {
+        const void *stream;
+        uint32_t lane;
+    } lanes[WEIR_CHECK_KNOWN];
+    const void *object; /* an event or executable graph, as in `events` */
+    struct weir_check_event *event;
+};
+
 struct checker {
     struct weir_lock lock;
     WEIR_ALIGNED(64) struct weir_check_over over;
     WEIR_ALIGNED(64) struct weir_order order;
     struct weir_shadow shadow;
-    struct weir_map lanes;    /* stream -> lane */
+    struct weir_check_known known;
+    struct weir_map lanes;    /* stream -> lane; kept */
     struct weir_map events;   /* event, executable graph -> struct weir_check_event */
     struct weir_map ops;      /* operation -> struct weir_actor, while it has not run */
     struct weir_map plans;    /* plan of a graph -> struct weir_reach */

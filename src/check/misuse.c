@@ -36,8 +36,8 @@ void weir_check_recorded(struct weir_check_event *e, struct weir_order_stamp *ol
 {
     struct weir_order *o = &weir_checker.order;
 
-    weir_order_stamp_drop(o, &e->lost);
-    e->lost = (struct weir_order_stamp){0};
+    if (e->lost.lane)
+        weir_order_stamp_drop(o, &e->lost);
     if (e->records && !e->looked_at && old->lane != e->stamp.lane) {
         weir_order_stamp_copy(&e->lost, old);
         e->lost_at = e->recorded;
@@ -95,10 +95,12 @@ void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t l
     struct checker *c = &weir_checker;
     struct weir_check_wait *w = &c->waits[c->wait_count++ % WEIR_CHECK_WAITS];
 
-    *w = (struct weir_check_wait){.lane = lane,
-                                  .at = lane < c->order.lane_count ? c->order.lanes[lane].last : 0,
-                                  .event = event,
-                                  .waited = at};
+    /* All that is read of it: the rest of a wait of before may stay. */
+    w->lane = lane;
+    w->at = lane < c->order.lane_count ? c->order.lanes[lane].last : 0;
+    w->event = event;
+    w->waited = at;
+    w->record_lane = w->lost_lane = 0;
     if (!e)
         return;
     if (!e->records) {
@@ -110,13 +112,14 @@ void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t l
     w->record_seq = e->stamp.seq;
     w->record = e->records;
     w->recorded = e->recorded;
-    w->lost_lane = e->lost.lane;
-    w->lost_seq = e->lost.seq;
-    w->lost = e->lost_at;
-    if (e->lost.lane)
+    if (e->lost.lane) {
+        w->lost_lane = e->lost.lane;
+        w->lost_seq = e->lost.seq;
+        w->lost = e->lost_at;
         note_lost(e, lane, at);
-    else if (follows(lane, &e->stamp))
+    } else if (follows(lane, &e->stamp)) {
         note_unneeded(e, at);
+    }
     e->looked_at = true;
 }
 

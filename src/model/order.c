@@ -216,16 +216,14 @@ static void follow_legacy(struct weir_order *o, struct weir_order_lane *l)
     l->legacy_seen = o->lanes[legacy].last;
 }
 
-void weir_order_submit_after(struct weir_order *o, uint32_t lane,
-                             const struct weir_order_stamp *after, size_t count,
-                             struct weir_order_stamp *out)
+/* The lane's next operation, after what orders every one, and after `after`. NULL: no such lane. */
+static inline struct weir_order_lane *advance(struct weir_order *o, uint32_t lane,
+                                              const struct weir_order_stamp *after, size_t count)
 {
     struct weir_order_lane *l;
 
-    if (out)
-        *out = (struct weir_order_stamp){0};
     if (lane >= o->lane_count || !lane)
-        return;
+        return NULL;
     l = &o->lanes[lane];
     if (l->host_seen != o->host_changes) {
         join_clock(o, &l->base, o->host);
@@ -238,9 +236,27 @@ void weir_order_submit_after(struct weir_order *o, uint32_t lane,
     for (size_t i = 0; i < count; i++)
         join_stamp(o, &l->base, &after[i]);
     l->last++;
-    l->early = l->last;
+    return l;
+}
+
+/* Of the lane's last operation; l NULL: nothing. */
+static inline struct weir_order_stamp stamp_of(struct weir_order_lane *l, uint32_t lane)
+{
+    if (!l)
+        return (struct weir_order_stamp){0};
+    return (struct weir_order_stamp){lane, l->last, l->last - 1, take(l->base)};
+}
+
+void weir_order_submit_after(struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *after, size_t count,
+                             struct weir_order_stamp *out)
+{
+    struct weir_order_lane *l = advance(o, lane, after, count);
+
+    if (l)
+        l->early = l->last;
     if (out)
-        *out = (struct weir_order_stamp){lane, l->last, l->last - 1, take(l->base)};
+        *out = stamp_of(l, lane);
 }
 
 void weir_order_submit_kernel(struct weir_order *o, uint32_t lane, bool asks,
@@ -277,38 +293,35 @@ void weir_order_submit_peer(struct weir_order *o, uint32_t lane, uint32_t other,
     weir_order_stamp_drop(o, &gathered);
 }
 
-/* A record or wait with a place of its own in the lane (ORD-007, ORD-026), but no work. */
-static void submit_between(struct weir_order *o, uint32_t lane,
-                           const struct weir_order_stamp *after, size_t count,
-                           struct weir_order_stamp *out)
-{
-    weir_seq early = lane && lane < o->lane_count ? o->lanes[lane].early : 0;
-
-    weir_order_submit_after(o, lane, after, count, out);
-    if (lane && lane < o->lane_count)
-        o->lanes[lane].early = early;
-}
+/* A record or wait has a place of its own in the lane (ORD-007, ORD-026), but is no work: what may
+ * begin early stays as it is. */
 
 void weir_order_record(struct weir_order *o, uint32_t lane, bool between,
                        struct weir_order_stamp *event)
 {
-    weir_order_stamp_drop(o, event);
-    if (between)
-        weir_order_submit(o, lane, event);
-    else
-        submit_between(o, lane, NULL, 0, event);
+    struct weir_order_lane *l;
+
+    drop(o, event->base);
+    l = advance(o, lane, NULL, 0);
+    if (l && between)
+        l->early = l->last;
+    *event = stamp_of(l, lane);
 }
 
 bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
                      struct weir_order_stamp *out)
 {
+    struct weir_order_lane *l;
+
     if (out)
         *out = (struct weir_order_stamp){0};
     if (lane >= o->lane_count)
         return false;
     if ((!event->lane || event->lane == lane) && o->lanes[lane].cls != WEIR_STREAM_LEGACY)
         return false;
-    submit_between(o, lane, event, event->lane != lane, out); /* ORD-024 */
+    l = advance(o, lane, event, event->lane != lane); /* ORD-024 */
+    if (out)
+        *out = stamp_of(l, lane);
     return true;
 }
 
@@ -358,13 +371,10 @@ static void open_add(struct weir_order *o, uint32_t lane, weir_seq seq)
 
 void weir_order_wait_open(struct weir_order *o, uint32_t lane)
 {
-    struct weir_order_stamp wait;
+    const struct weir_order_lane *l = advance(o, lane, NULL, 0);
 
-    if (!lane || lane >= o->lane_count)
-        return;
-    submit_between(o, lane, NULL, 0, &wait);
-    open_add(o, lane, wait.seq);
-    weir_order_stamp_drop(o, &wait);
+    if (l)
+        open_add(o, lane, l->last);
 }
 
 void weir_order_wait_inside(struct weir_order *o, const struct weir_order_stamp *s)
