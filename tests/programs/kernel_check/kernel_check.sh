@@ -49,7 +49,7 @@ scatter-inside -
 vector-behind out-of-bounds thread (250, 0, 0) of block (0, 0, 0) at .*$(line vector) writes 16 bytes
 host-pointer out-of-bounds $(line write) writes 4 bytes
 null out-of-bounds writes 4 bytes at 0x0: a null pointer
-null-member out-of-bounds writes 4 bytes at 0x190: 400 bytes behind a null pointer
+null-member out-of-bounds writes 4 bytes at 0x[0-9a-f]*: [0-9]* bytes behind a null pointer
 freed out-of-bounds 4000 bytes that were freed
 freed-in-order use-after-free bytes behind the begin of 4000 bytes that were freed (cudaMallocAsync at
 freed-in-order-waited use-after-free the memory was given back by cudaFreeAsync at .*use_freed_in_order
