@@ -38,6 +38,7 @@ enum weir_implicit_sync {
     WEIR_SYNC_COPY,          /* a synchronous copy or memset */
     WEIR_SYNC_PAGEABLE_COPY, /* an *Async copy that had to wait because of pageable memory */
     WEIR_SYNC_MANAGED_COPY,  /* the same because of managed memory */
+    WEIR_SYNC_HOST_COPY,     /* the same because it goes from host to host, pinned or not */
     WEIR_SYNC_STAGING_FULL,  /* a pageable source, and no staging memory left */
     WEIR_SYNC_QUEUE_FULL,
     WEIR_SYNC_LAZY_LOAD, /* the first use of a kernel, in that strict mode */

@@ -291,8 +291,10 @@ static enum weir_implicit_sync cause_of(const struct weir_copy *c, struct place 
 {
     if (!c->async)
         return WEIR_SYNC_COPY;
-    return src.cls == WEIR_MEM_MANAGED || dst.cls == WEIR_MEM_MANAGED ? WEIR_SYNC_MANAGED_COPY
-                                                                      : WEIR_SYNC_PAGEABLE_COPY;
+    if (src.cls == WEIR_MEM_MANAGED || dst.cls == WEIR_MEM_MANAGED)
+        return WEIR_SYNC_MANAGED_COPY;
+    return src.cls != WEIR_MEM_DEVICE && dst.cls != WEIR_MEM_DEVICE ? WEIR_SYNC_HOST_COPY
+                                                                    : WEIR_SYNC_PAGEABLE_COPY;
 }
 
 /* `status`: the operation's own, see weir_copy_op. */

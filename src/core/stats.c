@@ -32,6 +32,7 @@ static const char *const sync_names[WEIR_SYNC_COUNT] = {
     [WEIR_SYNC_COPY] = "synchronous copies and memsets",
     [WEIR_SYNC_PAGEABLE_COPY] = "asynchronous copies of pageable memory",
     [WEIR_SYNC_MANAGED_COPY] = "asynchronous copies of managed memory",
+    [WEIR_SYNC_HOST_COPY] = "asynchronous copies from host to host",
     [WEIR_SYNC_STAGING_FULL] = "no staging memory left for a pageable source",
     [WEIR_SYNC_QUEUE_FULL] = "a stream's queue was full",
     [WEIR_SYNC_LAZY_LOAD] = "a kernel was loaded at its first use",

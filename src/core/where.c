@@ -406,6 +406,8 @@ static bool look_for_writer(struct where *w, int reader, int in)
         r->writer_stream = in;
         r->writer_seq = m->seq;
         found.what[0] = 0;
+        found.kind = m->kind;
+        found.state = m->state;
         describe(w, &found, (struct weir_op *)m);
         memcpy(r->writer_what, found.what, sizeof r->writer_what);
     }
@@ -471,6 +473,7 @@ static const char *reason(unsigned why)
         [1 + WEIR_SYNC_FREE] = " (freeing waits for the device; ORD-080, ORD-087)",
         [1 + WEIR_SYNC_PAGEABLE_COPY] = " (its memory is pageable; ORD-068, ORD-069)",
         [1 + WEIR_SYNC_MANAGED_COPY] = " (its memory is managed; ORD-071)",
+        [1 + WEIR_SYNC_HOST_COPY] = " (it copies from host to host; ORD-070)",
         [1 + WEIR_SYNC_STAGING_FULL] = " (no staging memory is left; ORD-086)",
         [1 + WEIR_SYNC_QUEUE_FULL] = " (the stream's queue is full; ORD-085)",
         [1 + WEIR_SYNC_LAZY_LOAD] = " (the first use of a kernel; ORD-091)",
