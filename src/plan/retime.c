@@ -97,7 +97,7 @@ bool weir_plan_kernel_time_parse(char *text, struct weir_plan_kernel_time *out)
         !weir_plan_read_time(value + 1, at ? (size_t)(at - value - 1) : strlen(value + 1),
                              &out->ns))
         return false;
-    out->blocks = at ? strtoull(at + 1, &end, 10) : 0;
+    out->blocks = at && at[1] >= '0' && at[1] <= '9' ? strtoull(at + 1, &end, 10) : 0;
     if (at && (!out->blocks || *end))
         return false;
     *value = '\0';

@@ -52,6 +52,7 @@ ends 0 --device rtx4090 --kernels 0.01 --chunks 1..4 "$trace"
 has out 'No pipeline of chunks was found'
 ends 0 --device rtx4090 --kernels 0.01 --html -o "$tmp/moved.html" "$trace"
 has moved.html '<canvas'
+ends 2 --device h200 --kernel advance=0.5ms@-3 "$trace"
 ends 2 --kernel advance=0.5ms "$trace"
 echo 'kernel nowhere 1' >"$tmp/bad.plan"
 ends 1 "$tmp/bad.plan"
