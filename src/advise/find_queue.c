@@ -127,6 +127,8 @@ bool weir_advise_find_priority(struct weir_advise_context *c)
             kernels += op->start_ns - op->ready_ns; /* it did act, or waited for blocks to end */
             continue;
         }
+        if (op->engine == WEIR_TRACE_ENGINE_HOST) /* one thread runs them, whatever their streams */
+            continue;
         copies += op->start_ns - op->ready_ns;
         d.stream = op->stream;
         weir_advise_add_site(c, &d, op->call);

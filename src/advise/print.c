@@ -29,6 +29,8 @@ static void put_sites(const struct weir_trace_file *f, const struct weir_advise_
 {
     char stream[64];
 
+    if (!d->site_count && d->stream == WEIR_TRACE_NONE)
+        return;
     fputs("     where:  ", to);
     for (uint32_t i = 0; i < d->site_count; i++)
         fprintf(to, "%s%s", i ? ", " : "", f->sites[d->sites[i]].text);

@@ -276,9 +276,20 @@ static void urgent_copy(bool behind)
     sync_device(2, 1000 * US);
 }
 
+/* One thread runs all host functions: that is no copy engine. */
+static void urgent_host_function(void)
+{
+    urgent_copy(true);
+    b.ops[0].why = WEIR_TRACE_WHY_STREAM;
+    b.ops[1].engine = b.ops[2].engine = WEIR_TRACE_ENGINE_HOST;
+    b.ops[1].kind = b.ops[2].kind = WEIR_TRACE_OP_HOST;
+}
+
 static void test_priority(void **state)
 {
     (void)state;
+    urgent_host_function();
+    assert_true(gain_of("priority-without-effect", NULL) == ABSENT);
     urgent_copy(true);
     NEAR(gain_of("priority-without-effect", NULL), 900 * US, US);
     urgent_copy(false);
