@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "cli/cli.h"
 #include "core/profile.h"
 #include "plan/elsewhere.h"
@@ -63,6 +64,29 @@ static bool parse_number(const char *text, double *out)
     return text && *text && !*end && *out >= 0 && *out < 1e15;
 }
 
+/* Has the command this option? (`-o` all have.) */
+static bool is_option_of(const char *command, const char *option)
+{
+    static const struct {
+        const char *option, *commands[2];
+    } options[] = {
+        {"--csv", {"summary", "diff"}},  {"--json", {"summary", "diff"}}, {"--format", {"export"}},
+        {"--title", {"export", "view"}}, {"--from", {"export"}},          {"--to", {"export"}},
+        {"--width", {"export"}},
+    };
+    size_t length = strcspn(option, "=");
+
+    for (size_t i = 0; i < WEIR_ARRAY_SIZE(options); i++) {
+        if (strlen(options[i].option) != length || strncmp(options[i].option, option, length) != 0)
+            continue;
+        for (int k = 0; k < 2 && options[i].commands[k]; k++) {
+            if (strcmp(options[i].commands[k], command) == 0)
+                return true;
+        }
+    }
+    return strcmp(option, "-o") == 0;
+}
+
 /* One argument; false after a message. */
 static bool take(const char *command, int argc, char **argv, int *i, struct options *o)
 {
@@ -74,6 +98,10 @@ static bool take(const char *command, int argc, char **argv, int *i, struct opti
             o->files[o->file_count] = a;
         o->file_count++;
         return true;
+    }
+    if (!is_option_of(command, a)) {
+        weir_cli_usage_error(command, "unknown option %s", a);
+        return false;
     }
     if (strcmp(a, "-o") == 0)
         return (o->out = value_of(command, argc, argv, i)) != NULL;

@@ -51,6 +51,8 @@ static const char *cause_of(const struct weir_view_group *a, const struct weir_v
         (ratio < 0 ? -ratio : ratio) * 2 >
             (double)(b->total > a->total ? b->total - a->total : a->total - b->total))
         return b->total > a->total ? "waits longer" : "waits less";
+    if (b->total == a->total)
+        return "as before";
     return b->total > a->total ? "each is slower" : "each is faster";
 }
 

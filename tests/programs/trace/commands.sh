@@ -13,6 +13,7 @@ grep -q ' 8 .*cudaLaunchKernel' s || { cat s; fail 'eight launches in the summar
 "$WEIR" summary --json a.weir | grep -q '"name": "work"' || fail 'summary --json'
 # P77: what differs is named, not only what took longer
 "$WEIR" diff a.weir b.weir | grep -q 'gone .*cudaStreamWaitEvent' || { "$WEIR" diff a.weir b.weir; fail 'diff'; }
+"$WEIR" diff a.weir a.weir | grep -q 'each is' && fail 'a trace differs from itself'
 for f in csv json chrome perfetto svg; do
     "$WEIR" export --format $f -o out.$f a.weir && [ -s out.$f ] || fail "export $f"
 done
@@ -45,4 +46,8 @@ for c in summary view advise "export --format csv"; do
 done
 "$WEIR" export --format word a.weir 2>/dev/null
 [ $? = 2 ] || fail 'an unknown format'
+for c in "summary --format csv" "diff --title x a.weir" "view --csv" "export --format csv --json"; do
+    "$WEIR" $c a.weir >out 2>err
+    [ $? = 2 ] && grep -q 'unknown option --' err || fail "$c takes the option of another command"
+done
 echo ok
