@@ -523,6 +523,8 @@ static void rows_written(const struct weir_check_range *r)
 
 void weir_check_access_locked(struct weir_actor *a, const struct weir_check_range *r)
 {
+    if (weir_checker.kept.alone)
+        return;
     for (size_t z = 0; a && z < r->depth; z++)
         weir_shadow_access_rows(&weir_checker.shadow, a, r->kind, r->begin + z * r->slice, r->width,
                                 r->height, r->pitch);
@@ -851,6 +853,8 @@ size_t weir_check_finish(void)
     weir_check_watch_end();
     weir_check_unlock();
     if (!(atomic_fetch_and(&weir_check_on, ~(unsigned)WEIR_CHECK_JUDGES) & WEIR_CHECK_JUDGES))
+        return 0;
+    if (weir_checker.kept.alone)
         return 0;
     weir_check_lock();
     weir_check_left_locked();

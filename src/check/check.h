@@ -226,6 +226,15 @@ void weir_check_forked(void);
 void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes);
 /* It may touch any managed memory. */
 void weir_check_will_touch_managed(const void *op);
+/* After weir_check_start: the host is kept from managed memory (ORD-092). alone: an access is the
+ * program's fault, and nothing else is judged or reported; else a finding. */
+void weir_check_keep_managed(bool alone);
+/* Is it more than that? False as well when nothing is judged. */
+bool weir_check_reports(void);
+/* The operation was submitted, and is a kernel or has some. */
+void weir_check_kernel_active(const void *op);
+/* Managed memory that begins there is attached to something, `stream` if it is one. */
+void weir_check_attach(const void *p, enum weir_attached attached, const void *stream);
 /* Have other pages than those of the first call been watched, ever? Without a lock. */
 bool weir_check_watches_more(void);
 /* The launch of a graph that has host nodes or waits for values: the program may hold it up. */

@@ -209,6 +209,19 @@ struct weir_check_pages {
     uintptr_t begin, end;
 };
 
+/* Managed memory, byte by byte, and what its program has attached it to. */
+struct weir_check_managed {
+    uintptr_t begin, end;
+    enum weir_attached attached;
+    uint32_t lane; /* of WEIR_ATTACHED_STREAM */
+};
+
+/* managed.c */
+struct weir_check_kept {
+    bool on, alone, told;
+    WEIR_VEC(struct weir_actor *) active; /* kernels; some may be over */
+};
+
 /* What has run, and was not looked at yet (over.c). */
 struct weir_check_over_access {
     const void *op;
@@ -269,10 +282,11 @@ struct checker {
     struct weir_check_settings settings;
     /* the program itself (host.c) */
     struct weir_guard guard;
-    uintptr_t watch_begin, watch_end;          /* constant */
-    WEIR_VEC(struct weir_check_pages) more;    /* the program's own pages that are watched, too */
-    _Atomic uintptr_t more_begin, more_end;    /* none lies outside of it; only grows */
-    WEIR_VEC(struct weir_check_pages) managed; /* memory, byte by byte */
+    uintptr_t watch_begin, watch_end;       /* constant */
+    WEIR_VEC(struct weir_check_pages) more; /* the program's own pages that are watched, too */
+    _Atomic uintptr_t more_begin, more_end; /* none lies outside of it; only grows */
+    WEIR_VEC(struct weir_check_managed) managed;
+    struct weir_check_kept kept;
     bool watch_over;
     struct weir_actor *host_last; /* of the last access, to be taken again; may be NULL */
     uint64_t host_acts, host_last_changes, host_last_submitted;
@@ -341,9 +355,13 @@ void weir_check_heard(const struct weir_order_stamp *launch);
 void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host);
 void weir_check_met_stamp(const struct weir_order_stamp *op);
 void weir_check_suspect(const struct weir_race *race);
-/* Managed memory that there is. */
+/* managed.c. Managed memory that there is. */
 void weir_check_managed_locked(uintptr_t begin, uintptr_t end);
 void weir_check_managed_gone_locked(uintptr_t begin);
+/* The host touches [begin, end), which is closed: says so if an active kernel keeps it out. True:
+ * the access is a fault. */
+bool weir_check_kept_locked(uintptr_t begin, uintptr_t end, bool writes,
+                            struct weir_check_site site);
 /* At the end: opens all pages; suspects that are none are forgotten, the others become findings. */
 void weir_check_watch_end(void);
 

@@ -80,6 +80,8 @@ void weir_check_found(struct weir_check_finding *f,
 {
     struct checker *c = &weir_checker;
 
+    if (c->kept.alone)
+        return;
     if (!f->block.bytes && f->begin != f->end)
         f->block = weir_check_block_of(f->begin);
     f->times = 1;

@@ -125,39 +125,6 @@ bool weir_check_watches_more(void)
     return atomic_load_explicit(&weir_checker.more_end, memory_order_relaxed) != 0;
 }
 
-void weir_check_managed_locked(uintptr_t begin, uintptr_t end)
-{
-    struct checker *c = &weir_checker;
-
-    if (!weir_vec_push(&c->managed, ((struct weir_check_pages){begin, end})))
-        c->failed = true;
-}
-
-void weir_check_managed_gone_locked(uintptr_t begin)
-{
-    struct checker *c = &weir_checker;
-
-    for (size_t i = 0; i < c->managed.count; i++) {
-        if (c->managed.items[i].begin == begin) {
-            c->managed.items[i] = c->managed.items[--c->managed.count];
-            return;
-        }
-    }
-}
-
-void weir_check_will_touch_managed(const void *op)
-{
-    struct checker *c = &weir_checker;
-    const struct weir_actor *a;
-
-    weir_check_lock();
-    a = c->watch_over || !c->managed.count ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
-    for (size_t i = 0; a && i < c->managed.count; i++)
-        weir_guard_add(&c->guard, c->managed.items[i].begin, c->managed.items[i].end, true,
-                       a->stamp.lane, a->stamp.seq);
-    weir_check_unlock();
-}
-
 void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes)
 {
     struct checker *c = &weir_checker;
@@ -165,7 +132,7 @@ void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool 
     struct weir_check_pages part;
     size_t i = 0;
 
-    if (!weir_check_may_watch(begin, end))
+    if (c->kept.alone || !weir_check_may_watch(begin, end))
         return;
     weir_check_lock();
     a = c->watch_over ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
@@ -448,7 +415,7 @@ static struct weir_actor *host_actor(struct weir_check_site site)
 
 static void accessed(uintptr_t begin, size_t bytes, bool writes, struct weir_check_site site)
 {
-    struct weir_actor *a = host_actor(site);
+    struct weir_actor *a = weir_checker.kept.alone ? NULL : host_actor(site);
 
     if (a)
         weir_shadow_access(&weir_checker.shadow, a, writes ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ,
@@ -482,9 +449,13 @@ enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool wri
     } else if (engine) {
         weir_guard_open_around(&c->guard, address);
     } else if (state == WEIR_GUARD_CLOSED || (state == WEIR_GUARD_READABLE && writes)) {
-        accessed(address, bytes, writes, site);
-        weir_guard_step(&c->guard, address);
-        result = WEIR_FAULT_STEP;
+        if (weir_check_kept_locked(address, address + bytes, writes, site)) {
+            result = WEIR_FAULT_OTHER;
+        } else {
+            accessed(address, bytes, writes, site);
+            weir_guard_step(&c->guard, address);
+            result = WEIR_FAULT_STEP;
+        }
     } /* else: another thread has opened it meanwhile */
     weir_check_unlock();
     return result;
@@ -512,8 +483,11 @@ bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *c
     site.stack = weir_check_stack_unwind(at);
     weir_check_lock();
     while (next_watched(&i, begin, end, &part)) {
-        if (weir_guard_meets(&c->guard, part.begin, part.end))
+        if (weir_guard_meets(&c->guard, part.begin, part.end)) {
+            if (weir_check_kept_locked(part.begin, part.end, writes, site))
+                continue; /* the system call finds it closed */
             accessed(part.begin, part.end - part.begin, writes, site);
+        }
         held = (!c->watch_over && weir_guard_hold(&c->guard, part.begin, part.end)) || held;
     }
     weir_check_unlock();

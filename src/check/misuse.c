@@ -453,7 +453,7 @@ void weir_check_deadlock(const char *text, uint32_t thread, const void *op)
     const struct weir_check_site *at;
     struct weir_actor *a;
 
-    if (!weir_check_enabled())
+    if (!weir_check_reports())
         return;
     weir_check_lock();
     at = weir_map_get(&weir_checker.waiting, thread);

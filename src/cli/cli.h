@@ -77,6 +77,8 @@ const char *weir_cli_inject_device_problem(const char *spec, int devices);
 
 /* The same for a list of --strict. */
 const char *weir_cli_strict_problem(const char *list);
+/* Does WEIR_STRICT name its mode that closes pages? */
+bool weir_cli_strict_managed(void);
 
 /* The same for a schedule (explore/schedule.h). */
 const char *weir_cli_schedule_problem(const char *spec);

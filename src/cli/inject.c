@@ -9,6 +9,13 @@
 #include "core/inject.h"
 #include "core/strict.h"
 
+bool weir_cli_strict_managed(void)
+{
+    struct weir_strict strict;
+
+    return weir_strict_read(&strict) == WEIR_OK && strict.managed;
+}
+
 const char *weir_cli_strict_problem(const char *list)
 {
     struct weir_strict strict;

@@ -61,7 +61,9 @@ static const char help[] =
     "queue-depth[=1021],\n"
     "                    staging[=2M], copy-engines[=1], with commas between; without a list all "
     "of "
-    "them\n"
+    "them;\n"
+    "                    and managed, which is none of all: a device without "
+    "concurrentManagedAccess\n"
     "  --schedule SPEC   one legal order of many, the same each time: what `weir explore` printed "
     "for "
     "a failure, or\n"
@@ -376,7 +378,7 @@ static bool set_loader(const char *dir, const char *program)
     }
     if (set_list("LD_AUDIT", dir, "libweir-audit.so", "", "") &&
         set_list("LD_PRELOAD", dir, "libweir-preload.so", "libweir.so",
-                 getenv("WEIR_CHECK") ? "libweir-io.so" : "") &&
+                 getenv("WEIR_CHECK") || weir_cli_strict_managed() ? "libweir-io.so" : "") &&
         set_options(program))
         return true;
     perror("weir");

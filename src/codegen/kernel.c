@@ -12,6 +12,7 @@
 #include "base/loader.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "check/check.h"
 #include "codegen/codegen_int.h"
 #include "codegen/cpu.h"
 #include "ptx/reads.h"
@@ -50,7 +51,7 @@ static void read_settings(void)
         settings.tiers = WEIR_CG_TIERS_QUICK;
     else if (tier && strcmp(tier, "best") == 0)
         settings.tiers = WEIR_CG_TIERS_BEST;
-    settings.checks = check != NULL;
+    settings.checks = check != NULL || weir_check_enabled(); /* weir run --strict managed */
     settings.touch = check && strcmp(check, "1") == 0;
     settings.races = settings.touch && races && strcmp(races, "1") == 0;
     settings.fidelity = getenv("WEIR_FIDELITY") != NULL;

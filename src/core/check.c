@@ -178,6 +178,7 @@ static void argument_closes_late(void *ctx, const struct argument *a)
 static void kernel_closes(const struct weir_op *op, struct weir_function *f,
                           const struct weir_function_image *image, const void *params)
 {
+    weir_check_kernel_active(op);
     each_argument(f, image, params, argument_closes, (void *)op);
     if (image->info.reaches_more)
         weir_check_will_touch_managed(op);

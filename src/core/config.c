@@ -116,12 +116,8 @@ enum weir_err weir_config_read(struct weir_config *config)
         config->late_ns = WEIR_LATE_NS;
     else
         config->late_ns = read_seconds("WEIR_LATE_DMA", WEIR_LATE_MIN, WEIR_LATE_MAX);
-    weir_strict_default(&config->strict);
-    if (strict && *strict && strcmp(strict, "0") != 0 &&
-        weir_strict_parse(strcmp(strict, "1") == 0 ? "all" : strict, &config->strict) != WEIR_OK) {
+    if (weir_strict_read(&config->strict) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "WEIR_STRICT=%s: %s; ignored", strict, weir_err_message());
-        weir_strict_default(&config->strict);
-    }
     device = device && *device ? device : "cpu";
     if (weir_profile_load(device, &config->profile) == WEIR_OK)
         return WEIR_OK;

@@ -352,6 +352,12 @@ bool weir_context_attribute(const struct weir_context *ctx, int id, int *value)
             return false;
         *value = WEIR_MIN(*value, weir_core.config.strict.copy_engines);
         return true;
+    case WEIR_ATTR_PAGEABLE_ACCESS: /* which is more than the other */
+    case WEIR_ATTR_CONCURRENT_MANAGED:
+        if (!weir_profile_attribute(ctx->profile, id, value))
+            return false;
+        *value = *value && !weir_core.config.strict.managed;
+        return true;
     case WEIR_ATTR_MAJOR:
         *value = ctx->profile->major;
         return true;

@@ -88,7 +88,7 @@ static void memory_text(char *out, const struct weir_kernel_work *k)
         return;
     }
     out[0] = 0;
-    if (weir_check_enabled()) /* the access is a finding, which knows what was freed as well */
+    if (weir_check_reports()) /* the access is a finding, which knows what was freed as well */
         return;
     relation(where, n.address, n.info.base, n.info.bytes);
     snprintf(out, TEXT, ": %s %zu bytes of %s at 0x%" PRIxPTR, where, n.info.bytes,
@@ -164,7 +164,7 @@ void weir_fault_report(const struct weir_context *ctx, const struct weir_functio
     snprintf(text, sizeof text, "kernel %s: %s%s, by %s%s",
              weir_kernel_plain_name(f->name, name, sizeof name), weir_err_name(err), where, who,
              address);
-    if (weir_check_enabled())
+    if (weir_check_reports())
         weir_check_fault_text(text);
     else
         weir_log(WEIR_LOG_ERROR, "%s", text);

@@ -11,11 +11,14 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "check/check.h"
+#include "core/core.h"
 #include "core/pages.h"
 #include "memory/memory.h"
 
 #define CPU_DEVICE     (-1) /* cudaCpuDeviceId */
 #define INVALID_DEVICE (-2) /* cudaInvalidDeviceId */
+#define ATTACH_HOST    2u   /* cudaMemAttachHost */
+#define ATTACH_SINGLE  4u   /* cudaMemAttachSingle */
 
 struct said {
     bool read_mostly;
@@ -52,6 +55,18 @@ enum weir_err weir_managed_check(const void *ptr, size_t bytes)
     struct weir_mem_info info;
 
     return find(ptr, bytes, &info);
+}
+
+/* All devices are alike, so that it does not matter which. */
+static enum weir_err check_concurrent(void)
+{
+    int value = 0;
+
+    weir_context_attribute(&weir_core.contexts[0], WEIR_ATTR_CONCURRENT_MANAGED, &value);
+    return value ? WEIR_OK
+                 : WEIR_FAIL(WEIR_ERR_INVALID_DEVICE,
+                             "the device's concurrentManagedAccess is 0: its managed memory has no "
+                             "place of its own choice");
 }
 
 static struct ranges *ranges_of_locked(const struct weir_mem_info *info)
@@ -147,15 +162,22 @@ static enum weir_err say(const void *ptr, size_t bytes, int advice, struct weir_
 enum weir_err weir_managed_advise(const void *ptr, size_t bytes, enum weir_advice advice,
                                   struct weir_location location)
 {
+    enum weir_err err;
+
     if (advice < WEIR_ADVISE_READ_MOSTLY || advice > WEIR_ADVISE_NOT_ACCESSED_BY)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "advice %d", (int)advice);
+    if ((advice == WEIR_ADVISE_PREFERRED || advice == WEIR_ADVISE_ACCESSED_BY) &&
+        location.type == WEIR_LOCATION_DEVICE && (err = check_concurrent()) != WEIR_OK)
+        return err;
     return say(ptr, bytes, (int)advice, location);
 }
 
 enum weir_err weir_managed_prefetch(const void *ptr, size_t bytes, struct weir_location location)
 {
-    enum weir_err err = say(ptr, bytes, 0, location);
+    enum weir_err err = check_concurrent();
 
+    if (err == WEIR_OK)
+        err = say(ptr, bytes, 0, location);
     if (weir_check_enabled() && err == WEIR_OK)
         weir_check_prefetch(ptr);
     if (err == WEIR_OK)
@@ -280,6 +302,16 @@ void weir_managed_said(uint64_t id, uintptr_t base, size_t bytes, struct weir_ma
     out->prefers_host =
         said.preferred.type != WEIR_LOCATION_NONE && said.preferred.type != WEIR_LOCATION_DEVICE;
     out->accessed_by = said.accessed_by;
+}
+
+void weir_managed_attach(const void *ptr, unsigned flags, const struct weir_stream *stream)
+{
+    if (weir_check_enabled())
+        weir_check_attach(ptr,
+                          flags == ATTACH_HOST     ? WEIR_ATTACHED_HOST
+                          : flags == ATTACH_SINGLE ? WEIR_ATTACHED_STREAM
+                                                   : WEIR_ATTACHED_ALL,
+                          stream);
 }
 
 void weir_managed_forget(uint64_t id)

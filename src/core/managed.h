@@ -10,6 +10,8 @@
 
 #include "base/err.h"
 
+struct weir_stream;
+
 /* cudaMemLocationType's numbers. */
 enum weir_location_type {
     WEIR_LOCATION_NONE,
@@ -36,7 +38,8 @@ enum weir_advice {
 /* Errors: INVALID_VALUE when a byte of the range is not managed memory, or there is none. Thread:
  * any, as for all below. */
 enum weir_err weir_managed_check(const void *ptr, size_t bytes) WEIR_MUST_CHECK;
-/* Errors: those, INVALID_VALUE (unknown advice), MEMORY_ALLOCATION. */
+/* Errors: those, INVALID_VALUE (unknown advice), INVALID_DEVICE (a device without concurrent
+ * managed access), MEMORY_ALLOCATION. */
 enum weir_err weir_managed_advise(const void *ptr, size_t bytes, enum weir_advice advice,
                                   struct weir_location location) WEIR_MUST_CHECK;
 enum weir_err weir_managed_prefetch(const void *ptr, size_t bytes,
@@ -51,6 +54,9 @@ struct weir_managed_said {
     uint64_t accessed_by; /* a bit a device */
 };
 void weir_managed_said(uint64_t id, uintptr_t base, size_t bytes, struct weir_managed_said *out);
+/* Managed memory that begins at ptr is attached, by cudaMemAttach's flags, from now on; stream
+ * NULL: to none. */
+void weir_managed_attach(const void *ptr, unsigned flags, const struct weir_stream *stream);
 /* The allocation of this id (weir_mem_info) is freed. */
 void weir_managed_forget(uint64_t id);
 

@@ -49,12 +49,13 @@ static enum weir_err take(struct weir_strict *s, const char *word, size_t n, con
     } words[] = {
         {"all", 0, 0},
         {"lazy-loading", 0, 0},
+        {"managed", 0, 0},
         {"hw-queues", 1, WEIR_HW_QUEUES_MAX},
         {"queue-depth", 1, 1000000},
         {"staging", 1024, 1ull << 30},
         {"copy-engines", 1, 2},
     };
-    enum { ALL, LAZY, QUEUES, DEPTH, STAGING, ENGINES, COUNT };
+    enum { ALL, LAZY, MANAGED, QUEUES, DEPTH, STAGING, ENGINES, COUNT };
     unsigned long long v = 0;
     int which = 0;
 
@@ -63,12 +64,14 @@ static enum weir_err take(struct weir_strict *s, const char *word, size_t n, con
     if (which == COUNT)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "there is no mode \"%.*s\"", (int)n, word);
     if (value &&
-        (which <= LAZY || !read_value(value, value_n, words[which].low, words[which].high, &v)))
+        (which <= MANAGED || !read_value(value, value_n, words[which].low, words[which].high, &v)))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%s takes %s%.0llu%s%.0llu", words[which].word,
-                         which <= LAZY ? "no value" : "a number from ", words[which].low,
-                         which <= LAZY ? "" : " to ", words[which].high);
+                         which <= MANAGED ? "no value" : "a number from ", words[which].low,
+                         which <= MANAGED ? "" : " to ", words[which].high);
     if (which == ALL || which == LAZY)
         s->lazy_loading = true;
+    if (which == MANAGED) /* a device of another kind, no limit of all of them */
+        s->managed = true;
     if (which == ALL || which == QUEUES)
         s->hw_queues = v ? (int)v : connections();
     if (which == ALL || which == DEPTH)
@@ -97,4 +100,17 @@ enum weir_err weir_strict_parse(const char *list, struct weir_strict *out)
         if (err != WEIR_OK || !*list)
             return err;
     }
+}
+
+enum weir_err weir_strict_read(struct weir_strict *out)
+{
+    const char *list = getenv("WEIR_STRICT");
+    enum weir_err err = WEIR_OK;
+
+    weir_strict_default(out);
+    if (list && *list && strcmp(list, "0") != 0)
+        err = weir_strict_parse(strcmp(list, "1") == 0 ? "all" : list, out);
+    if (err != WEIR_OK)
+        weir_strict_default(out);
+    return err;
 }

@@ -17,12 +17,15 @@ struct weir_strict {
     int queue_depth;   /* ORD-085 */
     size_t staging;    /* ORD-086 */
     int copy_engines;  /* 2: one for each direction */
+    bool managed;      /* ORD-092: no concurrent managed access */
 };
 
 /* What holds without --strict. */
 void weir_strict_default(struct weir_strict *out);
-/* Reads words separated by commas, each with an optional =VALUE; "all" stands for all of them.
- * Errors: INVALID_VALUE, with a message. Pure, but for CUDA_DEVICE_MAX_CONNECTIONS. */
+/* Reads words separated by commas, each with an optional =VALUE; "all" stands for all of them
+ * but managed. Errors: INVALID_VALUE, with a message. Pure, but for CUDA_DEVICE_MAX_CONNECTIONS. */
 enum weir_err weir_strict_parse(const char *list, struct weir_strict *out) WEIR_MUST_CHECK;
+/* What WEIR_STRICT says. Errors: those, and then `out` is the default. */
+enum weir_err weir_strict_read(struct weir_strict *out) WEIR_MUST_CHECK;
 
 #endif

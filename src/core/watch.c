@@ -160,7 +160,7 @@ static void look(void)
     else
         watch.repeats++;
     watch.sign = p.sign;
-    if (watch.repeats >= LOOKS && watch.repeats % LOOKS == 0 && weir_check_enabled())
+    if (watch.repeats >= LOOKS && watch.repeats % LOOKS == 0 && weir_check_reports())
         end_if_deadlocked();
     if (weir_core.config.hang_ns && watch.repeats >= LOOKS &&
         watch.repeats >= weir_core.config.hang_ns / ((uint64_t)LOOK_MAX_MS * 1000000))
@@ -173,7 +173,7 @@ static int look_ms(void)
     uint64_t ms = weir_core.config.hang_ns / 1000000 / LOOKS;
 
     if (!weir_core.config.hang_ns)
-        return weir_check_enabled() ? CHECK_LOOK_MS : -1;
+        return weir_check_reports() ? CHECK_LOOK_MS : -1;
     return (int)WEIR_MAX(WEIR_MIN(ms, (uint64_t)LOOK_MAX_MS), (uint64_t)1);
 }
 

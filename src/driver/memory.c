@@ -76,6 +76,7 @@ enum weir_err weir_drv_MemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsig
     if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
     DRV_TRY(alloc_device(WEIR_MEM_KIND_MANAGED, dptr, bytesize, flags));
+    weir_managed_attach(weir_drv_pointer(*dptr), flags, NULL);
     weir_pages_watch(weir_drv_pointer(*dptr));
     return WEIR_OK;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/managed.h"
 #include "core/capture.h"
 #include "core/launch.h"
 #include "driver/drv.h"
@@ -268,5 +269,6 @@ enum weir_err weir_drv_StreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, 
                          dptr);
     if (flags == CU_MEM_ATTACH_SINGLE && s->m.cls == WEIR_STREAM_LEGACY)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "memory of the legacy stream alone");
+    weir_managed_attach(weir_drv_pointer(dptr), flags, s);
     return WEIR_OK;
 }

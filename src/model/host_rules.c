@@ -77,6 +77,12 @@ bool weir_model_free_needs_wait(enum weir_host_call call)
     return !r.waits_for_device || r.strength != WEIR_GUARANTEED;
 }
 
+/* ORD-092 */
+bool weir_model_keeps_host_out(enum weir_attached attached, bool own_stream)
+{
+    return attached == WEIR_ATTACHED_ALL || (attached == WEIR_ATTACHED_STREAM && own_stream);
+}
+
 struct weir_call_rule weir_model_call_rule(enum weir_host_call call)
 {
     switch (call) {

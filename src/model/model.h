@@ -389,4 +389,11 @@ struct weir_call_rule weir_model_call_rule(enum weir_host_call call);
  * that the call waits for it? */
 bool weir_model_free_needs_wait(enum weir_host_call call);
 
+/* What managed memory is attached to. */
+enum weir_attached { WEIR_ATTACHED_ALL, WEIR_ATTACHED_HOST, WEIR_ATTACHED_STREAM };
+
+/* On devices without concurrent managed access: must the host keep away from such memory while a
+ * kernel is active? own_stream: in the stream that the memory is attached to (ORD-092). */
+bool weir_model_keeps_host_out(enum weir_attached attached, bool own_stream);
+
 #endif

@@ -75,6 +75,7 @@ enum weir_rule {
     /* strict modes */
     WEIR_RULE_HARDWARE_QUEUE = 90, /* ORD-090 */
     WEIR_RULE_LAZY_LOADING = 91,   /* ORD-091 */
+    WEIR_RULE_MANAGED_ACTIVE = 92, /* ORD-092 */
 };
 
 #endif

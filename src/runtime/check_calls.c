@@ -9,6 +9,7 @@
 
 #include "base/tsan.h"
 #include "check/check.h"
+#include "core/strict.h"
 #include "runtime/api.h"
 
 static const struct weir_api_entry *table;
@@ -49,15 +50,21 @@ static const struct weir_api_hook unseen_hook = {enter_unseen, leave_unseen};
 WEIR_CONSTRUCTOR static void start_checking(void)
 {
     const char *on = getenv("WEIR_CHECK");
-    bool tells = weir_check_tell_start();
+    bool tells = weir_check_tell_start(), judges;
+    struct weir_strict strict;
     size_t count;
 
     if (tells)
         next = weir_api_set_hook(&unseen_hook);
-    if (!on || (strcmp(on, "1") != 0 && strcmp(on, "light") != 0))
+    if (weir_strict_read(&strict) != WEIR_OK) /* which core complains of */
+        strict.managed = false;
+    judges = on && (strcmp(on, "1") == 0 || strcmp(on, "light") == 0);
+    if (!judges && !strict.managed)
         return;
     table = weir_api_table(&count);
-    weir_check_start(*on == '1');
+    weir_check_start(judges && *on == '1');
+    if (strict.managed)
+        weir_check_keep_managed(!judges);
     if (!tells)
         next = weir_api_set_hook(&check_hook);
 }

@@ -100,6 +100,7 @@ enum weir_err weir_rt_MallocManaged(void **devPtr, size_t size, unsigned int fla
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "flags %#x", flags);
     RT_TRY(alloc(WEIR_MEM_KIND_MANAGED, devPtr, size, flags));
+    weir_managed_attach(*devPtr, flags, NULL);
     weir_pages_watch(*devPtr);
     return WEIR_OK;
 }

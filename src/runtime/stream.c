@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/managed.h"
 #include "core/capture.h"
 #include "core/launch.h"
 #include "memory/memory.h"
@@ -273,5 +274,7 @@ enum weir_err weir_rt_StreamAttachMemAsync(cudaStream_t stream, void *devPtr, si
         info.base != (uintptr_t)devPtr || (length && length != info.bytes))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p is not the beginning of managed memory",
                          devPtr);
-    return weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamAttachMemAsync");
+    RT_TRY(weir_capture_forbid(WEIR_CAPTURE_CALL_REFUSED, s, "cudaStreamAttachMemAsync"));
+    weir_managed_attach(devPtr, flags, s);
+    return WEIR_OK;
 }

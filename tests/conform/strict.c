@@ -180,6 +180,7 @@ static const struct scenario {
     {"staging=64K", staging, "no staging memory left for a pageable source"},
     {"copy-engines", copy_engines, "H2D and D2H copy                    0.000"},
     {"all", no_false_dependency, ""},
+    {"managed=1", nothing, "managed takes no value; ignored"},
     {"nonsense", nothing, "WEIR_STRICT=nonsense: there is no mode \"nonsense\"; ignored"},
 };
 

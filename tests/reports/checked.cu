@@ -377,14 +377,30 @@ static void P80(bool right)
     OK(cudaDeviceSynchronize());
 }
 
+/* P65: a device without concurrentManagedAccess, on which the host touches managed memory while a
+ * kernel uses other memory. */
+static void P65(bool right)
+{
+    int *m;
+
+    OK(cudaMallocManaged((void **)&m, N * sizeof *m));
+    m[0] = 1;
+    fill<<<1, N, 0, s1>>>(a, 1);
+    if (right)
+        OK(cudaStreamSynchronize(s1));
+    m[0]++;
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(m));
+}
+
 static const struct {
     const char *name;
     void (*run)(bool right);
 } reports[] = {
-    {"P12", P12}, {"P15", P15}, {"P15-pool", P15_pool}, {"P17", P17}, {"P18", P18},
-    {"P23", P23}, {"P31", P31}, {"P32", P32},           {"P38", P38}, {"P41", P41},
-    {"P44", P44}, {"P50", P50}, {"P62", P62},           {"P79", P79}, {"P79-free", P79_free},
-    {"P80", P80}, {"P86", P86}, {"P37", P37},           {"P45", P45}, {"P67", P67},
+    {"P12", P12}, {"P15", P15}, {"P15-pool", P15_pool}, {"P17", P17}, {"P18", P18}, {"P23", P23},
+    {"P31", P31}, {"P32", P32}, {"P38", P38},           {"P41", P41}, {"P44", P44}, {"P50", P50},
+    {"P62", P62}, {"P79", P79}, {"P79-free", P79_free}, {"P80", P80}, {"P86", P86}, {"P37", P37},
+    {"P45", P45}, {"P67", P67}, {"P65", P65},
 };
 
 /* checked NAME [right] */

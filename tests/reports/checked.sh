@@ -62,6 +62,11 @@ wrong P37 capture-broken 'cudaMemcpyBatchAsync during a stream capture'
 run 99 P37
 grep -q '^weir: note: graph-lacks' err && grep -q 'look at what cudaMemcpyBatchAsync returns at checked.cu:' err ||
     { echo 'FAILED P37: what the graph lacks'; cat err; failed=1; }
+run 0 P65 # where the attribute is 1 it is right
+if grep -q '^weir: hazard' err; then echo 'FAILED P65: nothing is wrong with it'; cat err; failed=1; fi
+export WEIR_STRICT=managed
+wrong P65 managed-active 'the host has not waited for the kernel of checked.cu:[0-9]* (P65)'
+unset WEIR_STRICT
 wrong P62 use-after-free 'sum reads'
 without legacy P79 race 'sum reads'
 without free P79-free race 'sum reads'

@@ -6,8 +6,9 @@
 #include "report.h"
 
 static const struct report_group *const groups[] = {
-    &report_streams, &report_late,  &report_order, &report_hangs,   &report_capture, &report_events,
-    &report_errors,  &report_fault, &report_pools, &report_managed, &report_devices, &report_claims,
+    &report_streams, &report_late,    &report_order,  &report_hangs, &report_capture,
+    &report_events,  &report_errors,  &report_fault,  &report_pools, &report_managed,
+    &report_strict,  &report_devices, &report_claims,
 };
 
 static const char *current = "";

@@ -25,7 +25,7 @@ struct report_group {
 
 extern const struct report_group report_streams, report_order, report_late, report_hangs,
     report_capture, report_events, report_errors, report_fault, report_pools, report_managed,
-    report_devices, report_claims;
+    report_strict, report_devices, report_claims;
 
 /* A kernel that spins in `s` on a mapped flag. */
 struct spinning {

@@ -34,6 +34,13 @@ run "$WEIR" run $program P53
 run CUDA_LAUNCH_BLOCKING=1 "$WEIR" run $program P53-blocking
 run "$WEIR" run --devices 2 $program devices
 run "$WEIR" run --late-dma=60 $program late
+run "$WEIR" run --strict managed $program strict
+if grep -q 'the host reads managed memory at 0x[0-9a-f]* while kernel spin of stream [0-9]* is active' err && [ "$(grep -c ORD-092 err)" = 1 ]; then
+    echo "ok strict: told once"
+else
+    echo "FAILED strict: told once"; cat err
+    failed=1
+fi
 # P76: a timeline without a daemon or rights, twice into one file: the second is new, and can be exported.
 timeline() { LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" trace -o t.weir $program "$1" >/dev/null && "$WEIR" summary t.weir >"$1.txt"; }
 rm -f t.weir

@@ -189,6 +189,16 @@ static void late_copies(void **state) /* ORD-061, ORD-067, ORD-068 */
     }
 }
 
+static void managed_memory_kept(void **state) /* ORD-092 */
+{
+    (void)state;
+    for (int own = 0; own <= 1; own++) {
+        assert_true(weir_model_keeps_host_out(WEIR_ATTACHED_ALL, own));
+        assert_false(weir_model_keeps_host_out(WEIR_ATTACHED_HOST, own));
+        assert_int_equal(weir_model_keeps_host_out(WEIR_ATTACHED_STREAM, own), own);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +207,7 @@ int main(void)
         cmocka_unit_test(memsets_as_measured),
         cmocka_unit_test(calls_as_measured),
         cmocka_unit_test(late_copies),
+        cmocka_unit_test(managed_memory_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
