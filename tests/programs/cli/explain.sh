@@ -98,6 +98,7 @@ done <"$tmp/kinds"
 explain 0 '^pageable-sync: a finding of weir advise' '  1  pageable-sync: saves 2.159 ms (53.9%)'
 explain 0 '^late-record: a finding of weir advise' late-record
 explain 3 "driver's log" 'NVRM: Xid (PCI:0000:01:00): 31, pid=1234, Ch 00000008, MMU Fault'
+explain 3 "driver's log" 'Xid 31'
 explain 3 'No error: something waits' my program hangs
 explain 1 'nothing is known' cudaStreamSynchonize
 grep -q '^  cudaStreamSynchronize$' "$tmp/out" || fail "near functions"
