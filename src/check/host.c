@@ -463,7 +463,7 @@ enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool wri
 
 void weir_check_step_end(uintptr_t address)
 {
-    weir_check_lock();
+    weir_lock_acquire(&weir_checker.lock); /* what has run is looked at elsewhere: that frees */
     weir_guard_step_end(&weir_checker.guard, address);
     weir_check_unlock();
 }
