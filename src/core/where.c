@@ -250,10 +250,11 @@ static void describe(const struct where *w, struct where_stream *out, struct wei
 
 /* ---- streams ---- */
 
+/* When it is, the stream was made before, to be seen by this thread, too. */
 static bool is_pending(const struct weir_stream *s)
 {
     return atomic_load_explicit(&s->m.completed, memory_order_acquire) <
-           atomic_load_explicit(&s->m.last, memory_order_relaxed);
+           atomic_load_explicit(&s->m.last, memory_order_acquire);
 }
 
 static void name_stream(struct where_stream *out, const struct weir_stream *s)

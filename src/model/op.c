@@ -158,7 +158,7 @@ static inline void append(struct weir_model_stream *s, struct weir_model_op *op,
     op->next = NULL;
     op->waiter_next = NULL;
     op->state = WEIR_OP_QUEUED;
-    atomic_store_explicit(&s->last, seq, memory_order_relaxed);
+    atomic_store_explicit(&s->last, seq, memory_order_release);
     if (!s->head) {
         s->head = op;
         s->tail = &op->next;
