@@ -330,7 +330,7 @@ void weir_core_check_ran(struct weir_op *op, struct weir_work *work, enum weir_e
                      WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
 }
 
-void weir_core_check_done(struct weir_op *op, enum weir_err status)
+void weir_core_check_done(struct weir_op *op, const struct weir_work *work, enum weir_err status)
 {
     struct weir_check_range ranges[COPY_RANGES];
     size_t count = 0;
@@ -340,7 +340,7 @@ void weir_core_check_done(struct weir_op *op, enum weir_err status)
     if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) &&
         weir_check_enabled()) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
-        const struct weir_copy_work *w = &c->job->copy;
+        const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
 
         count = copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), ranges);
     }

@@ -13,8 +13,8 @@ void weir_core_check_op(const struct weir_op *op, const void *behind);
 void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other);
 /* It has run, as `work`; its memory is still its own, nothing behind it has begun. */
 void weir_core_check_ran(struct weir_op *op, struct weir_work *work, enum weir_err status);
-/* After that, or of a graph: it is done. */
-void weir_core_check_done(struct weir_op *op, enum weir_err status);
+/* After that, or of a graph (work NULL): it is done. */
+void weir_core_check_done(struct weir_op *op, const struct weir_work *work, enum weir_err status);
 /* The same of kernels, from first to last one behind the other, before their memory is given back.
  */
 void weir_core_check_run_done(struct weir_op *first, struct weir_op *last);

@@ -769,7 +769,7 @@ static void end_run(struct weir_run *run)
     if (!item) {
         op = run->plan->op;
         if (weir_check_follows())
-            weir_core_check_done(&op->op, WEIR_OK);
+            weir_core_check_done(&op->op, NULL, WEIR_OK);
         run->plan->op = NULL;
         if (weir_trace_enabled())
             trace_end(op);

@@ -577,7 +577,18 @@ static bool run_job(struct weir_device *engines, struct weir_op *op, struct weir
     if (op->m.kind == WEIR_OP_KERNEL)
         return weir_kernel_op_open((struct weir_kernel_op *)op, job) &&
                weir_device_run_next(engines, &job->kernel, clock, status);
-    return !weir_check_follows() && weir_device_copy_next(engines, &job->copy, clock, status);
+    return weir_device_copy_next(engines, &job->copy, clock, status);
+}
+
+/* Kernels are told together, when they have all run; a copy is now: the next one takes its work,
+ * which says what it has touched. */
+static void tell_here(struct weir_op *op, struct weir_job *job, enum weir_err status)
+{
+    struct weir_work *work = work_of(op, job);
+
+    tell_ran(op, work, status);
+    if (weir_check_follows() && op->m.kind != WEIR_OP_KERNEL)
+        weir_core_check_done(op, work, status);
 }
 
 /* Short kernels behind one that this thread has just run need not go through the engine's queue,
@@ -596,7 +607,7 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
     linked = let_more_come(s, first);
     if (!run_job(s->ctx->engines, first, job, clock, &status))
         return false;
-    tell_ran(op, work_of(op, job), status);
+    tell_here(op, job, status);
     for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, op)); n++) {
         fetch_behind(linked, next);
         if (!weir_model_pass(&op->m) || !weir_thread_still_waits() || ends_unrun(next))
@@ -605,9 +616,9 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
         if (!run_job(s->ctx->engines, next, job, clock, &status))
             break;
         op = next;
-        tell_ran(op, work_of(op, job), status);
+        tell_here(op, job, status);
     }
-    if (weir_check_follows())
+    if (weir_check_follows() && first->m.kind == WEIR_OP_KERNEL)
         weir_core_check_run_done(first, op);
     end_run(first, op, status, out);
     return true;
@@ -714,8 +725,7 @@ static bool is_of_this_thread(const struct weir_op *op)
 {
     if (op->m.kind == WEIR_OP_KERNEL)
         return true;
-    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) && !weir_check_follows() &&
-           copies_alone(op);
+    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) && copies_alone(op);
 }
 
 /* Carries out the model's messages until none is left. Holds no lock. Work that completes in place
@@ -785,7 +795,7 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
 
     tell_ran(op, work, status);
     if (weir_check_follows())
-        weir_core_check_done(op, status);
+        weir_core_check_done(op, work, status);
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL && (op->m.early & WEIR_EARLY_ASKS)) &&
         weir_dependent_ended(op, status))
         return;

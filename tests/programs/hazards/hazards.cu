@@ -49,6 +49,22 @@ static void read_a(cudaStream_t s)
     copy<<<blocks(N), 256, 0, s>>>(b, a, N);
 }
 
+/* Many small ones behind each other, each to memory of its own; s2 writes to that of one of them,
+ * or behind them all. */
+static void small_copies(int to)
+{
+    const int each = 16, many = 250;
+    int *pinned;
+
+    OK(cudaMallocHost(&pinned, each * sizeof *pinned));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < many; i++)
+        OK(cudaMemcpyAsync(a + i * each, pinned, each * sizeof *a, cudaMemcpyHostToDevice, s1));
+    OK(cudaMemsetAsync(a + to * each, 0, each * sizeof *a, s2));
+    OK(cudaDeviceSynchronize());
+    OK(cudaFreeHost(pinned));
+}
+
 static void streams(bool ordered, bool writes_again)
 {
     write_a(s1);
@@ -472,6 +488,10 @@ static void run(const char *form)
         halves(1);
     else if (!strcmp(form, "halves"))
         halves(0);
+    else if (!strcmp(form, "small-copies-overlap"))
+        small_copies(170);
+    else if (!strcmp(form, "small-copies"))
+        small_copies(250);
     else if (!strncmp(form, "shorts", 6))
         elements<short>(form[6] != 0);
     else if (!strncmp(form, "doubles", 7))

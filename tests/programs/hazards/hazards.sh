@@ -38,6 +38,8 @@ recorded-again -
 never-recorded race
 halves-overlap race
 halves -
+small-copies-overlap race
+small-copies -
 shorts-overlap race
 shorts -
 doubles-overlap race
