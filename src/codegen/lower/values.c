@@ -242,9 +242,29 @@ LLVMValueRef low_mask_bits(struct low *l, LLVMValueRef *mask)
     return all;
 }
 
+/* Halves of a vector of 32 lanes: shifts of the number, whose parts are then taken as masks, are
+ * what LLVM 19 turns back and forth without end where several such masks are or-ed. */
+static void masks_from_vector(struct low *l, LLVMValueRef bits, LLVMValueRef *mask)
+{
+    LLVMTypeRef lanes = LLVMVectorType(LLVMInt1TypeInContext(l->ctx), LOW_LANES);
+    LLVMValueRef all = LLVMBuildBitCast(l->b, bits, lanes, ""), idx[LOW_LANES];
+
+    for (unsigned g = 0; g < l->groups; g++) {
+        for (unsigned k = 0; k < l->width; k++)
+            idx[k] = LLVMConstInt(l->t.i32, g * l->width + k, 0);
+        mask[g] = LLVMBuildShuffleVector(l->b, all, LLVMGetPoison(lanes),
+                                         LLVMConstVector(idx, l->width), "");
+    }
+}
+
 void low_mask_from_bits(struct low *l, LLVMValueRef bits, LLVMValueRef *mask)
 {
     LLVMTypeRef it = LLVMIntTypeInContext(l->ctx, l->width);
+
+    if (l->avx512 && l->groups > 1) {
+        masks_from_vector(l, bits, mask);
+        return;
+    }
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef b = bits;
         if (g)
