@@ -19,6 +19,8 @@ struct gen {
     bool exits, whole_warps;
 };
 
+/* At most once in a statement: the same program comes from every compiler, in whichever order that
+ * evaluates arguments. */
 static uint32_t pick(struct gen *g, uint32_t n)
 {
     return (uint32_t)(rng_next(&g->r) >> 24) % n;
@@ -39,7 +41,7 @@ static void index_text(struct gen *g, unsigned depth)
 
     OUT("mov.u32 %%i, %%%s;\n", start[pick(g, 11)]);
     for (uint32_t n = pick(g, 5); n > 0; n--) {
-        uint32_t k = offsets[pick(g, 12)];
+        uint32_t k = offsets[pick(g, 12)], x;
 
         switch (pick(g, 14)) {
         case 0:
@@ -63,13 +65,15 @@ static void index_text(struct gen *g, unsigned depth)
             OUT("and.b32 %%i, %%i, %u;\n", pick(g, 2) ? 127u : 60u);
             break;
         case 8:
-            OUT("shr.%c32 %%i, %%i, %u;\n", pick(g, 2) ? 'u' : 's', pick(g, 3));
+            x = pick(g, 3);
+            OUT("shr.%c32 %%i, %%i, %u;\n", pick(g, 2) ? 'u' : 's', x);
             break;
         case 9:
             OUT("shl.b32 %%i, %%i, %u;\n", pick(g, 3));
             break;
         case 10:
-            OUT("%s.%c32 %%i, %%i, %d;\n", pick(g, 2) ? "min" : "max", pick(g, 2) ? 'u' : 's',
+            x = pick(g, 2);
+            OUT("%s.%c32 %%i, %%i, %d;\n", pick(g, 2) ? "min" : "max", x ? 'u' : 's',
                 (int32_t)(k & 255) - 20);
             break;
         case 11:
@@ -80,8 +84,8 @@ static void index_text(struct gen *g, unsigned depth)
             OUT("sub.u32 %%i, %%i, %%tx;\n");
             break;
         default:
-            OUT("setp.lt.u32 %%q, %%lane, %u;\n@%%q add.u32 %%i, %%i, %u;\n", pick(g, 33),
-                pick(g, 6));
+            x = pick(g, 6);
+            OUT("setp.lt.u32 %%q, %%lane, %u;\n@%%q add.u32 %%i, %%i, %u;\n", pick(g, 33), x);
             break;
         }
     }
@@ -239,8 +243,11 @@ static void store_shared_text(struct gen *g)
         p.offset += (int)OWNERS * 4;
     else if (g->stride == 8 && s->size <= 4 && pick(g, 2))
         p.offset += 4;
-    if (guarded)
-        OUT("setp.gt.s32 %%p, %%v%u, %d;\n", pick(g, VALUES), (int)pick(g, 100));
+    if (guarded) {
+        int least = (int)pick(g, 100);
+
+        OUT("setp.gt.s32 %%p, %%v%u, %d;\n", pick(g, VALUES), least);
+    }
     OUT("%sst%s%s.%s [%s+%d], ", guarded ? "@%p " : "", p.space, s->vec, s->type, p.reg, p.offset);
     data_text(g, s);
     OUT(";\n");
@@ -294,7 +301,8 @@ static void value_text(struct gen *g, unsigned depth)
 
     switch (pick(g, 4)) {
     case 0:
-        OUT("%s %%v%u, %%v%u, %u;\n", ops[pick(g, 10)], d, a, pick(g, 40));
+        b = pick(g, 40);
+        OUT("%s %%v%u, %%v%u, %u;\n", ops[pick(g, 10)], d, a, b);
         break;
     case 1:
         OUT("mad.lo.s32 %%v%u, %%v%u, %%c%u, %%lin;\n", d, a, depth);
@@ -315,18 +323,22 @@ static void list_text(struct gen *g, unsigned depth, bool together);
 
 static void condition_text(struct gen *g, unsigned depth)
 {
+    unsigned k;
+
     switch (pick(g, 5)) {
     case 0:
         OUT("setp.lt.u32 %%p, %%lane, %u;\n", pick(g, 34));
         break;
     case 1:
-        OUT("setp.lt.s32 %%p, %%v%u, %%v%u;\n", pick(g, VALUES), pick(g, VALUES));
+        k = pick(g, VALUES);
+        OUT("setp.lt.s32 %%p, %%v%u, %%v%u;\n", pick(g, VALUES), k);
         break;
     case 2:
         OUT("setp.eq.u32 %%p, %%uni, %u;\n", pick(g, 4));
         break;
     case 3:
-        OUT("and.b32 %%i, %%lin, %u;\nsetp.ne.u32 %%p, %%i, %u;\n", 1u << pick(g, 6), pick(g, 2));
+        k = pick(g, 2);
+        OUT("and.b32 %%i, %%lin, %u;\nsetp.ne.u32 %%p, %%i, %u;\n", 1u << pick(g, 6), k);
         break;
     default:
         OUT("setp.ge.u32 %%p, %%lin, %%c%u;\n", depth);
@@ -384,14 +396,15 @@ static void loop_text(struct gen *g, unsigned depth, bool together)
 
 static void warp_text(struct gen *g)
 {
-    unsigned d = pick(g, VALUES), a = pick(g, VALUES);
+    unsigned d = pick(g, VALUES), a = pick(g, VALUES), from;
 
     if (!g->whole_warps || g->exits)
         return;
     switch (pick(g, 4)) {
     case 0:
+        from = pick(g, 32);
         OUT("shfl.sync.%s.b32 %%v%u, %%v%u, %u, 0x1f, -1;\n", pick(g, 2) ? "bfly" : "idx", d, a,
-            pick(g, 32));
+            from);
         break;
     case 1:
         OUT("and.b32 %%i, %%lane, 24;\nshl.b32 %%j, 0xff, %%i;\nshfl.sync.down.b32 %%v%u, %%v%u, "
