@@ -350,7 +350,8 @@ bool weir_context_attribute(const struct weir_context *ctx, int id, int *value)
     case WEIR_ATTR_ASYNC_ENGINES:
         if (!weir_profile_attribute(ctx->profile, id, value))
             return false;
-        *value = WEIR_MIN(*value, weir_core.config.strict.copy_engines);
+        if (weir_core.config.strict.copy_engines)
+            *value = WEIR_MIN(*value, weir_core.config.strict.copy_engines);
         return true;
     case WEIR_ATTR_PAGEABLE_ACCESS: /* which is more than the other */
     case WEIR_ATTR_CONCURRENT_MANAGED:

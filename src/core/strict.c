@@ -11,8 +11,8 @@
 
 void weir_strict_default(struct weir_strict *out)
 {
-    *out = (struct weir_strict){
-        .queue_depth = WEIR_MODEL_QUEUE_DEPTH, .staging = WEIR_MODEL_STAGED_MAX, .copy_engines = 2};
+    *out = (struct weir_strict){.queue_depth = WEIR_MODEL_QUEUE_DEPTH,
+                                .staging = WEIR_MODEL_STAGED_MAX};
 }
 
 static int connections(void)

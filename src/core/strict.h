@@ -16,7 +16,7 @@ struct weir_strict {
     int hw_queues;     /* ORD-090; 0: every stream has its own */
     int queue_depth;   /* ORD-085 */
     size_t staging;    /* ORD-086 */
-    int copy_engines;  /* 2: one for each direction */
+    int copy_engines;  /* 0: as the device has; 2: one for each direction */
     bool managed;      /* ORD-092: no concurrent managed access */
 };
 

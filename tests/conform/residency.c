@@ -89,7 +89,10 @@ int main(void)
 {
     const size_t most = 200 << 10;
     cudaLibrary_t lib;
+    int engines;
 
+    OK(cudaDeviceGetAttribute(&engines, cudaDevAttrAsyncEngineCount, 0));
+    CHECK(engines == 3); /* the GPU's, when no --strict limits them (device_attributes) */
     OK(cudaLibraryLoadData(&lib, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
     OK(cudaLibraryGetKernel(&spin, lib, "spin"));
     OK(cudaLibraryGetKernel(&store, lib, "store"));
