@@ -4,12 +4,9 @@
 #ifndef WEIR_PLAN_MEASURE_PTX_H
 #define WEIR_PLAN_MEASURE_PTX_H
 
-#define WEIR_MEASURE_NOP  "weir_nop"
-#define WEIR_MEASURE_SPIN "weir_spin"
-#define WEIR_MEASURE_PTX                                                                           \
-    ".version 6.0\n.target sm_50\n.address_size 64\n"                                              \
-    ".visible .entry " WEIR_MEASURE_NOP "() { ret; }\n"                                            \
-    ".visible .entry " WEIR_MEASURE_SPIN "(.param .u64 ns)\n"                                      \
+#define WEIR_MEASURE_HEAD ".version 6.0\n.target sm_50\n.address_size 64\n"
+#define WEIR_MEASURE_SPINS(name)                                                                   \
+    ".visible .entry " name "(.param .u64 ns)\n"                                                   \
     "{\n"                                                                                          \
     ".reg .u64 %t<4>;\n.reg .pred %p;\n"                                                           \
     "ld.param.u64 %t1, [ns];\n"                                                                    \
@@ -21,5 +18,11 @@
     "@%p bra again;\n"                                                                             \
     "ret;\n"                                                                                       \
     "}\n"
+
+#define WEIR_MEASURE_NOP  "weir_nop"
+#define WEIR_MEASURE_SPIN "weir_spin"
+#define WEIR_MEASURE_PTX                                                                           \
+    WEIR_MEASURE_HEAD ".visible .entry " WEIR_MEASURE_NOP                                          \
+                      "() { ret; }\n" WEIR_MEASURE_SPINS(WEIR_MEASURE_SPIN)
 
 #endif

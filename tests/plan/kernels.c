@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cuda.h"
+#include "plan/measure_ptx.h"
 
 #define OK(call)                                                                                   \
     do {                                                                                           \
@@ -17,22 +18,9 @@
         }                                                                                          \
     } while (0)
 
-#define SPINS(name)                                                                                \
-    ".visible .entry " name "(.param .u64 ns)\n"                                                   \
-    "{\n"                                                                                          \
-    ".reg .u64 %t<4>;\n.reg .pred %p;\n"                                                           \
-    "ld.param.u64 %t1, [ns];\n"                                                                    \
-    "mov.u64 %t2, %globaltimer;\n"                                                                 \
-    "again:\n"                                                                                     \
-    "mov.u64 %t3, %globaltimer;\n"                                                                 \
-    "sub.u64 %t3, %t3, %t2;\n"                                                                     \
-    "setp.lt.u64 %p, %t3, %t1;\n"                                                                  \
-    "@%p bra again;\n"                                                                             \
-    "ret;\n"                                                                                       \
-    "}\n"
-
-static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n" SPINS("linked")
-    SPINS("looked_up") SPINS("asked_for") SPINS("with_a_struct") SPINS("captured");
+static const char ptx[] = WEIR_MEASURE_HEAD WEIR_MEASURE_SPINS("linked")
+    WEIR_MEASURE_SPINS("looked_up") WEIR_MEASURE_SPINS("asked_for")
+        WEIR_MEASURE_SPINS("with_a_struct") WEIR_MEASURE_SPINS("captured");
 
 typedef CUresult (*launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                                     unsigned, unsigned, CUstream, void **, void **);
