@@ -91,7 +91,7 @@ struct weir_check_site weir_check_site_now(bool launch)
 
 /* ---- streams and events ---- */
 
-static uint32_t lane_of(const void *stream)
+uint32_t weir_check_lane_of_locked(const void *stream)
 {
     struct weir_check_known *k = &weir_checker.known;
     size_t i = ((uintptr_t)stream >> 4 ^ (uintptr_t)stream >> 9) % WEIR_CHECK_KNOWN;
@@ -123,7 +123,7 @@ static void stream_begin(const void *stream, uint64_t id, int device, enum weir_
     uint32_t lane;
 
     weir_check_lock();
-    lane = lane_of(stream);
+    lane = weir_check_lane_of_locked(stream);
     if (!lane) {
         lane = WEIR_CHECK_HOST_LANE + ++c->lane_count;
         if (!weir_map_put(&c->lanes, (uintptr_t)stream, (void *)(uintptr_t)lane) ||
@@ -166,12 +166,12 @@ void weir_check_stream_end(const void *stream)
 
     weir_check_lock();
     weir_check_object_end_locked(stream, at);
-    weir_order_lane_end(&weir_checker.order, lane_of(stream));
+    weir_order_lane_end(&weir_checker.order, weir_check_lane_of_locked(stream));
     weir_check_unlock();
 }
 
 /* What belongs to an event or an executable graph. */
-static struct weir_check_event *event_of(const void *object, bool make)
+struct weir_check_event *weir_check_event_of_locked(const void *object, bool make)
 {
     struct checker *c = &weir_checker;
     struct weir_check_event *e;
@@ -205,11 +205,11 @@ void weir_check_record(const void *event, const void *stream, bool between)
         return;
     at = weir_check_site_now(false);
     weir_check_lock();
-    e = event_of(event, true);
+    e = weir_check_event_of_locked(event, true);
     if (e) {
         old = e->stamp;
         e->stamp = (struct weir_order_stamp){0};
-        weir_order_record(o, lane_of(stream), between, &e->stamp);
+        weir_order_record(o, weir_check_lane_of_locked(stream), between, &e->stamp);
         weir_check_recorded(e, &old, at);
         weir_order_stamp_drop(o, &old);
     }
@@ -229,9 +229,9 @@ void weir_check_wait(const void *event, const void *stream)
         return;
     at = weir_check_site_now(false);
     weir_check_lock();
-    e = event_of(event, true);
-    lane = lane_of(stream);
-    weir_check_waited(event, e, lane, at);
+    e = weir_check_event_of_locked(event, true);
+    lane = weir_check_lane_of_locked(stream);
+    weir_check_waited(event, e, lane, false, at);
     weir_order_wait(&weir_checker.order, lane, e ? &e->stamp : &never, NULL);
     weir_check_unlock();
 }
@@ -241,9 +241,9 @@ void weir_check_value_written(uint64_t address, uint64_t value, const void *stre
     struct weir_check_event *e;
 
     weir_check_lock();
-    e = event_of((const void *)(uintptr_t)address, true);
+    e = weir_check_event_of_locked((const void *)(uintptr_t)address, true);
     if (e) {
-        weir_order_record(&weir_checker.order, lane_of(stream), true, &e->stamp);
+        weir_order_record(&weir_checker.order, weir_check_lane_of_locked(stream), true, &e->stamp);
         e->value = value;
     }
     if (e && told)
@@ -256,7 +256,7 @@ bool weir_check_value_last(uint64_t address, uint64_t *value)
     const struct weir_check_event *e;
 
     weir_check_lock();
-    e = event_of((const void *)(uintptr_t)address, false);
+    e = weir_check_event_of_locked((const void *)(uintptr_t)address, false);
     *value = e ? e->value : 0;
     weir_check_unlock();
     return e != NULL;
@@ -267,11 +267,11 @@ void weir_check_value_awaited(uint64_t address, const void *stream, bool known)
     struct weir_check_event *e;
 
     weir_check_lock();
-    e = event_of((const void *)(uintptr_t)address, false);
+    e = weir_check_event_of_locked((const void *)(uintptr_t)address, false);
     if (e)
-        weir_order_wait(&weir_checker.order, lane_of(stream), &e->stamp, NULL);
+        weir_order_wait(&weir_checker.order, weir_check_lane_of_locked(stream), &e->stamp, NULL);
     if (!known)
-        weir_order_wait_open(&weir_checker.order, lane_of(stream));
+        weir_order_wait_open(&weir_checker.order, weir_check_lane_of_locked(stream));
     weir_check_unlock();
 }
 
@@ -299,8 +299,9 @@ void weir_check_event_end(const void *event)
 /* ---- operations ---- */
 
 /* Takes over the stamp. */
-static struct weir_actor *actor_make(struct weir_order_stamp *stamp, enum weir_op_kind kind,
-                                     const char *name, struct weir_check_site site)
+struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
+                                                enum weir_op_kind kind, const char *name,
+                                                struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     uint32_t lane = stamp->lane;
@@ -324,13 +325,17 @@ static void op_actor_drop(struct weir_actor *a)
         weir_actor_drop(&c->shadow, d->early);
         d->early = NULL;
     }
+    if (d && WEIR_UNLIKELY(d->events)) {
+        weir_check_events_drop(d->events);
+        d->events = NULL;
+    }
     weir_actor_drop(&c->shadow, a);
 }
 
 /* NULL: no memory. */
-static struct weir_actor *op_add(const void *op, struct weir_order_stamp *stamp,
-                                 enum weir_op_kind kind, const char *name,
-                                 struct weir_check_site site)
+struct weir_actor *weir_check_op_add_locked(const void *op, struct weir_order_stamp *stamp,
+                                            enum weir_op_kind kind, const char *name,
+                                            struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     struct weir_actor *a;
@@ -340,7 +345,7 @@ static struct weir_actor *op_add(const void *op, struct weir_order_stamp *stamp,
     here.last_seq = stamp->seq;
     c->submitted++;
     weir_check_gate_add(op, kind, stamp);
-    a = actor_make(stamp, kind, name, site);
+    a = weir_check_actor_make_locked(stamp, kind, name, site);
     if (a && WEIR_UNLIKELY(c->captures.count))
         weir_check_not_captured_locked(a);
     if (a && weir_check_is_forbidden(WEIR_POLICY_DEFAULT_STREAM) &&
@@ -359,11 +364,16 @@ static struct weir_actor *op_add(const void *op, struct weir_order_stamp *stamp,
     return a;
 }
 
+void weir_check_behind_is(struct weir_check_event *e, const struct weir_order_stamp *stamp)
+{
+    weir_order_stamp_drop(&weir_checker.order, &e->stamp);
+    weir_order_stamp_copy(&e->stamp, stamp);
+}
+
 void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
                    const void *behind)
 {
-    struct checker *c = &weir_checker;
-    struct weir_order_stamp stamp, *last = NULL;
+    struct weir_order_stamp stamp;
     struct weir_check_site site;
     struct weir_check_event *e;
 
@@ -373,15 +383,12 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
         return;
     site = weir_check_site_now(kind == WEIR_OP_KERNEL);
     weir_check_lock();
-    e = behind ? event_of(behind, true) : NULL;
+    e = behind ? weir_check_event_of_locked(behind, true) : NULL;
+    weir_order_submit_after(&weir_checker.order, weir_check_lane_of_locked(stream),
+                            e ? &e->stamp : NULL, e != NULL, &stamp);
     if (e)
-        last = &e->stamp;
-    weir_order_submit_after(&c->order, lane_of(stream), last, last != NULL, &stamp);
-    if (last) {
-        weir_order_stamp_drop(&c->order, last);
-        weir_order_stamp_copy(last, &stamp);
-    }
-    (void)op_add(op, &stamp, kind, name, site);
+        weir_check_behind_is(e, &stamp);
+    (void)weir_check_op_add_locked(op, &stamp, kind, name, site);
     weir_check_unlock();
 }
 
@@ -398,10 +405,10 @@ void weir_check_kernel(const void *op, const void *stream, const char *name, boo
         return;
     site = weir_check_site_now(true);
     weir_check_lock();
-    weir_order_submit_kernel(&c->order, lane_of(stream), asks, &stamp, &early);
-    a = op_add(op, &stamp, WEIR_OP_KERNEL, name, site);
+    weir_order_submit_kernel(&c->order, weir_check_lane_of_locked(stream), asks, &stamp, &early);
+    a = weir_check_op_add_locked(op, &stamp, WEIR_OP_KERNEL, name, site);
     if (early.lane)
-        part = actor_make(&early, WEIR_OP_KERNEL, name, site);
+        part = weir_check_actor_make_locked(&early, WEIR_OP_KERNEL, name, site);
     if (part && a) {
         part->early = true; /* told when those in front may still run */
         ((struct weir_check_detail *)a->detail)->early = part;
@@ -428,8 +435,9 @@ void weir_check_op_peer(const void *op, const void *stream, const void *other)
         return;
     site = weir_check_site_now(false);
     weir_check_lock();
-    weir_order_submit_peer(&c->order, lane_of(stream), lane_of(other), &stamp);
-    (void)op_add(op, &stamp, WEIR_OP_COPY, NULL, site);
+    weir_order_submit_peer(&c->order, weir_check_lane_of_locked(stream),
+                           weir_check_lane_of_locked(other), &stamp);
+    (void)weir_check_op_add_locked(op, &stamp, WEIR_OP_COPY, NULL, site);
     weir_check_unlock();
 }
 
@@ -441,74 +449,6 @@ struct weir_actor *weir_check_actor(const void *op)
     a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
     weir_check_unlock();
     return a;
-}
-
-static struct weir_reach *reach_of(const void *plan, struct weir_reach *(*order)(const void *arg),
-                                   const void *arg)
-{
-    struct checker *c = &weir_checker;
-    struct weir_reach *r = weir_map_get(&c->plans, (uintptr_t)plan);
-
-    if (r)
-        return r;
-    r = order(arg);
-    if (r && weir_map_put(&c->plans, (uintptr_t)plan, r)) {
-        r->refs = 1;
-        return r;
-    }
-    weir_free(r);
-    lost();
-    return NULL;
-}
-
-struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t node,
-                                   enum weir_op_kind kind, const char *name,
-                                   struct weir_reach *(*order)(const void *arg), const void *arg)
-{
-    struct checker *c = &weir_checker;
-    struct weir_actor *launch, *a = NULL;
-    struct weir_order_stamp stamp;
-    struct weir_reach *r;
-
-    weir_check_lock();
-    launch = weir_map_get(&c->ops, (uintptr_t)op);
-    r = launch ? reach_of(plan, order, arg) : NULL;
-    if (r) {
-        weir_order_stamp_copy(&stamp, &launch->stamp);
-        a = actor_make(&stamp, kind, name, ((struct weir_check_detail *)launch->detail)->site);
-    }
-    if (a) {
-        ((struct weir_check_detail *)a->detail)->number =
-            ((struct weir_check_detail *)launch->detail)->number;
-        a->reach = r;
-        r->refs++;
-        a->node = node;
-        a->early = node >= r->nodes;
-    }
-    weir_check_unlock();
-    return a;
-}
-
-void weir_check_node_end(struct weir_actor *a)
-{
-    weir_check_lock();
-    weir_actor_drop(&weir_checker.shadow, a);
-    weir_check_unlock();
-}
-
-void weir_check_plan_end(const void *plan)
-{
-    struct weir_reach *r;
-
-    if (weir_check_tells())
-        weir_tsan_plan_end(plan);
-    if (!weir_check_enabled())
-        return;
-    weir_check_lock();
-    r = weir_map_remove(&weir_checker.plans, (uintptr_t)plan);
-    if (r && --r->refs == 0)
-        weir_free(r);
-    weir_check_unlock();
 }
 
 static void rows_written(const struct weir_check_range *r)
@@ -580,15 +520,21 @@ void weir_check_unpromised(bool on)
     here.unpromised = on;
 }
 
-static void host_func_begins(const void *op, bool node)
+static void host_func_begins(const void *op, const struct weir_check_node *node)
 {
     struct checker *c = &weir_checker;
     const struct weir_actor *a;
+    struct weir_order_stamp part;
 
     weir_check_lock();
     a = weir_map_get(&c->ops, (uintptr_t)op);
-    if (a)
-        weir_order_host_saw_before(&c->order, &a->stamp);
+    if (a) {
+        weir_order_stamp_copy(&part, &a->stamp);
+        if (node)
+            weir_check_part_of(a, node->number, &part);
+        weir_order_host_saw_before(&c->order, &part);
+        weir_order_stamp_drop(&c->order, &part);
+    }
     if (a && node)
         weir_check_heard(&a->stamp);
     weir_check_unlock();
@@ -598,7 +544,7 @@ void weir_check_host_func(struct weir_check_func *f, const void *op,
                           const struct weir_check_node *node)
 {
     if (weir_check_enabled())
-        host_func_begins(op, node != NULL);
+        host_func_begins(op, node);
     if (weir_check_tells())
         weir_tsan_func_begin(f, op, node);
 }
@@ -630,7 +576,7 @@ void weir_check_host_saw_event(const void *event)
     if (!weir_check_enabled())
         return;
     weir_check_lock();
-    e = event_of(event, false);
+    e = weir_check_event_of_locked(event, false);
     if (e) {
         e->looked_at = true;
         weir_order_host_saw(&weir_checker.order, &e->stamp);
@@ -647,7 +593,7 @@ void weir_check_host_saw_stream(const void *stream)
     if (!weir_check_enabled())
         return;
     weir_check_lock();
-    weir_order_host_saw_lane(&weir_checker.order, lane_of(stream));
+    weir_order_host_saw_lane(&weir_checker.order, weir_check_lane_of_locked(stream));
     weir_check_unlock();
 }
 
@@ -661,9 +607,11 @@ static struct weir_clock *wait_begins(const void *stream, int device)
 
     weir_check_lock();
     weir_check_waits_locked(&at);
-    if (forbidden && weir_checker.streams.items[lane_of(stream)].cls == WEIR_STREAM_LEGACY)
+    if (forbidden &&
+        weir_checker.streams.items[weir_check_lane_of_locked(stream)].cls == WEIR_STREAM_LEGACY)
         weir_check_forbidden_locked(WEIR_POLICY_LEGACY_SYNC, at, NULL);
-    c = stream ? weir_order_lane_clock(o, lane_of(stream)) : weir_order_device_clock(o, device);
+    c = stream ? weir_order_lane_clock(o, weir_check_lane_of_locked(stream))
+               : weir_order_device_clock(o, device);
     weir_check_unlock();
     return c;
 }
@@ -801,9 +749,10 @@ static void pool_access_locked(const void *stream, enum weir_op_kind kind, struc
     struct weir_actor *a;
 
     behind.base = after;
-    weir_order_submit_after(&c->order, lane_of(stream), &behind, after != NULL, &stamp);
+    weir_order_submit_after(&c->order, weir_check_lane_of_locked(stream), &behind, after != NULL,
+                            &stamp);
     weir_checker.submitted++;
-    a = actor_make(&stamp, kind, NULL, site);
+    a = weir_check_actor_make_locked(&stamp, kind, NULL, site);
     if (!a)
         return;
     a->early = true;

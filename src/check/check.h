@@ -85,6 +85,16 @@ void weir_check_kernel(const void *op, const void *stream, const char *name, boo
 /* + Who does what that launch does before it waits inside (ORD-032); NULL: nobody else. a: its
  * weir_check_actor. */
 struct weir_actor *weir_check_early(const struct weir_actor *a);
+/* + A launch of a graph in which nodes wait for events or record some (GRA-011): as weir_check_op.
+ * `nodes`: the waits first. */
+struct weir_check_node;
+struct weir_check_event_node {
+    uint32_t node;
+    const void *event, *records; /* a stream of a record node's own; NULL: it waits */
+};
+void weir_check_launch(const void *op, const void *stream, const void *behind,
+                       const struct weir_check_node *graph,
+                       const struct weir_check_event_node *nodes, size_t count);
 /* + A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
  * device's. */
 void weir_check_op_peer(const void *op, const void *stream, const void *other);

@@ -33,6 +33,18 @@ struct weir_check_detail {
     /* Of a programmatic launch: what it does before it waits for the kernels in front of it. Owned
      * while the launch has not ended. */
     struct weir_actor *early;
+    struct weir_check_events *events; /* of a graph's launch, owned as well; NULL: none */
+};
+
+/* The nodes of a launch that wait for events, or record some: those events' stamps. */
+struct weir_check_events {
+    struct weir_reach *reach; /* a reference */
+    size_t count;
+    struct {
+        uint32_t node;
+        bool records;
+        struct weir_order_stamp stamp;
+    } at[];
 };
 
 struct weir_check_stream {
@@ -170,7 +182,9 @@ struct weir_check_event {
     uint64_t records;              /* how many so far */
     uint64_t value;                /* of an address: what was written last */
     uint64_t noop_waits;
-    bool looked_at; /* somebody waited for the last record or asked */
+    bool looked_at;       /* somebody waited for the last record or asked */
+    uint32_t launch_lane; /* the last record was a node's of a launch; 0: of none */
+    weir_seq launch_seq;
     struct weir_check_site recorded, noop;
     /* The record before, in another stream, which nobody had waited for: stamp.lane 0 is none. */
     struct weir_order_stamp lost;
@@ -185,6 +199,9 @@ struct weir_check_wait {
     uint64_t record; /* the event's n-th */
     uint32_t lost_lane;
     weir_seq lost_seq;
+    uint32_t launch_lane; /* as of the event */
+    weir_seq launch_seq;
+    bool inside; /* a node of the launch behind `at` waits */
     struct weir_check_site waited, recorded, lost;
 };
 #define WEIR_CHECK_WAITS 512
@@ -345,6 +362,30 @@ void weir_check_freed(const void *p, size_t bytes, struct weir_check_site by);
 void weir_check_still_used(struct weir_actor *a, enum weir_access kind, uintptr_t begin,
                            uintptr_t end, struct weir_check_site by);
 
+/* check.c, under the lock. What belongs to an event or an executable graph; NULL: nothing (no
+ * memory if make). */
+struct weir_check_event *weir_check_event_of_locked(const void *object, bool make);
+uint32_t weir_check_lane_of_locked(const void *stream);
+/* Both take over the stamp. NULL: no memory. */
+struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
+                                                enum weir_op_kind kind, const char *name,
+                                                struct weir_check_site site);
+struct weir_actor *weir_check_op_add_locked(const void *op, struct weir_order_stamp *stamp,
+                                            enum weir_op_kind kind, const char *name,
+                                            struct weir_check_site site);
+/* What is behind the executable graph next follows the stamp. */
+void weir_check_behind_is(struct weir_check_event *e, const struct weir_order_stamp *stamp);
+
+/* launch.c, under the lock. */
+void weir_check_events_drop(struct weir_check_events *v);
+/* *part, a copy of the launch's stamp, becomes that of the node. */
+void weir_check_part_of(const struct weir_actor *launch, uint32_t node,
+                        struct weir_order_stamp *part);
+/* The stamps by which others come behind nodes of the launch: visit(arg) for each, itself first. */
+void weir_check_stamps_of(const struct weir_actor *launch,
+                          void (*visit)(const struct weir_order_stamp *s, const void *arg),
+                          const void *arg);
+
 #define WEIR_CHECK_HOST_LANE 1u /* the program's own */
 
 /* host.c; under the lock */
@@ -376,7 +417,8 @@ void weir_check_block_gone_locked(const struct weir_check_block *b, struct weir_
 void weir_check_forbidden_call(void);
 /* Under the lock. */
 void weir_check_event_gone(const struct weir_check_event *e);
-void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t lane,
+/* inside: by a node of the lane's next operation. */
+void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t lane, bool inside,
                        struct weir_check_site at);
 void weir_check_recorded(struct weir_check_event *e, struct weir_order_stamp *old,
                          struct weir_check_site at);

@@ -188,6 +188,18 @@ void weir_check_gate_add(const void *op, enum weir_op_kind kind,
         gate_add(NULL, stamp);
 }
 
+static void gate_of(const struct weir_order_stamp *stamp, const void *op)
+{
+    gate_add(op, stamp);
+}
+
+static void value_inside(const struct weir_order_stamp *stamp, const void *arg)
+{
+    (void)arg;
+    weir_order_wait_inside(&weir_checker.order, stamp);
+    weir_check_met_stamp(stamp);
+}
+
 void weir_check_waits_inside(const void *op)
 {
     const struct weir_actor *a;
@@ -195,7 +207,7 @@ void weir_check_waits_inside(const void *op)
     weir_check_lock();
     a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
     if (a)
-        gate_add(op, &a->stamp);
+        weir_check_stamps_of(a, gate_of, op);
     weir_check_unlock();
 }
 
@@ -205,10 +217,8 @@ void weir_check_values_inside(const void *op)
 
     weir_check_lock();
     a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
-    if (a) {
-        weir_order_wait_inside(&weir_checker.order, &a->stamp);
-        weir_check_met_stamp(&a->stamp);
-    }
+    if (a)
+        weir_check_stamps_of(a, value_inside, NULL);
     weir_check_unlock();
 }
 
@@ -224,19 +234,19 @@ void weir_check_gate_remove(const void *op)
 {
     struct checker *c = &weir_checker;
 
-    for (size_t i = 0; i < c->gates.count; i++) {
-        if (c->gates.items[i].op == op) {
+    for (size_t i = 0; i < c->gates.count;) {
+        if (c->gates.items[i].op == op)
             gate_drop(i);
-            return;
-        }
+        else
+            i++;
     }
 }
 
 /* Those of now: what the host knows to be over is none. Too many: NULL and *all. */
-static struct weir_gates *gates_now(bool *all)
+static struct weir_ways *gates_now(bool *all)
 {
     struct checker *c = &weir_checker;
-    struct weir_gates *g;
+    struct weir_ways *g;
 
     for (size_t i = 0; i < c->gates.count;) {
         if (weir_order_host_knows(&c->order, &c->gates.items[i].stamp))
@@ -290,20 +300,22 @@ void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host)
     (void)ctx;
     (void)host;
     weir_check_met_stamp(&op->stamp);
+    for (uint32_t i = 0; op->ways && i < op->ways->count; i++)
+        weir_check_met_stamp(&op->ways->stamps[i]);
 }
 
-static bool is_suspect(const struct weir_order_stamp *op)
+static bool is_suspect(const struct weir_actor *op)
 {
     const struct checker *c = &weir_checker;
 
     for (size_t i = 0; i < c->heard.count; i++) {
-        if (same_stamp(&c->heard.items[i], op))
+        if (same_stamp(&c->heard.items[i], &op->stamp))
             return false;
     }
     for (size_t i = 0; i < c->met.count; i++) {
         const struct weir_order_stamp *m = &c->met.items[i];
 
-        if (same_stamp(m, op) || weir_order_before(m, op) || weir_order_before(op, m))
+        if (weir_actor_before_stamp(op, m) || weir_order_before(m, &op->stamp))
             return false;
     }
     return true;
@@ -367,7 +379,7 @@ void weir_check_watch_end(void)
     for (size_t i = 0; i < c->suspects.count; i++) {
         struct weir_check_suspect *s = &c->suspects.items[i];
 
-        if (is_suspect(&s->op->stamp)) {
+        if (is_suspect(s->op)) {
             if (lines)
                 s->finding.b.op.site.address = line_of(lines, s->finding.b.op.site.address);
             weir_check_found(&s->finding, weir_check_explain_host, s->op);
@@ -398,7 +410,7 @@ static struct weir_actor *host_actor(struct weir_check_site site)
     weir_order_host_acts(&c->order, WEIR_CHECK_HOST_LANE, &stamp);
     a = weir_actor_create(&c->shadow, &stamp);
     if (a)
-        a->gates = gates_now(&any);
+        a->ways = gates_now(&any);
     if (!a || any) { /* too much that cannot be told: nothing is judged */
         weir_actor_drop(&c->shadow, a);
         return NULL;

@@ -44,6 +44,7 @@ void weir_check_recorded(struct weir_check_event *e, struct weir_order_stamp *ol
     }
     e->records++;
     e->looked_at = false;
+    e->launch_lane = 0;
     e->recorded = at;
 }
 
@@ -89,7 +90,7 @@ static void note_unneeded(const struct weir_check_event *e, struct weir_check_si
     weir_check_found(&f, NULL, NULL);
 }
 
-void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t lane,
+void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t lane, bool inside,
                        struct weir_check_site at)
 {
     struct checker *c = &weir_checker;
@@ -100,7 +101,8 @@ void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t l
     w->at = lane < c->order.lane_count ? c->order.lanes[lane].last : 0;
     w->event = event;
     w->waited = at;
-    w->record_lane = w->lost_lane = 0;
+    w->record_lane = w->lost_lane = w->launch_lane = 0;
+    w->inside = inside;
     if (!e)
         return;
     if (!e->records) {
@@ -112,6 +114,8 @@ void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t l
     w->record_seq = e->stamp.seq;
     w->record = e->records;
     w->recorded = e->recorded;
+    w->launch_lane = e->launch_lane;
+    w->launch_seq = e->launch_seq;
     if (e->lost.lane) {
         w->lost_lane = e->lost.lane;
         w->lost_seq = e->lost.seq;

@@ -98,9 +98,9 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
     weir_order_stamp_drop(s->order, &a->stamp);
     if (a->reach && --a->reach->refs == 0)
         weir_free(a->reach);
-    for (uint32_t i = 0; a->gates && i < a->gates->count; i++)
-        weir_order_stamp_drop(s->order, &a->gates->stamps[i]);
-    weir_free(a->gates);
+    for (uint32_t i = 0; a->ways && i < a->ways->count; i++)
+        weir_order_stamp_drop(s->order, &a->ways->stamps[i]);
+    weir_free(a->ways);
     actor_give(s, a);
 }
 
@@ -109,19 +109,35 @@ bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to)
     return r->bits[(size_t)from * r->words + to / 64] >> (to % 64) & 1;
 }
 
+/* Two parts of one operation are no two operations. */
+static bool is_or_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
+{
+    return (a->lane == b->lane && a->seq == b->seq) || weir_order_before(a, b);
+}
+
+bool weir_actor_before_stamp(const struct weir_actor *a, const struct weir_order_stamp *b)
+{
+    for (uint32_t i = 0; a->ways && i < a->ways->count; i++) {
+        if (is_or_before(&a->ways->stamps[i], b))
+            return true;
+    }
+    return is_or_before(&a->stamp, b);
+}
+
+bool weir_actor_is_known(const struct weir_order *o, const struct weir_actor *a)
+{
+    for (uint32_t i = 0; a->reach && a->ways && i < a->ways->count; i++) {
+        if (weir_order_host_knows(o, &a->ways->stamps[i]))
+            return true;
+    }
+    return weir_order_host_knows(o, &a->stamp);
+}
+
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
 {
     if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
         return a->node == b->node || weir_reach_has(a->reach, a->node, b->node);
-    for (uint32_t i = 0; a->gates && i < a->gates->count; i++) {
-        const struct weir_order_stamp *g = &a->gates->stamps[i];
-
-        if ((g->lane == b->stamp.lane && g->seq == b->stamp.seq) || weir_order_before(g, &b->stamp))
-            return true;
-    }
-    /* Two parts of one operation are no two operations. */
-    return (a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq) ||
-           weir_order_before(&a->stamp, &b->stamp);
+    return weir_actor_before_stamp(a, &b->stamp);
 }
 
 static bool conflicts(enum weir_access a, enum weir_access b)
@@ -688,7 +704,7 @@ static bool unfinished_in(struct weir_shadow *s, const struct unit *u, uintptr_t
         const struct mark *m = &u->page->marks[i];
         unsigned from, to;
 
-        if (weir_order_host_knows(s->order, &m->actor->stamp) || !overlap(m, lo, hi_1, &from, &to))
+        if (weir_actor_is_known(s->order, m->actor) || !overlap(m, lo, hi_1, &from, &to))
             continue;
         if (!visit(ctx, m->actor, (enum weir_access)m->kind,
                    WEIR_MAX(begin, u->base + (uintptr_t)from * u->scale),

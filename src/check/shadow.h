@@ -30,23 +30,24 @@ struct weir_reach {
 };
 bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to);
 
-/* What the program itself does: nothing in the documents orders it before an operation that was
- * submitted earlier, but for one behind a host function (or a wait for a value in memory) that has
- * not ended: the program may let that one go on afterwards. */
-struct weir_gates {
+/* Other stamps: what is one of them, or comes behind one, comes behind their actor. Of a node: the
+ * records of events behind it in its graph. Of what the program itself does, which nothing in the
+ * documents orders before an operation that was submitted earlier: host functions (and waits for
+ * values in memory) that have not ended, and that the program may let go on afterwards. */
+struct weir_ways {
     uint32_t count;
     struct weir_order_stamp stamps[];
 };
 
-/* An operation, or a node of a graph's launch: node is its number, and the stamp the launch's; or
- * the program itself. */
+/* An operation, or a node of a graph's launch: node is its number, and the stamp a part of the
+ * launch; or the program itself. */
 struct weir_actor {
     struct weir_order_stamp stamp;
     struct weir_reach *reach; /* NULL: a whole operation */
     uint32_t node;
     uint32_t refs;
-    bool host;                /* the program itself */
-    struct weir_gates *gates; /* of a host: owned; may be NULL */
+    bool host;              /* the program itself */
+    struct weir_ways *ways; /* owned; may be NULL */
     bool early;   /* its accesses are told before those of what is before it: nothing is forgotten
                      for them */
     void *detail; /* the caller's; stands behind it (detail_bytes) */
@@ -82,6 +83,10 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a);
 /* (Two of one node of one launch are what a conditional node's body does, time after time: they
  * count as ordered.) */
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
+/* The same of two that are no nodes of one launch. */
+bool weir_actor_before_stamp(const struct weir_actor *a, const struct weir_order_stamp *b);
+/* Does the host know the operation to be finished? */
+bool weir_actor_is_known(const struct weir_order *o, const struct weir_actor *a);
 
 /* The program's own accesses and ordered ones (volatile, atomic: WEIR_ACCESS_ATOMIC) of operations
  * are no race; `met` is called for those, as a way that the two may have to order others. */

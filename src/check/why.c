@@ -35,6 +35,31 @@ static uint64_t oldest_wait(void)
     return n > WEIR_CHECK_WAITS ? n - WEIR_CHECK_WAITS : 0;
 }
 
+/* The wait, or the record that it is for, is a node of a graph that is beside the access. */
+static bool node_misses(struct weir_check_finding *f, const struct weir_check_wait *w,
+                        const struct weir_order_stamp *of, const struct weir_order_stamp *by)
+{
+    if (w->inside && w->at + 1 == by->seq && w->record_lane == of->lane &&
+        w->record_seq >= of->seq) {
+        at(f, w->recorded, w->waited, f->a.op.site);
+        say(f,
+            "a node of the launch at {2} waits for the event recorded at {1}, but no path of edges "
+            "leads from that node to the second, which so need not wait (GRA-011)",
+            "add a dependency from the wait's node to the second");
+        return true;
+    }
+    if (w->launch_lane == of->lane && w->launch_seq == of->seq && w->at < by->seq) {
+        at(f, w->recorded, w->waited, f->a.op.site);
+        say(f,
+            "the event that is waited for at {2} is recorded by a node of the launch at {1}, to "
+            "which no path of edges leads from the first (GRA-011)",
+            "add a dependency from the first to the record's node, or record an event in the "
+            "stream behind the launch at {1}");
+        return true;
+    }
+    return false;
+}
+
 /* A wait of `by`'s stream that does not do for `of` what it seems to be for. */
 static bool wait_that_misses(struct weir_check_finding *f, const struct weir_order_stamp *of,
                              const struct weir_order_stamp *by)
@@ -46,6 +71,10 @@ static bool wait_that_misses(struct weir_check_finding *f, const struct weir_ord
 
         if (w->lane != by->lane)
             continue;
+        if (node_misses(f, w, of, by))
+            return true;
+        if (w->inside && w->at + 1 == by->seq)
+            before = false; /* only for what is behind that node */
         if (w->record_lane == 0 && before) {
             at(f, w->waited, f->a.op.site, f->b.op.site);
             say(f,

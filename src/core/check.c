@@ -263,6 +263,144 @@ static void host_memory_closes(const struct weir_op *op)
         weir_check_waits_inside(op);
 }
 
+/* The rows of run's nodes, from the last to the first: a node's own successors and theirs. False:
+ * some may lack something, because a node that comes later has a successor that comes earlier (what
+ * is behind a child graph stands before the child's nodes), and rows have grown. */
+static bool fill_reach(const struct weir_run *run, struct weir_reach *r)
+{
+    bool back = false, grown = false;
+
+    for (uint32_t i = run->count; i-- > 0;) {
+        const struct weir_item *item = &run->items[i];
+        uint64_t *mine = r->bits + (size_t)i * r->words;
+
+        for (uint32_t k = 0; k < item->succ_count; k++) {
+            uint32_t next = item->succ[k] & WEIR_SUCC_INDEX;
+            const uint64_t *theirs = r->bits + (size_t)next * r->words;
+
+            mine[next / 64] |= 1ull << (next % 64);
+            back = back || next < i;
+            for (uint32_t w = 0; w < r->words; w++) {
+                grown = grown || (theirs[w] & ~mine[w]);
+                mine[w] |= theirs[w];
+            }
+        }
+    }
+    return !back || !grown;
+}
+
+static bool has_early_part(const struct weir_item *item)
+{
+    return item->kind == WEIR_ITEM_KERNEL && item->early && item->early->source_count;
+}
+
+static bool set(struct weir_reach *r, uint32_t from, uint32_t to)
+{
+    uint64_t *word = &r->bits[(size_t)from * r->words + to / 64], bit = UINT64_C(1) << (to % 64);
+    bool fresh = !(*word & bit);
+
+    *word |= bit;
+    return fresh;
+}
+
+/* What is before all of node `to` begins, by this edge: the source and what is before it; by a
+ * programmatic one only what was complete before the source began (ORD-031). */
+static bool fill_early(struct weir_reach *r, uint32_t from, uint32_t to, bool programmatic)
+{
+    uint32_t before = programmatic ? r->nodes + from : from, early = r->nodes + to;
+    bool grown = !programmatic && set(r, from, early);
+
+    for (uint32_t i = 0; i < r->nodes; i++)
+        if (weir_reach_has(r, i, before) && set(r, i, early))
+            grown = true;
+    return grown;
+}
+
+/* The parts of nodes that run before their waits for what they follow (ORD-032) are numbered behind
+ * the nodes: before such a part comes less, behind it the same and the rest of the node. */
+static void early_parts(const struct weir_run *run, struct weir_reach *r)
+{
+    bool grown;
+
+    do {
+        grown = false;
+        for (uint32_t i = 0; i < run->count; i++) {
+            const struct weir_item *item = &run->items[i];
+
+            for (uint32_t k = 0; k < item->succ_count; k++)
+                if (fill_early(r, i, item->succ[k] & WEIR_SUCC_INDEX,
+                               item->succ[k] & WEIR_SUCC_EARLY))
+                    grown = true;
+        }
+    } while (grown);
+    for (uint32_t i = 0; i < run->count; i++) {
+        memcpy(r->bits + (size_t)(r->nodes + i) * r->words, r->bits + (size_t)i * r->words,
+               r->words * sizeof r->bits[0]);
+        (void)set(r, r->nodes + i, i);
+    }
+}
+
+/* Which node comes before which. Children in children need a round each. */
+static struct weir_reach *reach_of(const void *arg)
+{
+    const struct weir_run *run = arg;
+    uint32_t parts = run->count, words;
+    struct weir_reach *r;
+
+    for (uint32_t i = 0; i < run->count; i++)
+        if (has_early_part(&run->items[i]))
+            parts = 2 * run->count;
+    words = (parts + 63) / 64;
+    r = weir_calloc(1, sizeof *r + (size_t)parts * words * sizeof r->bits[0]);
+    if (!r)
+        return NULL;
+    r->nodes = run->count;
+    r->words = words;
+    while (!fill_reach(run, r))
+        ;
+    if (parts > run->count)
+        early_parts(run, r);
+    return r;
+}
+
+static bool has_events(const struct weir_op *op)
+{
+    const struct weir_plan *plan =
+        op->m.kind == WEIR_OP_GRAPH ? ((const struct weir_graph_op *)op)->plan : NULL;
+
+    return plan && (plan->wait_count || plan->record_count);
+}
+
+static struct weir_check_node nodes_of(const struct weir_plan *plan)
+{
+    return (struct weir_check_node){.plan = plan, .order = reach_of, .arg = &plan->main};
+}
+
+/* Only the graph itself has such nodes: none are allowed in the bodies of conditional ones. False:
+ * no memory, then the launch is one operation. */
+static bool launch(const struct weir_op *op, const void *behind)
+{
+    const struct weir_plan *plan = ((const struct weir_graph_op *)op)->plan;
+    const struct weir_check_node nodes = nodes_of(plan);
+    struct weir_check_event_node *list = weir_calloc(plan->main.count, sizeof *list);
+    size_t waits = 0, count = plan->wait_count;
+
+    if (!list)
+        return false;
+    for (uint32_t i = 0; i < plan->main.count; i++) {
+        const struct weir_item *item = &plan->main.items[i];
+
+        if (item->wanted == WEIR_ITEM_WAIT)
+            list[waits++] = (struct weir_check_event_node){i, item->event.event, NULL};
+        else if (item->kind == WEIR_ITEM_RECORD)
+            list[count++] =
+                (struct weir_check_event_node){i, item->event.event, item->event.stream};
+    }
+    weir_check_launch(op, weir_stream_of(op->m.stream), behind, &nodes, list, count);
+    weir_free(list);
+    return true;
+}
+
 void weir_core_check_op(const struct weir_op *op, const void *behind)
 {
     if (!is_checked(op))
@@ -270,7 +408,7 @@ void weir_core_check_op(const struct weir_op *op, const void *behind)
     if (op->m.kind == WEIR_OP_KERNEL)
         weir_check_kernel(op, weir_stream_of(op->m.stream), name_of(op),
                           (op->m.early & WEIR_EARLY_ASKS) != 0);
-    else
+    else if (!has_events(op) || !launch(op, behind))
         weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, NULL,
                       behind);
     if (weir_check_enabled())
@@ -398,106 +536,6 @@ void weir_core_check_sources(const struct weir_plan *plan)
     }
 }
 
-/* The rows of run's nodes, from the last to the first: a node's own successors and theirs. False:
- * some may lack something, because a node that comes later has a successor that comes earlier (what
- * is behind a child graph stands before the child's nodes), and rows have grown. */
-static bool fill_reach(const struct weir_run *run, struct weir_reach *r)
-{
-    bool back = false, grown = false;
-
-    for (uint32_t i = run->count; i-- > 0;) {
-        const struct weir_item *item = &run->items[i];
-        uint64_t *mine = r->bits + (size_t)i * r->words;
-
-        for (uint32_t k = 0; k < item->succ_count; k++) {
-            uint32_t next = item->succ[k] & WEIR_SUCC_INDEX;
-            const uint64_t *theirs = r->bits + (size_t)next * r->words;
-
-            mine[next / 64] |= 1ull << (next % 64);
-            back = back || next < i;
-            for (uint32_t w = 0; w < r->words; w++) {
-                grown = grown || (theirs[w] & ~mine[w]);
-                mine[w] |= theirs[w];
-            }
-        }
-    }
-    return !back || !grown;
-}
-
-static bool has_early_part(const struct weir_item *item)
-{
-    return item->kind == WEIR_ITEM_KERNEL && item->early && item->early->source_count;
-}
-
-static bool set(struct weir_reach *r, uint32_t from, uint32_t to)
-{
-    uint64_t *word = &r->bits[(size_t)from * r->words + to / 64], bit = UINT64_C(1) << (to % 64);
-    bool fresh = !(*word & bit);
-
-    *word |= bit;
-    return fresh;
-}
-
-/* What is before all of node `to` begins, by this edge: the source and what is before it; by a
- * programmatic one only what was complete before the source began (ORD-031). */
-static bool fill_early(struct weir_reach *r, uint32_t from, uint32_t to, bool programmatic)
-{
-    uint32_t before = programmatic ? r->nodes + from : from, early = r->nodes + to;
-    bool grown = !programmatic && set(r, from, early);
-
-    for (uint32_t i = 0; i < r->nodes; i++)
-        if (weir_reach_has(r, i, before) && set(r, i, early))
-            grown = true;
-    return grown;
-}
-
-/* The parts of nodes that run before their waits for what they follow (ORD-032) are numbered behind
- * the nodes: before such a part comes less, behind it the same and the rest of the node. */
-static void early_parts(const struct weir_run *run, struct weir_reach *r)
-{
-    bool grown;
-
-    do {
-        grown = false;
-        for (uint32_t i = 0; i < run->count; i++) {
-            const struct weir_item *item = &run->items[i];
-
-            for (uint32_t k = 0; k < item->succ_count; k++)
-                if (fill_early(r, i, item->succ[k] & WEIR_SUCC_INDEX,
-                               item->succ[k] & WEIR_SUCC_EARLY))
-                    grown = true;
-        }
-    } while (grown);
-    for (uint32_t i = 0; i < run->count; i++) {
-        memcpy(r->bits + (size_t)(r->nodes + i) * r->words, r->bits + (size_t)i * r->words,
-               r->words * sizeof r->bits[0]);
-        (void)set(r, r->nodes + i, i);
-    }
-}
-
-/* Which node comes before which. Children in children need a round each. */
-static struct weir_reach *reach_of(const void *arg)
-{
-    const struct weir_run *run = arg;
-    uint32_t parts = run->count, words;
-    struct weir_reach *r;
-
-    for (uint32_t i = 0; i < run->count; i++)
-        if (has_early_part(&run->items[i]))
-            parts = 2 * run->count;
-    words = (parts + 63) / 64;
-    r = weir_calloc(1, sizeof *r + (size_t)parts * words * sizeof r->bits[0]);
-    if (!r)
-        return NULL;
-    r->nodes = run->count;
-    r->words = words;
-    while (!fill_reach(run, r))
-        ;
-    if (parts > run->count)
-        early_parts(run, r);
-    return r;
-}
-
 static enum weir_op_kind op_kind_of(const struct weir_item *item)
 {
     switch (item->kind) {
@@ -535,11 +573,9 @@ static const struct weir_item *node_of(const struct weir_item *item)
 void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item *item)
 {
     const struct weir_item *node = node_of(item);
-    const struct weir_check_node n = {.plan = item->run->plan,
-                                      .number = (uint32_t)(node - node->run->items),
-                                      .order = reach_of,
-                                      .arg = node->run};
+    struct weir_check_node n = nodes_of(item->run->plan);
 
+    n.number = (uint32_t)(node - node->run->items);
     weir_check_host_func(f, &item->run->plan->op->op, &n);
 }
 

@@ -941,23 +941,6 @@ static enum weir_err prepare_events(struct weir_plan *p, struct weir_model_dep *
     return err;
 }
 
-/* To the checker a launch in s waits as a whole for what its wait nodes wait for, and its record
- * nodes record when all of it is over: more is in
- * order than is, so nothing right is taken for wrong. */
-static enum weir_err check_wait(struct weir_item *item, void *s)
-{
-    if (item->wanted == WEIR_ITEM_WAIT)
-        weir_check_wait(item->event.event, s);
-    return WEIR_OK;
-}
-
-static enum weir_err check_record(struct weir_item *item, void *s)
-{
-    if (item->kind == WEIR_ITEM_RECORD)
-        weir_check_record(item->event.event, s, true);
-    return WEIR_OK;
-}
-
 /* On success s is locked (weir_submit_begin). */
 static enum weir_err begin_launch_locked(struct weir_exec *x, struct weir_stream *s,
                                          struct weir_graph_op **out, struct weir_model_dep *after)
@@ -1006,7 +989,6 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
 {
     struct weir_model_dep after;
     struct weir_graph_op *op = NULL;
-    struct weir_plan *plan;
     enum weir_err err;
 
     if (x->ctx && x->epoch != atomic_load_explicit(&x->ctx->epoch, memory_order_relaxed))
@@ -1026,20 +1008,10 @@ enum weir_err weir_exec_launch(struct weir_exec *x, struct weir_stream *s)
     weir_lock_acquire(&x->lock);
     if (weir_check_enabled())
         weir_core_check_sources(x->plan);
-    plan = weir_check_follows() && (x->plan->wait_count || x->plan->record_count) ? x->plan : NULL;
-    if (plan) {
-        atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
-        (void)visit_events(&plan->main, check_wait, s);
-    }
     err = begin_launch_locked(x, s, &op, &after);
     weir_lock_release(&x->lock); /* before anything runs: what ends may want locks of lower rank */
     if (err == WEIR_OK)
         err = weir_submit_end(s, &op->op, &after, 1, NULL, NULL);
-    if (plan) {
-        if (err == WEIR_OK)
-            (void)visit_events(&plan->main, check_record, s);
-        weir_plan_unref(plan);
-    }
     return err;
 }
 

@@ -308,6 +308,30 @@ void weir_order_record(struct weir_order *o, uint32_t lane, bool between,
     *event = stamp_of(l, lane);
 }
 
+/* ---- nodes of a graph's launch ---- */
+
+void weir_order_part_waits(struct weir_order *o, struct weir_order_stamp *part,
+                           const struct weir_order_stamp *event)
+{
+    join_stamp(o, &part->base, event);
+}
+
+void weir_order_part_ends(struct weir_order *o, struct weir_order_stamp *end)
+{
+    if (end->lane && end->lane < o->lane_count)
+        join_clock(o, &o->lanes[end->lane].base, end->base);
+}
+
+void weir_order_part_records(struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *part, struct weir_order_stamp *event)
+{
+    struct weir_order_stamp front = *part;
+
+    front.seq = front.front; /* of the launch itself only what is in front of the node */
+    drop(o, event->base);
+    *event = stamp_of(advance(o, lane, &front, 1), lane);
+}
+
 bool weir_order_wait(struct weir_order *o, uint32_t lane, const struct weir_order_stamp *event,
                      struct weir_order_stamp *out)
 {

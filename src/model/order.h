@@ -105,6 +105,21 @@ void weir_order_submit_peer(struct weir_order *o, uint32_t lane, uint32_t other,
 void weir_order_record(struct weir_order *o, uint32_t lane, bool between,
                        struct weir_order_stamp *event);
 
+/* Nodes of a graph wait for events and record some (GRA-011), so parts of a launch differ. A part
+ * is a copy of the launch's stamp, which comes after the launches before (ORD-030) and what else
+ * the launch as a whole does; behind a wait node also after the event, as it was at the launch
+ * call. */
+void weir_order_part_waits(struct weir_order *o, struct weir_order_stamp *part,
+                           const struct weir_order_stamp *event);
+/* What is behind the launch in its lane comes behind its end, a part that has waited for all of
+ * those events, and for its own records. The launch is the lane's last operation. */
+void weir_order_part_ends(struct weir_order *o, struct weir_order_stamp *end);
+/* A record node, in a lane of its own: the event stands for the part in front of it, and for the
+ * nodes there, to whom *event is one more stamp by which others come after them. Replaces *event.
+ */
+void weir_order_part_records(struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *part, struct weir_order_stamp *event);
+
 /* The lane waits for an event (ORD-021). An event that was never recorded, or recorded in the same
  * lane, is nothing to wait for, and no operation (ORD-023, ORD-024), but in a legacy lane
  * (ORD-007). True: an operation, *out as above. */

@@ -3,7 +3,8 @@
  * on two devices, events recorded anew, copies between devices, host synchronisations of events,
  * streams and devices, lanes that grow late, memory that fails. Usage: order [PROGRAMS [SEED]].
  * Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024, ORD-031, ORD-040, ORD-041,
- * ORD-043, ORD-044, GRA-050.
+ * ORD-043, ORD-044, GRA-001, GRA-011, GRA-050. A launch of a graph is to the naive model a fork
+ * into streams of the nodes' own, and their join.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 #include "model/order.h"
 #include "support/random.h"
 
-enum { DEVICES = 2, STREAMS = 9, EVENTS = 4, OPS = 48, STEPS = 32 };
+enum { DEVICES = 2, STREAMS = 9, EVENTS = 4, OPS = 96, STEPS = 32 };
+enum { LAUNCHES = 2, NODES = 3, MAX_STREAMS = STREAMS + LAUNCHES * NODES };
 
 static const enum weir_stream_class class_of[STREAMS] = {
     WEIR_STREAM_LEGACY,   WEIR_STREAM_LEGACY,      WEIR_STREAM_BLOCKING,
@@ -25,13 +27,17 @@ static const int device_of[STREAMS] = {0, 1, 0, 0, 0, 0, 1, 1, 1};
 static struct {
     struct weir_order o;
     struct naive n;
-    struct naive_stream streams[STREAMS];
+    struct naive_stream streams[MAX_STREAMS];
     struct naive_op ops[OPS];
     int pending[OPS];
-    struct weir_order_stamp stamp[OPS]; /* of the naive model's operations */
-    struct weir_order_stamp early[OPS]; /* of kernels that may begin early */
-    bool before[OPS][OPS];              /* closure */
-    bool before_early[OPS][OPS];        /* the same, of that part of the second */
+    struct weir_order_stamp stamp[OPS];       /* of the naive model's operations */
+    struct weir_order_stamp early[OPS];       /* of kernels that may begin early */
+    struct weir_order_stamp ways[OPS][NODES]; /* of nodes: the records behind them */
+    int way_count[OPS];
+    int launch_of[OPS]; /* an operation of the naive model that is part of the n-th launch */
+    int launches;
+    bool before[OPS][OPS];       /* closure */
+    bool before_early[OPS][OPS]; /* the same, of that part of the second */
     bool host[OPS];
     struct weir_order_stamp event[EVENTS];
     struct naive_event nevent[EVENTS];
@@ -163,6 +169,145 @@ static void host_closes(void)
     }
 }
 
+/* ---- launches of graphs whose nodes wait for events and record some ---- */
+
+struct test_node {
+    enum { WORKS, WAITS, RECORDS } kind;
+    int event, op, stream;
+    bool after[NODES]; /* edges, closed */
+    struct naive_event end;
+    struct weir_order_stamp stamp; /* of its event */
+};
+
+static int naive_part(int op)
+{
+    t.launch_of[op] = t.launches;
+    close_over(op);
+    return op;
+}
+
+static void naive_follow(int stream, const struct naive_event *e)
+{
+    int op = naive_wait(&t.n, stream, e);
+
+    if (op >= 0)
+        (void)naive_part(op);
+}
+
+static void naive_nodes(struct test_node *nodes, int stream)
+{
+    struct naive_event fork, was[EVENTS];
+
+    memcpy(was, t.nevent, sizeof was);
+    (void)naive_part(naive_submit(&t.n, stream));
+    naive_record(&t.n, &fork, stream);
+    for (int i = 0; i < NODES; i++) {
+        struct test_node *n = &nodes[i];
+
+        n->stream = naive_stream_add(&t.n, device_of[stream], NAIVE_NONBLOCKING);
+        naive_follow(n->stream, &fork);
+        for (int k = 0; k < i; k++)
+            if (n->after[k])
+                naive_follow(n->stream, &nodes[k].end);
+        if (n->kind == WAITS)
+            naive_follow(n->stream, &was[n->event]);
+        n->op = naive_part(naive_submit(&t.n, n->stream));
+        naive_record(&t.n, &n->end, n->stream);
+        if (n->kind == RECORDS)
+            t.nevent[n->event] = n->end;
+    }
+    for (int i = 0; i < NODES; i++)
+        naive_follow(stream, &nodes[i].end);
+}
+
+static void part_of(const struct test_node *nodes, int i, const struct weir_order_stamp *launch,
+                    struct weir_order_stamp *part)
+{
+    weir_order_stamp_copy(part, launch);
+    for (int k = 0; k <= i; k++)
+        if (nodes[k].kind == WAITS && (k == i || nodes[i].after[k]))
+            weir_order_part_waits(&t.o, part, &nodes[k].stamp);
+}
+
+static void launch_nodes(struct test_node *nodes, int stream)
+{
+    struct weir_order_stamp launch;
+
+    for (int i = 0; i < NODES; i++)
+        if (nodes[i].kind == WAITS)
+            weir_order_stamp_copy(&nodes[i].stamp, &t.event[nodes[i].event]);
+    weir_order_submit(&t.o, (uint32_t)stream + 1, &launch);
+    for (int i = 0; i < NODES; i++) {
+        part_of(nodes, i, &launch, &t.stamp[nodes[i].op]);
+        if (nodes[i].kind != RECORDS)
+            continue;
+        weir_order_lane_begin(&t.o, (uint32_t)nodes[i].stream + 1, device_of[stream],
+                              WEIR_STREAM_NONBLOCKING);
+        weir_order_part_records(&t.o, (uint32_t)nodes[i].stream + 1, &t.stamp[nodes[i].op],
+                                &nodes[i].stamp);
+        weir_order_stamp_drop(&t.o, &t.event[nodes[i].event]);
+        weir_order_stamp_copy(&t.event[nodes[i].event], &nodes[i].stamp);
+        for (int k = 0; k <= i; k++)
+            if (k == i || nodes[i].after[k])
+                weir_order_stamp_copy(&t.ways[nodes[k].op][t.way_count[nodes[k].op]++],
+                                      &nodes[i].stamp);
+    }
+    for (int i = 0; i < NODES; i++)
+        weir_order_part_waits(&t.o, &launch, &nodes[i].stamp);
+    weir_order_part_ends(&t.o, &launch);
+    weir_order_stamp_drop(&t.o, &launch);
+    for (int i = 0; i < NODES; i++)
+        weir_order_stamp_drop(&t.o, &nodes[i].stamp);
+}
+
+static void launch_graph(int stream)
+{
+    struct test_node nodes[NODES] = {0};
+
+    if (t.launches == LAUNCHES)
+        return;
+    t.launches++;
+    for (int i = 0; i < NODES; i++) {
+        nodes[i].kind = rnd(3);
+        nodes[i].event = (int)rnd(EVENTS);
+        for (int k = i - 1; k >= 0; k--) {
+            nodes[i].after[k] = nodes[i].after[k] || rnd(2);
+            for (int m = 0; m < k && nodes[i].after[k]; m++)
+                nodes[i].after[m] = nodes[i].after[m] || nodes[k].after[m];
+        }
+    }
+    naive_nodes(nodes, stream);
+    launch_nodes(nodes, stream);
+}
+
+static bool is_before(int i, const struct weir_order_stamp *s)
+{
+    bool before = weir_order_before(&t.stamp[i], s);
+
+    for (int k = 0; k < t.way_count[i]; k++) {
+        const struct weir_order_stamp *w = &t.ways[i][k];
+
+        before = before || (w->lane == s->lane && w->seq == s->seq) || weir_order_before(w, s);
+    }
+    return before;
+}
+
+static bool is_known(int i)
+{
+    bool known = weir_order_host_knows(&t.o, &t.stamp[i]);
+
+    for (int k = 0; k < t.way_count[i]; k++)
+        known = known || weir_order_host_knows(&t.o, &t.ways[i][k]);
+    return known;
+}
+
+/* Parts of one launch are compared by the graph's edges, and not all have a stamp. */
+static bool is_compared(int i, int j)
+{
+    return i != j && t.stamp[i].lane && t.stamp[j].lane &&
+           (t.launch_of[i] != t.launch_of[j] || !t.launch_of[i]);
+}
+
 static void synchronise(void)
 {
     uint32_t how = rnd(4);
@@ -193,7 +338,7 @@ static void step(void)
 {
     int stream = (int)rnd(STREAMS), e = (int)rnd(EVENTS);
 
-    switch (rnd(18)) {
+    switch (rnd(20)) {
     case 0:
     case 1:
         record(e, stream);
@@ -215,6 +360,9 @@ static void step(void)
     case 10:
         launch(stream);
         break;
+    case 11:
+        launch_graph(stream);
+        break;
     default:
         submit(stream);
     }
@@ -225,14 +373,14 @@ static void compare_early(int j)
     const struct weir_order_stamp *early = t.early[j].lane ? &t.early[j] : &t.stamp[j];
 
     for (int i = 0; i < t.n.op_count && t.ops[j].kernel; i++) {
-        if (i != j && weir_order_before(&t.stamp[i], early) != t.before_early[i][j]) {
+        if (is_compared(i, j) && is_before(i, early) != t.before_early[i][j]) {
             fprintf(stderr,
                     "operation %d (stream %d) and the early part of %d (stream %d): "
                     "naive %d\n",
                     i, t.ops[i].stream, j, t.ops[j].stream, t.before_early[i][j]);
             exit(1);
         }
-        CHECK(i == j || weir_order_before(early, &t.stamp[i]) == t.before[j][i]);
+        CHECK(!is_compared(i, j) || weir_order_before(early, &t.stamp[i]) == t.before[j][i]);
     }
 }
 
@@ -241,13 +389,13 @@ static void compare(void)
     for (int j = 0; j < t.n.op_count; j++) {
         compare_early(j);
         for (int i = 0; i < t.n.op_count; i++) {
-            if (i != j && weir_order_before(&t.stamp[i], &t.stamp[j]) != t.before[i][j]) {
+            if (is_compared(i, j) && is_before(i, &t.stamp[j]) != t.before[i][j]) {
                 fprintf(stderr, "operations %d (stream %d) and %d (stream %d): naive %d\n", i,
                         t.ops[i].stream, j, t.ops[j].stream, t.before[i][j]);
                 exit(1);
             }
         }
-        if (weir_order_host_knows(&t.o, &t.stamp[j]) != t.host[j]) {
+        if (t.stamp[j].lane && is_known(j) != t.host[j]) {
             fprintf(stderr, "operation %d (stream %d, peer %d) known: naive %d\n", j,
                     t.ops[j].stream, t.ops[j].peer_device, t.host[j]);
             exit(1);
@@ -280,6 +428,8 @@ static void program(bool may_fail)
     for (int i = 0; i < t.n.op_count; i++) {
         weir_order_stamp_drop(&t.o, &t.stamp[i]);
         weir_order_stamp_drop(&t.o, &t.early[i]);
+        for (int k = 0; k < t.way_count[i]; k++)
+            weir_order_stamp_drop(&t.o, &t.ways[i][k]);
     }
     for (int e = 0; e < EVENTS; e++)
         weir_order_stamp_drop(&t.o, &t.event[e]);

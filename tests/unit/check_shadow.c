@@ -455,9 +455,9 @@ static struct weir_actor *host_acts(const struct weir_actor *gate)
     a = weir_actor_create(&t.shadow, &stamp);
     a->host = true;
     if (gate) {
-        a->gates = weir_calloc(1, sizeof *a->gates + sizeof a->gates->stamps[0]);
-        a->gates->count = 1;
-        weir_order_stamp_copy(&a->gates->stamps[0], &gate->stamp);
+        a->ways = weir_calloc(1, sizeof *a->ways + sizeof a->ways->stamps[0]);
+        a->ways->count = 1;
+        weir_order_stamp_copy(&a->ways->stamps[0], &gate->stamp);
     }
     return a;
 }

@@ -315,6 +315,128 @@ static void event_nodes(bool waits)
     OK(cudaGraphDestroy(g));
 }
 
+/* A graph of two branches that begin together in s1, and the second one in s2: `branch` makes them. */
+static cudaGraphExec_t two_branches(void (*branch)(int which, cudaStream_t s))
+{
+    cudaEvent_t fork, join;
+    cudaGraphExec_t x;
+    cudaGraph_t g;
+
+    OK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+    OK(cudaStreamBeginCapture(s1, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecord(fork, s1));
+    OK(cudaStreamWaitEvent(s2, fork, 0));
+    branch(0, s1);
+    branch(1, s2);
+    OK(cudaEventRecord(join, s2));
+    OK(cudaStreamWaitEvent(s1, join, 0));
+    OK(cudaStreamEndCapture(s1, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphDestroy(g));
+    OK(cudaEventDestroy(fork));
+    OK(cudaEventDestroy(join));
+    return x;
+}
+
+static void writes_a_then_records(int which, cudaStream_t s)
+{
+    if (which)
+        copy<<<blocks(N / 2), 256, 0, s>>>(b, b + N / 2, N / 2);
+    else
+        write_a(s);
+    if (!which)
+        OK(cudaEventRecordWithFlags(e, s, cudaEventRecordExternal));
+}
+
+/* s2 waits for an event that one branch of a launch records, and reads what that one wrote, or
+ * what the other writes. */
+static void record_node(bool of_other)
+{
+    cudaGraphExec_t x = two_branches(writes_a_then_records);
+    int *to;
+
+    OK(cudaMalloc((void **)&to, N * sizeof *to));
+    OK(cudaGraphLaunch(x, s1));
+    OK(cudaStreamWaitEvent(s2, e, 0));
+    copy<<<blocks(N / 2), 256, 0, s2>>>(to, of_other ? b : a, N / 2);
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaFree(to));
+}
+
+static int *wait_node_to;
+
+static void waits_then_reads_a(int which, cudaStream_t s)
+{
+    if (!which)
+        OK(cudaStreamWaitEvent(s, e, cudaEventWaitExternal));
+    copy<<<1, 256, 0, s>>>(wait_node_to + 256 * which, which ? b : a, 256);
+}
+
+/* One branch of a launch waits for what s2 does, the other one reads b. */
+static void wait_node(bool of_other)
+{
+    cudaGraphExec_t x;
+
+    OK(cudaMalloc((void **)&wait_node_to, 512 * sizeof *wait_node_to));
+    x = two_branches(waits_then_reads_a);
+    fill<<<blocks(N), 256, 0, s2>>>(of_other ? b : a, 1, N);
+    OK(cudaEventRecord(e, s2));
+    OK(cudaGraphLaunch(x, s1));
+    write_a(s1); /* behind the launch as a whole, and so behind s2's kernel */
+    OK(cudaGraphLaunch(x, s1));
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaFree(wait_node_to));
+}
+
+static void copies_then_records(int which, cudaStream_t s)
+{
+    OK(cudaMemcpyAsync(host + which * (N / 2), a, N / 2 * sizeof *a, cudaMemcpyDeviceToHost, s));
+    if (!which)
+        OK(cudaEventRecordWithFlags(e, s, cudaEventRecordExternal));
+}
+
+/* The host waits for one branch's event, and reads what that one has copied, or the other. */
+static void record_node_host(bool of_other)
+{
+    cudaGraphExec_t x = two_branches(copies_then_records);
+
+    OK(cudaGraphLaunch(x, s1));
+    OK(cudaEventSynchronize(e));
+    if (host[of_other ? N - 1 : 0] == 123456)
+        printf("unlikely\n");
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(x));
+}
+
+static void nothing_then_waits(int which, cudaStream_t s)
+{
+    if (!which)
+        OK(cudaStreamWaitEvent(s, e, cudaEventWaitExternal));
+    nothing<<<1, 1, 0, s>>>();
+}
+
+/* What comes before a launch's wait node comes before what is behind its record node, in another
+ * launch, and in its stream. */
+static void event_nodes_chain(bool misses)
+{
+    cudaGraphExec_t first, second;
+    cudaStream_t s3;
+
+    OK(cudaStreamCreateWithFlags(&s3, cudaStreamNonBlocking));
+    first = two_branches(writes_a_then_records);
+    second = two_branches(nothing_then_waits);
+    OK(cudaGraphLaunch(first, s1));
+    OK(cudaGraphLaunch(misses ? first : second, misses ? s1 : s3));
+    write_a(s3);
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(first));
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaStreamDestroy(s3));
+}
+
 /* Values in memory: cuStreamWriteValue32, cuStreamWaitValue32 (at least the value, as signed). */
 typedef int value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
 static value_fn *value_fns[2];
@@ -552,6 +674,22 @@ static void run(const char *form)
         event_nodes(false);
     else if (!strcmp(form, "event-nodes"))
         event_nodes(true);
+    else if (!strcmp(form, "record-node-beside"))
+        record_node(true);
+    else if (!strcmp(form, "record-node"))
+        record_node(false);
+    else if (!strcmp(form, "wait-node-beside"))
+        wait_node(true);
+    else if (!strcmp(form, "wait-node"))
+        wait_node(false);
+    else if (!strcmp(form, "record-node-host-beside"))
+        record_node_host(true);
+    else if (!strcmp(form, "record-node-host"))
+        record_node_host(false);
+    else if (!strcmp(form, "event-nodes-no-chain"))
+        event_nodes_chain(true);
+    else if (!strcmp(form, "event-nodes-chain"))
+        event_nodes_chain(false);
     else if (!strcmp(form, "values-ignored"))
         values(false);
     else if (!strcmp(form, "values"))

@@ -71,6 +71,14 @@ child-graphs-unordered race
 child-graphs -
 event-nodes-ignored race
 event-nodes -
+record-node-beside race
+record-node -
+wait-node-beside race
+wait-node -
+record-node-host-beside race
+record-node-host -
+event-nodes-no-chain race
+event-nodes-chain -
 values-ignored race
 values -
 values-early race

@@ -1,0 +1,250 @@
+/* Launches of graphs: their nodes, and the events that some wait for or record (GRA-011).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/alloc.h"
+#include "check/check_int.h"
+#include "check/tsan.h"
+
+static void lost(void)
+{
+    weir_checker.failed = true;
+}
+
+static void reach_drop(struct weir_reach *r)
+{
+    if (r && --r->refs == 0)
+        weir_free(r);
+}
+
+void weir_check_events_drop(struct weir_check_events *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        weir_order_stamp_drop(&weir_checker.order, &v->at[i].stamp);
+    reach_drop(v->reach);
+    weir_free(v);
+}
+
+static struct weir_reach *reach_of(const void *plan, struct weir_reach *(*order)(const void *arg),
+                                   const void *arg)
+{
+    struct checker *c = &weir_checker;
+    struct weir_reach *r = weir_map_get(&c->plans, (uintptr_t)plan);
+
+    if (r)
+        return r;
+    r = order(arg);
+    if (r && weir_map_put(&c->plans, (uintptr_t)plan, r)) {
+        r->refs = 1;
+        return r;
+    }
+    weir_free(r);
+    lost();
+    return NULL;
+}
+
+/* *part, the launch's stamp so far, becomes that of the node. */
+static void part_of(const struct weir_check_events *v, uint32_t node, struct weir_order_stamp *part)
+{
+    for (size_t i = 0; i < v->count && !v->at[i].records; i++)
+        if (weir_reach_has(v->reach, v->at[i].node, node))
+            weir_order_part_waits(&weir_checker.order, part, &v->at[i].stamp);
+}
+
+/* Those nodes that wait: for what their events stand for now. */
+static void launch_waits(struct weir_check_events *v, const struct weir_check_event_node *nodes,
+                         uint32_t lane, struct weir_check_site at)
+{
+    for (size_t i = 0; i < v->count && !nodes[i].records; i++) {
+        struct weir_check_event *e = weir_check_event_of_locked(nodes[i].event, true);
+
+        v->at[i].node = nodes[i].node;
+        weir_check_waited(nodes[i].event, e, lane, true, at);
+        if (e)
+            weir_order_stamp_copy(&v->at[i].stamp, &e->stamp);
+    }
+}
+
+void weir_check_part_of(const struct weir_actor *launch, uint32_t node,
+                        struct weir_order_stamp *part)
+{
+    const struct weir_check_events *v = ((const struct weir_check_detail *)launch->detail)->events;
+
+    if (v)
+        part_of(v, node, part);
+}
+
+static void launch_records(struct weir_check_events *v, const struct weir_check_event_node *nodes,
+                           const struct weir_order_stamp *launch, struct weir_check_site at)
+{
+    struct weir_order *o = &weir_checker.order;
+    struct weir_order_stamp part, old;
+
+    for (size_t i = 0; i < v->count; i++) {
+        struct weir_check_event *e;
+
+        if (!nodes[i].records)
+            continue;
+        e = weir_check_event_of_locked(nodes[i].event, true);
+        weir_order_stamp_copy(&part, launch);
+        part_of(v, nodes[i].node, &part);
+        v->at[i].node = nodes[i].node;
+        v->at[i].records = true;
+        weir_order_part_records(o, weir_check_lane_of_locked(nodes[i].records), &part,
+                                &v->at[i].stamp);
+        weir_order_stamp_drop(o, &part);
+        if (!e)
+            continue;
+        old = e->stamp;
+        weir_order_stamp_copy(&e->stamp, &v->at[i].stamp);
+        weir_check_recorded(e, &old, at);
+        e->launch_lane = launch->lane;
+        e->launch_seq = launch->seq;
+        weir_order_stamp_drop(o, &old);
+    }
+}
+
+/* What the sanitizer is told: a launch waits as a whole for what its wait nodes wait for, and its
+ * record nodes record when all of it is over. More is in order than is, so nothing right is taken
+ * for wrong. */
+static void tell_launch(const void *op, const void *stream, const void *behind,
+                        const struct weir_check_event_node *nodes, size_t count)
+{
+    size_t i = 0;
+
+    for (; i < count && !nodes[i].records; i++)
+        weir_tsan_wait(nodes[i].event, stream);
+    weir_tsan_op(op, stream, WEIR_OP_GRAPH, behind);
+    for (; i < count; i++)
+        weir_tsan_record(nodes[i].event, stream);
+}
+
+void weir_check_launch(const void *op, const void *stream, const void *behind,
+                       const struct weir_check_node *graph,
+                       const struct weir_check_event_node *nodes, size_t count)
+{
+    struct weir_order *o = &weir_checker.order;
+    struct weir_check_events *v;
+    struct weir_order_stamp stamp, end;
+    struct weir_check_event *e;
+    struct weir_check_site at;
+    struct weir_actor *a;
+    uint32_t lane;
+
+    if (weir_check_tells())
+        tell_launch(op, stream, behind, nodes, count);
+    if (!weir_check_enabled())
+        return;
+    at = weir_check_site_now(false);
+    weir_check_lock();
+    lane = weir_check_lane_of_locked(stream);
+    e = weir_check_event_of_locked(behind, true);
+    v = weir_calloc(1, sizeof *v + count * sizeof v->at[0]);
+    if (v)
+        v->reach = reach_of(graph->plan, graph->order, graph->arg);
+    if (!v || !v->reach || !e) {
+        weir_free(v);
+        lost();
+        weir_check_unlock();
+        return;
+    }
+    v->reach->refs++;
+    v->count = count;
+    launch_waits(v, nodes, lane, at);
+    weir_order_submit_after(o, lane, &e->stamp, 1, &stamp);
+    launch_records(v, nodes, &stamp, at);
+    weir_order_stamp_copy(&end, &stamp);
+    for (size_t i = 0; i < count; i++)
+        weir_order_part_waits(o, &end, &v->at[i].stamp);
+    weir_order_part_ends(o, &end);
+    weir_check_behind_is(e, &end);
+    weir_order_stamp_drop(o, &end);
+    a = weir_check_op_add_locked(op, &stamp, WEIR_OP_GRAPH, NULL, at);
+    if (a)
+        ((struct weir_check_detail *)a->detail)->events = v;
+    else
+        weir_check_events_drop(v);
+    weir_check_unlock();
+}
+
+/* By which others come behind the node: records of events that are behind it. */
+static struct weir_ways *ways_of(const struct weir_check_events *v, uint32_t node)
+{
+    struct weir_ways *w = NULL;
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < v->count; i++)
+        count += v->at[i].records && weir_reach_has(v->reach, node, v->at[i].node);
+    if (!count)
+        return NULL;
+    w = weir_calloc(1, sizeof *w + count * sizeof w->stamps[0]);
+    for (size_t i = 0; w && i < v->count; i++)
+        if (v->at[i].records && weir_reach_has(v->reach, node, v->at[i].node))
+            weir_order_stamp_copy(&w->stamps[w->count++], &v->at[i].stamp);
+    if (!w)
+        lost();
+    return w;
+}
+
+void weir_check_stamps_of(const struct weir_actor *launch,
+                          void (*visit)(const struct weir_order_stamp *s, const void *arg),
+                          const void *arg)
+{
+    const struct weir_check_events *v = ((const struct weir_check_detail *)launch->detail)->events;
+
+    visit(&launch->stamp, arg);
+    for (size_t i = 0; v && i < v->count; i++)
+        if (v->at[i].records)
+            visit(&v->at[i].stamp, arg);
+}
+
+struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t node,
+                                   enum weir_op_kind kind, const char *name,
+                                   struct weir_reach *(*order)(const void *arg), const void *arg)
+{
+    struct checker *c = &weir_checker;
+    const struct weir_check_detail *d = NULL;
+    struct weir_actor *launch, *a = NULL;
+    struct weir_order_stamp stamp;
+    struct weir_reach *r;
+
+    weir_check_lock();
+    launch = weir_map_get(&c->ops, (uintptr_t)op);
+    r = launch ? reach_of(plan, order, arg) : NULL;
+    if (r) {
+        d = launch->detail;
+        weir_order_stamp_copy(&stamp, &launch->stamp);
+        weir_check_part_of(launch, node, &stamp);
+        a = weir_check_actor_make_locked(&stamp, kind, name, d->site);
+    }
+    if (a) {
+        if (d->events)
+            a->ways = ways_of(d->events, node);
+        ((struct weir_check_detail *)a->detail)->number = d->number;
+        a->reach = r;
+        r->refs++;
+        a->node = node;
+        a->early = node >= r->nodes;
+    }
+    weir_check_unlock();
+    return a;
+}
+
+void weir_check_node_end(struct weir_actor *a)
+{
+    weir_check_lock();
+    weir_actor_drop(&weir_checker.shadow, a);
+    weir_check_unlock();
+}
+
+void weir_check_plan_end(const void *plan)
+{
+    struct weir_reach *r;
+
+    if (weir_check_tells())
+        weir_tsan_plan_end(plan);
+    if (!weir_check_enabled())
+        return;
+    weir_check_lock();
+    r = weir_map_remove(&weir_checker.plans, (uintptr_t)plan);
+    reach_drop(r);
+    weir_check_unlock();
+}
