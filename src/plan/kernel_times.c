@@ -2,15 +2,16 @@
  * -- PROGRAM), it stands before the driver's launches and measures each kernel by itself. Every
  * launch goes between two events behind a kernel that spins, so that the device does not wait for
  * the host in between, and is waited for: kernels do not run beside each other. What two events
- * cost around an empty kernel is taken off. When the program ends a line for each kernel and number
- * of blocks goes to the file that WEIR_KERNEL_TIMES names, as a device profile has them. Knows
- * nothing of the rest of Weir but these kernels, and is linked to nothing but the C library.
+ * cost around an empty kernel is taken off. Kernels of graphs: kernel_times_graph.c. When the
+ * program ends a line for each kernel and number of blocks goes to the file that WEIR_KERNEL_TIMES
+ * names, as a device profile has them. Knows nothing of the rest of Weir but these kernels, and is
+ * linked to nothing but the C library.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "plan/kernel_times.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +19,14 @@
 
 #include "plan/measure_ptx.h"
 
-#define PUBLIC    __attribute__((visibility("default")))
 #define SPIN_NS   100000u     /* longer than it takes to submit what is measured */
 #define STUCK_NS  5000000000u /* a kernel that takes longer waits for another */
 #define LEAST_US  1.1         /* an empty kernel's time: profiles/h200.profile, kernel-us */
 #define CONTEXTS  16
 #define KERNELS   4096
 #define NAME_MAX_ 2000 /* what a line of a profile holds */
-#define BASE      15   /* empty kernels */
 
-enum { NOT_READY = 600, PER_THREAD_FLAG = 2, RELAXED = 2 };
+enum { NOT_READY = 600, RELAXED = 2 };
 
 /* As CUlaunchConfig. */
 struct config {
@@ -36,24 +35,7 @@ struct config {
     unsigned count;
 };
 
-/* Of the driver, by name; those of the last line may be missing. */
-static struct {
-    int (*cuCtxGetCurrent)(void **);
-    int (*cuEventCreate)(void **, unsigned);
-    int (*cuEventRecord)(void *, void *);
-    int (*cuEventQuery)(void *);
-    int (*cuEventElapsedTime)(float *, void *, void *);
-    int (*cuEventDestroy_v2)(void *);
-    int (*cuModuleLoadData)(void **, const void *);
-    int (*cuModuleGetFunction)(void **, void *, const char *);
-    int (*cuStreamIsCapturing)(void *, int *);
-    int (*cuThreadExchangeStreamCaptureMode)(int *);
-    int (*cuLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                          unsigned, void *, void **, void **);
-    int (*cuFuncGetName)(const char **, void *);
-    int (*cuKernelGetName)(const char **, void *);
-    int (*cuFuncLoad)(void *);
-} driver;
+struct weir_times_driver weir_times_driver;
 
 #define REQUIRED 12
 
@@ -63,7 +45,7 @@ static const struct {
 } driver_names[] = {
 #define FUNCTION(name)                                                                             \
     {                                                                                              \
-#name, &driver.name                                                                        \
+#name, &weir_times_driver.name                                                             \
     }
     FUNCTION(cuCtxGetCurrent),     FUNCTION(cuEventCreate),
     FUNCTION(cuEventRecord),       FUNCTION(cuEventQuery),
@@ -75,23 +57,12 @@ static const struct {
 #undef FUNCTION
 };
 
-struct context {
-    void *handle, *nop, *spin;
-    double base_us; /* between the events around an empty kernel */
-};
-
-struct kernel {
-    char *name;
-    uint64_t blocks, measured, late;
-    double us; /* all of them */
-};
-
 /* guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct context contexts[CONTEXTS];
+static struct weir_times_context contexts[CONTEXTS];
 static size_t context_count, kernel_count;
-static struct kernel kernels[KERNELS];
-static uint64_t in_graphs, unknown;
+static struct weir_times_kernel kernels[KERNELS];
+static uint64_t unknown;
 static bool opened, off;
 
 static uint64_t now_ns(void)
@@ -119,7 +90,7 @@ static dlsym_function real_dlsym(void)
     return found;
 }
 
-static void *of_driver(const char *name)
+void *weir_times_of_driver(const char *name)
 {
     static void *_Atomic library;
 
@@ -132,7 +103,7 @@ static void open_driver_locked(void)
 {
     opened = true;
     for (size_t i = 0; i < sizeof driver_names / sizeof *driver_names; i++) {
-        void *f = of_driver(driver_names[i].name);
+        void *f = weir_times_of_driver(driver_names[i].name);
 
         memcpy(driver_names[i].to, &f, sizeof f);
         if (!f && i < REQUIRED) {
@@ -168,11 +139,11 @@ static int go(const struct launch *l)
 
     if (!f) {
         snprintf(name, sizeof name, "%s%s", launch_names[l->kind], l->per_thread ? "_ptsz" : "");
-        f = of_driver(name);
+        f = weir_times_of_driver(name);
         real[l->kind][l->per_thread] = f;
     }
     if (!f)
-        return 500; /* CUDA_ERROR_NOT_FOUND */
+        return WEIR_TIMES_NOT_FOUND;
     if (l->kind == KERNEL_EX)
         return ((int (*)(const struct config *, void *, void **, void **))f)(
             l->ex, l->function, l->parameters, l->extra);
@@ -187,20 +158,20 @@ static int go(const struct launch *l)
                                                   c->stream, l->parameters, l->extra);
 }
 
-static bool spin(const struct context *x, void *stream)
+static bool spin(const struct weir_times_context *x, void *stream)
 {
     uint64_t ns = SPIN_NS;
     void *args[] = {&ns};
 
-    return driver.cuLaunchKernel(x->spin, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL) == 0;
+    return weir_times_driver.cuLaunchKernel(x->spin, 1, 1, 1, 1, 1, 1, 0, stream, args, NULL) == 0;
 }
 
 /* False: it does not end. */
-static bool wait_for(void *event)
+bool weir_times_wait_for(void *event)
 {
     uint64_t from = now_ns();
 
-    while (driver.cuEventQuery(event) == NOT_READY) {
+    while (weir_times_driver.cuEventQuery(event) == NOT_READY) {
         if (now_ns() - from > STUCK_NS) {
             fputs("weir plan: a kernel waits for something else: from here on none is measured\n",
                   stderr);
@@ -214,69 +185,69 @@ static bool wait_for(void *event)
 
 /* Launches; what the launch returned. *us: between the events, < 0 when that is not known. *late:
  * the host took longer than the spinning. */
-static int between_events(const struct context *x, const struct launch *l, void *stream, double *us,
-                          bool *late)
+static int between_events(const struct weir_times_context *x, const struct launch *l, void *stream,
+                          double *us, bool *late)
 {
     void *events[2] = {NULL, NULL};
-    bool ready =
-        driver.cuEventCreate(&events[0], 0) == 0 && driver.cuEventCreate(&events[1], 0) == 0;
+    bool ready = weir_times_driver.cuEventCreate(&events[0], 0) == 0 &&
+                 weir_times_driver.cuEventCreate(&events[1], 0) == 0;
     uint64_t from = now_ns();
     float ms = -1;
     int err;
 
-    ready = ready && spin(x, stream) && driver.cuEventRecord(events[0], stream) == 0;
+    ready = ready && spin(x, stream) && weir_times_driver.cuEventRecord(events[0], stream) == 0;
     err = go(l);
-    if (ready && err == 0 && driver.cuEventRecord(events[1], stream) == 0) {
+    if (ready && err == 0 && weir_times_driver.cuEventRecord(events[1], stream) == 0) {
         *late = now_ns() - from > SPIN_NS;
-        if (!wait_for(events[1]))
+        if (!weir_times_wait_for(events[1]))
             return err; /* (the events stay: the device is not through with them) */
-        if (driver.cuEventElapsedTime(&ms, events[0], events[1]) != 0)
+        if (weir_times_driver.cuEventElapsedTime(&ms, events[0], events[1]) != 0)
             ms = -1;
     }
     *us = (double)ms * 1e3;
     for (int i = 0; i < 2; i++) {
         if (events[i])
-            driver.cuEventDestroy_v2(events[i]);
+            weir_times_driver.cuEventDestroy_v2(events[i]);
     }
     return err;
 }
 
-static int by_size(const void *x, const void *y)
+int weir_times_by_size(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
 
     return a < b ? -1 : a > b;
 }
 
-static bool prepare(struct context *x)
+static bool prepare(struct weir_times_context *x)
 {
     struct launch nop = {.kind = KERNEL, .c = {{1, 1, 1}, {1, 1, 1}, 0, (void *)2, NULL, 0}};
-    double us[BASE];
+    double us[WEIR_TIMES_BASE];
     bool late;
     void *module;
 
-    if (driver.cuModuleLoadData(&module, WEIR_MEASURE_PTX) != 0 ||
-        driver.cuModuleGetFunction(&x->nop, module, WEIR_MEASURE_NOP) != 0 ||
-        driver.cuModuleGetFunction(&x->spin, module, WEIR_MEASURE_SPIN) != 0)
+    if (weir_times_driver.cuModuleLoadData(&module, WEIR_MEASURE_PTX) != 0 ||
+        weir_times_driver.cuModuleGetFunction(&x->nop, module, WEIR_MEASURE_NOP) != 0 ||
+        weir_times_driver.cuModuleGetFunction(&x->spin, module, WEIR_MEASURE_SPIN) != 0)
         return false;
     nop.function = x->nop;
     /* (The first two load what they need. 2: the thread's own stream, whatever the program uses.)
      */
-    for (int i = -2; i < BASE; i++) {
+    for (int i = -2; i < WEIR_TIMES_BASE; i++) {
         if (between_events(x, &nop, nop.c.stream, &us[i < 0 ? 0 : i], &late) != 0 ||
             us[i < 0 ? 0 : i] < 0)
             return false;
     }
-    qsort(us, BASE, sizeof *us, by_size);
-    x->base_us = us[BASE / 2];
+    qsort(us, WEIR_TIMES_BASE, sizeof *us, weir_times_by_size);
+    x->base_us = us[WEIR_TIMES_BASE / 2];
     return true;
 }
 
-static const struct context *context_locked(void)
+struct weir_times_context *weir_times_context_locked(void)
 {
     void *handle = NULL;
 
-    if (driver.cuCtxGetCurrent(&handle) != 0 || !handle)
+    if (weir_times_driver.cuCtxGetCurrent(&handle) != 0 || !handle)
         return NULL;
     for (size_t i = 0; i < context_count; i++) {
         if (contexts[i].handle == handle)
@@ -284,7 +255,7 @@ static const struct context *context_locked(void)
     }
     if (context_count == CONTEXTS)
         return NULL;
-    contexts[context_count] = (struct context){.handle = handle};
+    contexts[context_count] = (struct weir_times_context){.handle = handle, .graph_us = -1};
     if (!prepare(&contexts[context_count])) {
         fputs("weir plan: the measuring kernels do not run: no kernel of this context is "
               "measured\n",
@@ -295,13 +266,14 @@ static const struct context *context_locked(void)
     return contexts[context_count - 1].spin ? &contexts[context_count - 1] : NULL;
 }
 
-static struct kernel *kernel_locked(const struct launch *l)
+struct weir_times_kernel *weir_times_kernel_locked(void *function, void *kernel, uint64_t blocks)
 {
-    uint64_t blocks = (uint64_t)l->c.grid[0] * l->c.grid[1] * l->c.grid[2];
     const char *name = NULL;
+    void *first = function ? function : kernel;
 
-    if (driver.cuFuncGetName(&name, l->function) != 0 &&
-        (!driver.cuKernelGetName || driver.cuKernelGetName(&name, l->function) != 0))
+    if (!first || ((!function || weir_times_driver.cuFuncGetName(&name, function) != 0) &&
+                   (!weir_times_driver.cuKernelGetName ||
+                    weir_times_driver.cuKernelGetName(&name, kernel ? kernel : function) != 0)))
         return NULL;
     if (!name || strlen(name) > NAME_MAX_)
         return NULL;
@@ -316,62 +288,79 @@ static struct kernel *kernel_locked(const struct launch *l)
     return kernels[kernel_count].name ? &kernels[kernel_count++] : NULL;
 }
 
+void weir_times_add_locked(struct weir_times_kernel *k, double us, double base_us)
+{
+    k->measured++;
+    k->us += (us > base_us ? us - base_us : 0) + LEAST_US;
+}
+
 static int measure_locked(const struct launch *l)
 {
     void *stream = l->per_thread && !l->c.stream ? (void *)2 : l->c.stream;
-    const struct context *x;
-    struct kernel *k;
+    const struct weir_times_context *x;
+    struct weir_times_kernel *k;
     double us = -1;
     bool late = false;
     int err, status = 0;
 
-    if (driver.cuStreamIsCapturing(stream, &status) != 0 || status) {
-        in_graphs++;
-        return go(l);
-    }
-    x = context_locked();
-    k = x ? kernel_locked(l) : NULL;
+    if (weir_times_driver.cuStreamIsCapturing(stream, &status) != 0 || status)
+        return go(l); /* (measured when the graph runs) */
+    x = weir_times_context_locked();
+    k = x ? weir_times_kernel_locked(l->function, NULL,
+                                     (uint64_t)l->c.grid[0] * l->c.grid[1] * l->c.grid[2])
+          : NULL;
     if (!k) {
         unknown++;
         return go(l);
     }
-    if (driver.cuFuncLoad)
-        (void)driver.cuFuncLoad(l->function);
+    if (weir_times_driver.cuFuncLoad)
+        (void)weir_times_driver.cuFuncLoad(l->function);
     err = between_events(x, l, stream, &us, &late);
     if (us >= 0 && late)
         k->late++;
-    else if (us >= 0) {
-        k->measured++;
-        k->us += (us > x->base_us ? us - x->base_us : 0) + LEAST_US;
-    }
+    else if (us >= 0)
+        weir_times_add_locked(k, us, x->base_us);
     return err;
 }
 
-static int measure(const struct launch *l)
+bool weir_times_begin(int *mode)
 {
-    int mode = RELAXED, err;
-
     pthread_mutex_lock(&lock);
     if (!opened)
         open_driver_locked();
     if (off) {
         pthread_mutex_unlock(&lock);
-        return go(l);
+        return false;
     }
     /* A capture of another thread does not forbid this one to ask its events. */
-    (void)driver.cuThreadExchangeStreamCaptureMode(&mode);
-    err = measure_locked(l);
-    (void)driver.cuThreadExchangeStreamCaptureMode(&mode);
+    *mode = RELAXED;
+    (void)weir_times_driver.cuThreadExchangeStreamCaptureMode(mode);
+    return true;
+}
+
+void weir_times_end(int mode)
+{
+    (void)weir_times_driver.cuThreadExchangeStreamCaptureMode(&mode);
     pthread_mutex_unlock(&lock);
+}
+
+static int measure(const struct launch *l)
+{
+    int mode, err;
+
+    if (!weir_times_begin(&mode))
+        return go(l);
+    err = measure_locked(l);
+    weir_times_end(mode);
     return err;
 }
 
 /* ---- in the place of the driver's ---- */
 
 #define LAUNCHES(suffix, thread)                                                                   \
-    PUBLIC int cuLaunchKernel##suffix(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, \
-                                      unsigned by, unsigned bz, unsigned shared, void *stream,     \
-                                      void **parameters, void **extra)                             \
+    WEIR_TIMES_PUBLIC int cuLaunchKernel##suffix(                                                  \
+        void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,     \
+        unsigned shared, void *stream, void **parameters, void **extra)                            \
     {                                                                                              \
         return measure(                                                                            \
             &(struct launch){.kind = KERNEL,                                                       \
@@ -381,8 +370,8 @@ static int measure(const struct launch *l)
                              .parameters = parameters,                                             \
                              .extra = extra});                                                     \
     }                                                                                              \
-    PUBLIC int cuLaunchKernelEx##suffix(const struct config *config, void *f, void **parameters,   \
-                                        void **extra)                                              \
+    WEIR_TIMES_PUBLIC int cuLaunchKernelEx##suffix(const struct config *config, void *f,           \
+                                                   void **parameters, void **extra)                \
     {                                                                                              \
         struct launch l = {.kind = KERNEL_EX,                                                      \
                            .per_thread = thread,                                                   \
@@ -396,9 +385,9 @@ static int measure(const struct launch *l)
         l.c = *config;                                                                             \
         return measure(&l);                                                                        \
     }                                                                                              \
-    PUBLIC int cuLaunchCooperativeKernel##suffix(void *f, unsigned gx, unsigned gy, unsigned gz,   \
-                                                 unsigned bx, unsigned by, unsigned bz,            \
-                                                 unsigned shared, void *stream, void **parameters) \
+    WEIR_TIMES_PUBLIC int cuLaunchCooperativeKernel##suffix(                                       \
+        void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,     \
+        unsigned shared, void *stream, void **parameters)                                          \
     {                                                                                              \
         return measure(                                                                            \
             &(struct launch){.kind = COOPERATIVE,                                                  \
@@ -411,9 +400,9 @@ static int measure(const struct launch *l)
 LAUNCHES(, false)
 LAUNCHES(_ptsz, true)
 
-PUBLIC int cuGetProcAddress(const char *name, void **f, int version, uint64_t flags);
-PUBLIC int cuGetProcAddress_v2(const char *name, void **f, int version, uint64_t flags,
-                               void *status);
+WEIR_TIMES_PUBLIC int cuGetProcAddress(const char *name, void **f, int version, uint64_t flags);
+WEIR_TIMES_PUBLIC int cuGetProcAddress_v2(const char *name, void **f, int version, uint64_t flags,
+                                          void *status);
 
 /* Ours for a name of the driver's, or NULL. */
 static void *ours(const char *name, int version, bool per_thread)
@@ -432,15 +421,16 @@ static void *ours(const char *name, int version, bool per_thread)
         strcmp(name, "cuLaunchCooperativeKernel") == 0)
         return per_thread || name[25] ? (void *)cuLaunchCooperativeKernel_ptsz
                                       : (void *)cuLaunchCooperativeKernel;
-    return NULL;
+    return weir_times_graph_ours(name, version, per_thread);
 }
 
 int cuGetProcAddress(const char *name, void **f, int version, uint64_t flags)
 {
     int (*real)(const char *, void **, int, uint64_t) =
-        (int (*)(const char *, void **, int, uint64_t))of_driver("cuGetProcAddress");
-    int err = real ? real(name, f, version, flags) : 500;
-    void *mine = err == 0 && f && *f ? ours(name, version, flags & PER_THREAD_FLAG) : NULL;
+        (int (*)(const char *, void **, int, uint64_t))weir_times_of_driver("cuGetProcAddress");
+    int err = real ? real(name, f, version, flags) : WEIR_TIMES_NOT_FOUND;
+    void *mine =
+        err == 0 && f && *f ? ours(name, version, flags & WEIR_TIMES_PER_THREAD_FLAG) : NULL;
 
     if (mine)
         *f = mine;
@@ -449,10 +439,11 @@ int cuGetProcAddress(const char *name, void **f, int version, uint64_t flags)
 
 int cuGetProcAddress_v2(const char *name, void **f, int version, uint64_t flags, void *status)
 {
-    int (*real)(const char *, void **, int, uint64_t, void *) =
-        (int (*)(const char *, void **, int, uint64_t, void *))of_driver("cuGetProcAddress_v2");
-    int err = real ? real(name, f, version, flags, status) : 500;
-    void *mine = err == 0 && f && *f ? ours(name, version, flags & PER_THREAD_FLAG) : NULL;
+    int (*real)(const char *, void **, int, uint64_t, void *) = (int (*)(
+        const char *, void **, int, uint64_t, void *))weir_times_of_driver("cuGetProcAddress_v2");
+    int err = real ? real(name, f, version, flags, status) : WEIR_TIMES_NOT_FOUND;
+    void *mine =
+        err == 0 && f && *f ? ours(name, version, flags & WEIR_TIMES_PER_THREAD_FLAG) : NULL;
 
     if (mine)
         *f = mine;
@@ -460,7 +451,7 @@ int cuGetProcAddress_v2(const char *name, void **f, int version, uint64_t flags,
 }
 
 /* Calls that are not for these go on by a jump: RTLD_NEXT looks at who called. */
-PUBLIC void *dlsym(void *library, const char *name);
+WEIR_TIMES_PUBLIC void *dlsym(void *library, const char *name);
 void *dlsym(void *library, const char *name)
 {
     void *mine = ours(name, 0, false);
@@ -476,12 +467,13 @@ __attribute__((destructor)) static void finish(void)
 {
     const char *path = getenv("WEIR_KERNEL_TIMES");
     FILE *to = path && opened ? fopen(path, "a") : NULL;
+    uint64_t left;
 
     if (!to)
         return;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < kernel_count; i++) {
-        const struct kernel *k = &kernels[i];
+        const struct weir_times_kernel *k = &kernels[i];
 
         if (k->measured)
             fprintf(to, "kernel %s %.3f %llu # mean of %llu\n", k->name,
@@ -491,9 +483,10 @@ __attribute__((destructor)) static void finish(void)
             fprintf(to, "# kernel %s: %llu launches of %llu blocks, none measured\n", k->name,
                     (unsigned long long)k->late, (unsigned long long)k->blocks);
     }
-    if (in_graphs)
-        fprintf(to, "# %llu launches into graphs were not measured\n",
-                (unsigned long long)in_graphs);
+    left = weir_times_graphs_left_locked();
+    if (left)
+        fprintf(to, "# the kernels of %llu launches of graphs were not measured\n",
+                (unsigned long long)left);
     if (unknown)
         fprintf(to, "# %llu launches of kernels without a name were not measured\n",
                 (unsigned long long)unknown);

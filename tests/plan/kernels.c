@@ -1,5 +1,4 @@
-/* Launches kernels that spin for a known time, by every way to a driver's launch; into a graph,
- * too.
+/* Launches kernels that spin for a known time, by every way to a driver's launch, and in graphs.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -20,7 +19,8 @@
 
 static const char ptx[] = WEIR_MEASURE_HEAD WEIR_MEASURE_SPINS("linked")
     WEIR_MEASURE_SPINS("looked_up") WEIR_MEASURE_SPINS("asked_for")
-        WEIR_MEASURE_SPINS("with_a_struct") WEIR_MEASURE_SPINS("captured");
+        WEIR_MEASURE_SPINS("with_a_struct") WEIR_MEASURE_SPINS("captured")
+            WEIR_MEASURE_SPINS("beside") WEIR_MEASURE_SPINS("within");
 
 typedef CUresult (*launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
                                     unsigned, unsigned, CUstream, void **, void **);
@@ -46,6 +46,65 @@ static launch_function asked(void)
     OK(((CUresult(*)(const char *, void **, int, cuuint64_t, void *))ask)("cuLaunchKernel", &f,
                                                                           12000, 0, NULL));
     return (launch_function)f;
+}
+
+static CUgraphNode add(CUgraph graph, const char *name, unsigned blocks, void **args)
+{
+    const CUDA_KERNEL_NODE_PARAMS p = {.func = function(name),
+                                       .gridDimX = blocks,
+                                       .gridDimY = 1,
+                                       .gridDimZ = 1,
+                                       .blockDimX = 1,
+                                       .blockDimY = 1,
+                                       .blockDimZ = 1,
+                                       .kernelParams = args};
+    CUgraphNode node;
+
+    OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    return node;
+}
+
+static void launch(CUgraphExec exec, CUstream stream, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+}
+
+/* A captured kernel and two that nothing orders: 3 launches, 2 with another grid, 4 of another
+ * graph of the same shape. Then a graph in a graph, whose kernel stays out. */
+static void graphs(CUgraph graph, CUstream stream, void **args)
+{
+    CUgraph other, child;
+    CUgraphNode node, nodes[8];
+    CUgraphExec exec;
+    CUgraphExecUpdateResultInfo info;
+    CUDA_KERNEL_NODE_PARAMS p;
+    size_t count = 8;
+
+    node = add(graph, "beside", 1, args);
+    add(graph, "beside", 2, args);
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    if (count != 3)
+        exit(1); /* the program's own nodes, and no others */
+    launch(exec, stream, 3);
+    OK(cuGraphKernelNodeGetParams(node, &p));
+    p.gridDimX = 3;
+    OK(cuGraphExecKernelNodeSetParams(exec, node, &p));
+    launch(exec, stream, 2);
+    OK(cuGraphClone(&other, graph));
+    OK(cuGraphExecUpdate(exec, other, &info));
+    launch(exec, stream, 4);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(other));
+    OK(cuGraphCreate(&child, 0));
+    add(child, "within", 1, args);
+    OK(cuGraphAddChildGraphNode(&node, graph, NULL, 0, child));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    launch(exec, stream, 1);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(child));
 }
 
 int main(void)
@@ -79,6 +138,8 @@ int main(void)
     OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     OK(cuLaunchKernel(function("captured"), 1, 1, 1, 1, 1, 1, 0, stream, args, NULL));
     OK(cuStreamEndCapture(stream, &graph));
+    graphs(graph, stream, args);
+    OK(cuGraphDestroy(graph));
     OK(cuCtxSynchronize());
     puts("all launched");
     return 0;
