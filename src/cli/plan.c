@@ -97,6 +97,7 @@ static int plan_stages_on(const struct options *o, const struct weir_plan_machin
                                 .streams_from = o->streams_from,
                                 .streams_to = o->streams_to};
     char message[200];
+    double sum = 0;
     FILE *to;
     bool ok;
 
@@ -104,6 +105,10 @@ static int plan_stages_on(const struct options *o, const struct weir_plan_machin
     t.shape.pageable = o->pageable && !o->html;
     if (!weir_plan_read_stages(o->stages, m, &t.shape, message))
         return weir_cli_usage_error("plan", "--stages: %s", message);
+    for (uint32_t i = 0; i < t.shape.stage_count; i++)
+        sum += t.shape.stages[i].ns;
+    if (sum <= 0)
+        return weir_cli_usage_error("plan", "--stages: no stage takes any time");
     t.shape.pageable = o->pageable;
     if (o->html && !weir_plan_has_page())
         return weir_cli_usage_error("plan",

@@ -28,6 +28,9 @@ has out 'best: 1 chunk in 1 stream'
 ends 0 --stages kernel=1ms@25% --chunks 4 --streams 1..4 --device rtx4090 -o "$tmp/table"
 has table 'RTX 4090'
 
+ends 2 --stages h2d=0,kernel=0ms
+has err 'no stage takes any time'
+
 for f in two-streams slots events; do
     ends 0 "$SOURCE/examples/plan/$f.plan"
     has out '^right:'
