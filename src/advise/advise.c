@@ -80,9 +80,17 @@ bool weir_advise_price(const struct weir_advise_context *c, const struct weir_pl
     return true;
 }
 
-static double percent_of(const struct weir_advise_report *r, uint64_t ns)
+static double share_of(const struct weir_advise_report *r, uint64_t ns)
 {
     return r->length_ns ? 100.0 * (double)ns / (double)r->length_ns : 0;
+}
+
+double weir_advise_percent(const struct weir_advise_report *r,
+                           const struct weir_advise_finding *finding)
+{
+    double length = (double)r->length_ns + (double)finding->beyond_ns;
+
+    return length > 0 ? 100.0 * (double)finding->gain_ns / length : 0;
 }
 
 bool weir_advise_add(struct weir_advise_context *c, const struct weir_advise_finding *finding)
@@ -93,7 +101,7 @@ bool weir_advise_add(struct weir_advise_context *c, const struct weir_advise_fin
         return false;
     r->findings[r->count] = *finding;
     if (finding->gain_ns < WEIR_ADVISE_MIN_NS ||
-        percent_of(r, finding->gain_ns) < WEIR_ADVISE_MIN_PERCENT)
+        weir_advise_percent(r, finding) < WEIR_ADVISE_MIN_PERCENT)
         r->findings[r->count].note = true;
     r->count++;
     return true;
@@ -126,46 +134,93 @@ static int by_gain(const void *x, const void *y)
 
 #define BOUND_PERCENT 85 /* what takes so much of the time is the bound by itself */
 
-static void judge(const struct weir_advise_context *c)
+/* Operations that need one another's data: the longest chain of them. */
+static bool longest_chain(const struct weir_advise_context *c, uint64_t *ns)
 {
-    static const char *const bounds[] = {"kernels run", "copies to the device run",
-                                         "copies to the host run", "work on the device runs",
-                                         "host functions run"};
+    const struct weir_trace_file *f = c->f;
+    uint64_t *end = weir_calloc(f->ops_count + 1, sizeof *end);
+
+    *ns = 0;
+    for (uint32_t i = 0; end && c->data.known && i < f->ops_count; i++) {
+        for (uint32_t d = 0; d < c->data.count[i]; d++) {
+            uint32_t on = c->data.deps[c->data.first[i] + d];
+
+            if (on < i)
+                end[i] = WEIR_MAX(end[i], end[on]);
+        }
+        if (weir_advise_is_work(&f->ops[i]))
+            end[i] += c->model.alone_ns[i];
+        *ns = WEIR_MAX(*ns, end[i]);
+    }
+    weir_free(end);
+    return end != NULL;
+}
+
+/* Nothing is to be gained: because of what? */
+static void name_bound(const struct weir_advise_context *c, uint64_t chain_ns)
+{
+    static const char *const engines[] = {"kernels run", "copies to the device run",
+                                          "copies to the host run", "work on the device runs",
+                                          "host functions run"};
     struct weir_advise_report *r = c->report;
+    double host = share_of(r, c->base.idle_host_ns), most = share_of(r, chain_ns), work;
+    const char *what = "operations that need one another's data run, one after the other,";
     unsigned best = 0;
-    size_t real = 0;
 
     for (unsigned e = 0; e < WEIR_TRACE_ENGINE_COUNT; e++) {
         if (c->base.busy_ns[e] > c->base.busy_ns[best])
             best = e;
     }
+    work = share_of(r, c->base.busy_ns[best]);
+    /* (An engine says more than a chain; the chain, where it explains much more.) */
+    if (work >= BOUND_PERCENT || most > 100 || most < work + 5) {
+        most = work;
+        what = engines[best];
+    }
+    if (host >= BOUND_PERCENT)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "nothing to be gained by order alone: for %.0f%% of the %.2f ms the device has "
+                 "nothing to do, because of the host's own work, which is the bound",
+                 host, (double)r->length_ns * 1e-6);
+    else if (most >= BOUND_PERCENT)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "nothing to be gained by order alone: %s %.0f%% of the %.2f ms, which is the "
+                 "bound",
+                 what, most, (double)r->length_ns * 1e-6);
+    else
+        snprintf(r->verdict, sizeof r->verdict,
+                 "nothing to be gained by order alone: %s %.0f%% of the %.2f ms, and for %.0f%% "
+                 "the device has nothing to do, because of the host's own work%s",
+                 what, most, (double)r->length_ns * 1e-6, host,
+                 most + host >= BOUND_PERCENT
+                     ? ": together the bound"
+                     : "; none of the changes asked about shortens the rest");
+}
+
+static bool judge(const struct weir_advise_context *c)
+{
+    struct weir_advise_report *r = c->report;
+    const struct weir_advise_finding *first = r->findings;
+    uint64_t busy = 0, chain = 0;
+    size_t real = 0;
+
+    for (unsigned e = 0; e < WEIR_TRACE_ENGINE_COUNT; e++)
+        busy += c->base.busy_ns[e];
     while (real < r->count && !r->findings[real].note)
         real++;
-    if (!r->length_ns)
+    if (!r->length_ns || !busy)
         snprintf(r->verdict, sizeof r->verdict, "nothing ran on a device in this trace");
     else if (real)
         snprintf(r->verdict, sizeof r->verdict,
                  "%zu thing%s to change; the first alone saves %.2f of %.2f ms (%.0f%%)", real,
-                 real == 1 ? "" : "s", (double)r->findings[0].gain_ns * 1e-6,
-                 (double)r->length_ns * 1e-6, percent_of(r, r->findings[0].gain_ns));
-    else if (percent_of(r, c->base.idle_host_ns) >= BOUND_PERCENT)
-        snprintf(r->verdict, sizeof r->verdict,
-                 "nothing to be gained by order alone: for %.0f%% of the %.2f ms the device has "
-                 "nothing to do, because of the host's own work, which is the bound",
-                 percent_of(r, c->base.idle_host_ns), (double)r->length_ns * 1e-6);
-    else if (percent_of(r, c->base.busy_ns[best]) >= BOUND_PERCENT)
-        snprintf(
-            r->verdict, sizeof r->verdict,
-            "nothing to be gained by order alone: %s %.0f%% of the %.2f ms, which is the bound",
-            bounds[best], percent_of(r, c->base.busy_ns[best]), (double)r->length_ns * 1e-6);
+                 real == 1 ? "" : "s", (double)first->gain_ns * 1e-6,
+                 ((double)r->length_ns + (double)first->beyond_ns) * 1e-6,
+                 weir_advise_percent(r, first));
+    else if (!longest_chain(c, &chain))
+        return false;
     else
-        snprintf(
-            r->verdict, sizeof r->verdict,
-            "nothing to be gained by order alone: %s %.0f%% of the %.2f ms, and for %.0f%% the "
-            "device has nothing to do, because of the host's own work; none of the "
-            "changes asked about shortens the rest",
-            bounds[best], percent_of(r, c->base.busy_ns[best]), (double)r->length_ns * 1e-6,
-            percent_of(r, c->base.idle_host_ns));
+        name_bound(c, chain);
+    return true;
 }
 
 bool weir_advise(const struct weir_trace_file *f, const struct weir_advise_options *options,
@@ -191,7 +246,7 @@ bool weir_advise(const struct weir_trace_file *f, const struct weir_advise_optio
     if (ok) {
         if (out->count)
             qsort(out->findings, out->count, sizeof *out->findings, by_gain);
-        judge(&c);
+        ok = judge(&c);
     }
     weir_plan_recorded_finish(&c.model);
     weir_plan_data_finish(&c.data);

@@ -17,6 +17,8 @@ struct weir_advise_finding {
     uint32_t sites[3], site_count; /* in the trace's sites */
     uint32_t stream;               /* or WEIR_TRACE_NONE */
     uint64_t gain_ns;
+    uint64_t beyond_ns; /* of it, what the recorded length does not hold: loading code, what only a
+                           GPU would add */
     bool note;
     char message[480]; /* what, and why by the rule */
     char change[320];  /* the smallest change */
@@ -30,6 +32,10 @@ struct weir_advise_report {
     bool model_clock;   /* nothing measured is left */
     char verdict[320];
 };
+
+/* Of the length that the finding is about. */
+double weir_advise_percent(const struct weir_advise_report *r,
+                           const struct weir_advise_finding *finding);
 
 /* NULL behind the last. The questions that `--all` answers. */
 const char *weir_advise_question(size_t i, const char **kind);

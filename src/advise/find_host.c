@@ -372,6 +372,7 @@ static int by_number(const void *x, const void *y)
 }
 
 #define SHORT_KERNEL_NS 50000
+#define LATE_SHARE      4 /* at least one of so many kernels started only when it was submitted */
 
 struct kernels {
     uint64_t *lengths, *gaps; /* gaps: from one launch's call to the next, on its thread */
@@ -434,6 +435,9 @@ bool weir_advise_find_launches(struct weir_advise_context *c)
     /* (A host with longer work of its own between launches is not kept busy by launching.) */
     if (!ok || k.count < 20 || median > SHORT_KERNEL_NS || mean > SHORT_KERNEL_NS)
         return ok;
+    /* (A device that has work waiting is not waiting for the host.) */
+    if (k.late * LATE_SHARE < k.count)
+        return true;
     if (!weir_advise_price(c, &s, &d.gain_ns))
         return false;
     if (!d.gain_ns)

@@ -143,7 +143,7 @@ bool weir_advise_find_managed(struct weir_advise_context *c)
     if (!ok || count < WRITES_LEAST)
         return ok;
     if (with.length_ns > c->base.length_ns)
-        d.gain_ns = with.length_ns - c->base.length_ns;
+        d.gain_ns = d.beyond_ns = with.length_ns - c->base.length_ns;
     snprintf(d.message, sizeof d.message,
              "host and kernels write the same managed memory in turn, %u times: on a GPU about "
              "%.1f MiB would move there and back, fault by fault. (Nothing moves under Weir: this "
@@ -249,7 +249,10 @@ bool weir_advise_find_loads(struct weir_advise_context *c)
     if (!ok || !all.count)
         return ok;
     /* How long another device takes to load is not known from here. */
-    d.gain_ns = a.length_ns > b.length_ns && !c->model.machine ? a.length_ns - b.length_ns : 0;
+    if (!c->model.machine && a.length_ns > b.length_ns) {
+        d.gain_ns = a.length_ns - b.length_ns;
+        d.beyond_ns = a.length_ns - WEIR_MIN(a.length_ns, c->base.length_ns);
+    }
     d.note =
         !all.late ||
         c->model.machine; /* a program's first launches load; that is what a first run is for */
@@ -258,6 +261,9 @@ bool weir_advise_find_loads(struct weir_advise_context *c)
              all.count, all.count == 1 ? "" : "s", (double)all.spent * 1e-6,
              all.late ? ", in the middle of the work: the first of its kind pays for all"
                       : ", before the work proper");
+    if (!c->model.machine)
+        snprintf(d.message + strlen(d.message), sizeof d.message - strlen(d.message),
+                 " (here it is Weir that compiles, once; a driver takes a time of its own)");
     snprintf(d.change, sizeof d.change,
              "launch each kernel once before time counts, or set CUDA_MODULE_LOADING=EAGER");
     return weir_advise_add(c, &d);

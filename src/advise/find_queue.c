@@ -210,6 +210,7 @@ bool weir_advise_find_queues(struct weir_advise_context *c)
     if (few.length_ns <= more.length_ns)
         return true;
     d.gain_ns = few.length_ns - more.length_ns;
+    d.beyond_ns = few.length_ns - WEIR_MIN(few.length_ns, c->base.length_ns);
     for (size_t i = 0; i < c->f->ops_count && d.site_count < 3; i++) {
         if (c->f->ops[i].kind == WEIR_TRACE_OP_KERNEL && c->f->ops[i].stream == last)
             weir_advise_add_site(c, &d, c->f->ops[i].call);
@@ -333,19 +334,19 @@ static uint32_t find_blocked(const struct weir_trace_file *f, bool *calls)
     return count;
 }
 
-static bool price_blocking(const struct weir_advise_context *c, uint64_t *gain, bool *obeyed)
+static bool price_blocking(const struct weir_advise_context *c, struct weir_advise_finding *d,
+                           bool *obeyed)
 {
     bool *calls = weir_calloc(c->f->calls_count + 1, sizeof *calls), ok = calls != NULL;
     const struct weir_plan_scenario without = {.no_wait = calls}, with = {.blocking = true};
     struct weir_plan_outcome r;
 
-    *gain = 0;
     *obeyed = ok && find_blocked(c->f, calls) > 0;
     if (*obeyed)
-        ok = weir_advise_price(c, &without, gain);
+        ok = weir_advise_price(c, &without, &d->gain_ns);
     else if (ok && (ok = weir_plan_recorded_run(&c->model, &with, &r)) &&
              r.length_ns > c->base.length_ns)
-        *gain = r.length_ns - c->base.length_ns;
+        d->gain_ns = d->beyond_ns = r.length_ns - c->base.length_ns;
     weir_free(calls);
     return ok;
 }
@@ -356,7 +357,7 @@ static bool find_setting(struct weir_advise_context *c, const struct setting *se
     size_t name = strcspn(text, "=");
     bool obeyed = true;
 
-    if (set->blocks && !price_blocking(c, &d.gain_ns, &obeyed))
+    if (set->blocks && !price_blocking(c, &d, &obeyed))
         return false;
     snprintf(d.message, sizeof d.message, "%.*s is set: %s%s",
              (int)WEIR_MIN(name + 12, strlen(text)), text, set->text,

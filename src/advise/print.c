@@ -6,11 +6,6 @@
 #include "advise/advise.h"
 #include "base/text.h"
 
-static double percent_of(const struct weir_advise_report *r, uint64_t ns)
-{
-    return r->length_ns ? 100.0 * (double)ns / (double)r->length_ns : 0;
-}
-
 /* What is measured and what is modelled. */
 static const char *basis(const struct weir_advise_report *r)
 {
@@ -59,7 +54,7 @@ static void put_questions(const struct weir_advise_report *r, FILE *to)
 
         fprintf(to, "  %-4s %s\n", !d ? "no" : d->note ? "(yes)" : "yes", text);
     }
-    fputs("  (yes): it is so, but changing it gains less than 2 % or 50 us\n", to);
+    fputs("  (yes): a note: it gains less than 2 % or 50 us, or the program gets no faster\n", to);
 }
 
 void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise_report *r,
@@ -74,14 +69,17 @@ void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise
         const struct weir_advise_finding *d = &r->findings[i];
 
         if (d->note && !notes) {
-            fputs("\nnotes, not worth a change by themselves:\n", to);
+            fputs("\nnotes (what gains little, bounds, set-up, measurements):\n", to);
             notes = true;
         }
         if (!d->note)
             fprintf(to, "\n%3zu  %s: saves %.3f ms (%.1f%%)\n", i + 1, d->kind,
-                    (double)d->gain_ns * 1e-6, percent_of(r, d->gain_ns));
+                    (double)d->gain_ns * 1e-6, weir_advise_percent(r, d));
+        else if (d->gain_ns)
+            fprintf(to, "  -  %s (%.3f ms, %.1f%%)\n", d->kind, (double)d->gain_ns * 1e-6,
+                    weir_advise_percent(r, d));
         else
-            fprintf(to, "  -  %s (%.3f ms)\n", d->kind, (double)d->gain_ns * 1e-6);
+            fprintf(to, "  -  %s\n", d->kind);
         fprintf(to, "     %s\n", d->message);
         put_sites(f, d, to);
         fprintf(to, "     change: %s\n", d->change);
@@ -99,7 +97,7 @@ static void put_finding(const struct weir_trace_file *f, const struct weir_advis
     fprintf(to, "{\"kind\": \"%s\", \"message\": ", d->kind);
     weir_text_put_json(to, d->message);
     fprintf(to, ", \"gain_ns\": %" PRIu64 ", \"percent\": %.2f, \"change\": ", d->gain_ns,
-            percent_of(r, d->gain_ns));
+            weir_advise_percent(r, d));
     weir_text_put_json(to, d->change);
     fputs(", \"where\": [", to);
     for (uint32_t i = 0; i < d->site_count; i++) {

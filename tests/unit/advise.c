@@ -52,6 +52,66 @@ static void test_shared_data(void **state)
     weir_advise_finish(&r);
 }
 
+/* In, kernel, out, of the same memory: what is reached is named by the chain, no engine is busy for
+ * half of the time. */
+static void test_chain(void **state)
+{
+    struct weir_advise_report r;
+    uint32_t s;
+
+    (void)state;
+    start(2);
+    s = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    copy(s, 0, false, 0, 100 * US);
+    kernel(s, 1, 1, 0, 100 * US);
+    copy(s, 2, true, 0, 100 * US);
+    serialise();
+    sync_device(3, 300 * US);
+    r = advise();
+    assert_int_equal(r.count, 0);
+    assert_non_null(strstr(r.verdict, "operations that need one another's data run, one after the "
+                                      "other, 100% of the 0.30 ms, which is the bound"));
+    weir_advise_finish(&r);
+}
+
+/* Only calls that submit nothing: no length to speak of. */
+static void test_nothing(void **state)
+{
+    struct weir_advise_report r;
+
+    (void)state;
+    start(2);
+    stream(WEIR_TRACE_STREAM_NONBLOCKING);
+    sync_device(0, 0);
+    r = advise();
+    assert_string_equal(r.verdict, "nothing ran on a device in this trace");
+    weir_advise_finish(&r);
+}
+
+/* 40 kernels of 2 us. The host is late with each; or they wait, one behind the other, for the
+ * device. */
+static void test_launches(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        struct weir_advise_report r;
+        uint32_t s;
+
+        start(1);
+        s = stream(WEIR_TRACE_STREAM_NONBLOCKING);
+        for (unsigned i = 0; i < 40; i++) {
+            kernel(s, 0, 1, 0, 2 * US);
+            b.ops[i].why = late ? WEIR_TRACE_WHY_HOST : WEIR_TRACE_WHY_ENGINE;
+            b.now += late ? 4 * US : 0;
+        }
+        serialise();
+        sync_device(1, 40 * US);
+        r = advise();
+        assert_int_equal(find(&r, "launch-bound") != NULL, late);
+        weir_advise_finish(&r);
+    }
+}
+
 /* Kernels that fill the device: two streams gain nothing. */
 static void test_full(void **state)
 {
@@ -214,13 +274,11 @@ static void test_unneeded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_single_stream),
-        cmocka_unit_test(test_shared_data),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_syncs),
-        cmocka_unit_test(test_syncs_for_results),
-        cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_unneeded),
+        cmocka_unit_test(test_chain),       cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_launches),    cmocka_unit_test(test_single_stream),
+        cmocka_unit_test(test_shared_data), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_syncs),       cmocka_unit_test(test_syncs_for_results),
+        cmocka_unit_test(test_legacy),      cmocka_unit_test(test_unneeded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
