@@ -17,10 +17,11 @@
 /* A name (of a call or an operation) at a place in the code. */
 struct place {
     const char *name, *site;
-    char *key; /* of the index, owned */
-    uint64_t syncs[2], copies[2], pageable[2], launches[2];
+    char *key;         /* of the index, owned */
+    uint64_t waits[2]; /* of the host; of a stream for an event */
+    uint64_t copies[2], pageable[2], launches[2];
     uint32_t streams[2]; /* different ones that the place's operations went to */
-    uint32_t last[2][16];
+    uint32_t which[2][16];
 };
 
 struct places {
@@ -63,11 +64,11 @@ static struct place *place_of(struct places *p, const struct weir_trace_file *f,
 static void add_stream(struct place *p, int which, uint32_t stream)
 {
     for (uint32_t i = 0; i < p->streams[which]; i++) {
-        if (p->last[which][i] == stream)
+        if (p->which[which][i] == stream)
             return;
     }
-    if (p->streams[which] < WEIR_ARRAY_SIZE(p->last[which]))
-        p->last[which][p->streams[which]++] = stream;
+    if (p->streams[which] < WEIR_ARRAY_SIZE(p->which[which]))
+        p->which[which][p->streams[which]++] = stream;
 }
 
 static bool is_pageable(const struct weir_trace_op *op)
@@ -85,7 +86,8 @@ static void collect(struct places *p, const struct weir_trace_file *f, int which
 
         if (!at)
             continue;
-        at->syncs[which] += k->sync_count && !k->op_count;
+        /* (What an asynchronous copy waits for is its memory's doing: that is said of it.) */
+        at->waits[which] += k->sync_count && !strstr(k->name, "Async");
         for (uint32_t n = 0; n < k->op_count; n++) {
             const struct weir_trace_op *op = &f->ops[f->call_ops[k->op_first + n]];
 
@@ -97,6 +99,80 @@ static void collect(struct places *p, const struct weir_trace_file *f, int which
             at->pageable[which] += op->kind == WEIR_TRACE_OP_COPY && is_pageable(op);
         }
     }
+    for (size_t i = 0; i < f->event_waits_count && !p->no_memory; i++) {
+        uint32_t call = f->event_waits[i].call;
+        struct place *at = call == WEIR_TRACE_NONE ? NULL : place_of(p, f, call);
+
+        if (at)
+            at->waits[which]++;
+    }
+}
+
+/* ---- streams of two traces ---- */
+
+static bool is_users(const struct weir_trace_stream *s)
+{
+    return !s->graph_lane &&
+           (s->cls == WEIR_TRACE_STREAM_BLOCKING || s->cls == WEIR_TRACE_STREAM_NONBLOCKING);
+}
+
+/* The program's how manyth stream it is; ids shift when a program makes one more. */
+static uint64_t rank_of(const struct weir_trace_file *f, const struct weir_trace_stream *s)
+{
+    uint64_t rank = 0;
+
+    for (size_t i = 0; i < f->streams_count; i++)
+        rank += is_users(&f->streams[i]) && f->streams[i].id < s->id;
+    return rank;
+}
+
+static bool is_same(const struct weir_trace_file *a, const struct weir_trace_stream *x,
+                    const struct weir_trace_file *b, const struct weir_trace_stream *y, bool rank)
+{
+    if (x->cls != y->cls || x->graph_lane != y->graph_lane || x->device != y->device)
+        return false;
+    if (!is_users(x))
+        return x->cls == WEIR_TRACE_STREAM_LEGACY || x->id == y->id;
+    return rank ? rank_of(a, x) == rank_of(b, y) : x->id == y->id;
+}
+
+/* Does each stream of the place in `a` have its like in `b`? */
+static bool has_all(const struct weir_trace_file *a, const struct weir_trace_file *b,
+                    const struct place *p, bool rank)
+{
+    for (uint32_t i = 0; i < p->streams[0]; i++) {
+        bool found = false;
+
+        for (uint32_t k = 0; k < p->streams[1] && !found; k++)
+            found = is_same(a, &a->streams[p->which[0][i]], b, &b->streams[p->which[1][k]], rank);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static bool changed_streams(const struct weir_trace_file *a, const struct weir_trace_file *b,
+                            const struct place *p)
+{
+    return p->streams[0] != p->streams[1] || (!has_all(a, b, p, false) && !has_all(a, b, p, true));
+}
+
+#define NAMED_MOST 3
+
+static const char *streams_text(const struct weir_trace_file *f, const struct place *p, int which,
+                                char out[256])
+{
+    const uint32_t n = p->streams[which];
+    size_t at = 0;
+    char name[64];
+
+    if (n > NAMED_MOST)
+        snprintf(out, 256,
+                 n == WEIR_ARRAY_SIZE(p->which[which]) ? "%u or more streams" : "%u streams", n);
+    for (uint32_t i = 0; i < n && n <= NAMED_MOST; i++)
+        at += (size_t)snprintf(out + at, 256 - at, "%s%s", i ? ", " : "",
+                               weir_trace_stream_name(f, p->which[which][i], name));
+    return out;
 }
 
 /* ---- copies that kernels hide ---- */
@@ -167,25 +243,27 @@ __attribute__((format(printf, 2, 3))) static bool say(struct weir_view_changes *
     return true;
 }
 
-static bool say_places(struct weir_view_changes *out, const struct places *p)
+static bool say_places(struct weir_view_changes *out, const struct weir_trace_file *a,
+                       const struct weir_trace_file *b, const struct places *p)
 {
+    char before[256], after[256];
     bool ok = true;
 
     for (size_t i = 0; ok && i < p->count; i++) {
         const struct place *x = &p->items[i];
         const char *site = *x->site ? x->site : "a place that is not known";
 
-        if (x->syncs[0] != x->syncs[1])
+        if (x->waits[0] != x->waits[1])
             ok = say(out, "%+lld %s at %s (%llu -> %llu)",
-                     (long long)x->syncs[1] - (long long)x->syncs[0], x->name, site,
-                     (unsigned long long)x->syncs[0], (unsigned long long)x->syncs[1]);
+                     (long long)x->waits[1] - (long long)x->waits[0], x->name, site,
+                     (unsigned long long)x->waits[0], (unsigned long long)x->waits[1]);
         if (ok && x->copies[0] && x->copies[1] && !x->pageable[0] != !x->pageable[1])
             ok =
                 say(out, "%s at %s: %s memory -> %s memory", x->name, site,
                     x->pageable[0] ? "pageable" : "pinned", x->pageable[1] ? "pageable" : "pinned");
-        if (ok && x->launches[0] && x->launches[1] && x->streams[0] != x->streams[1])
-            ok = say(out, "%s at %s: %u stream%s -> %u", x->name, site, x->streams[0],
-                     x->streams[0] == 1 ? "" : "s", x->streams[1]);
+        if (ok && x->launches[0] && x->launches[1] && changed_streams(a, b, x))
+            ok = say(out, "%s at %s: %s -> %s", x->name, site, streams_text(a, x, 0, before),
+                     streams_text(b, x, 1, after));
     }
     return ok;
 }
@@ -206,7 +284,7 @@ bool weir_view_changes(const struct weir_trace_file *a, const struct weir_trace_
     collect(&p, a, 0);
     collect(&p, b, 1);
     ok = !p.no_memory && hidden(a, &copying[0], &beside[0]) && hidden(b, &copying[1], &beside[1]);
-    ok = ok && say_places(out, &p);
+    ok = ok && say_places(out, a, b, &p);
     if (ok && (copying[0] || copying[1])) {
         uint64_t bare[2] = {copying[0] - beside[0], copying[1] - beside[1]};
 

@@ -121,6 +121,38 @@ static void stray_wait(bool good)
     }
     finish();
 }
+/* For weir diff: another stream, memory that is no longer pinned, a wait between streams that was not there. */
+static void other_stream(bool good)
+{
+    for (int i = 0; i < 4; i++)
+        launch(i, good ? s[1] : 0, 1, SLOW / 8); /* THE STREAM */
+    finish();
+}
+static void other_memory(bool good)
+{
+    unsigned *pageable = (unsigned *)calloc(PART, 4);
+    for (int i = 0; i < 4; i++)
+        OK(cudaMemcpyAsync(in, good ? host : pageable, 4 * PART, cudaMemcpyHostToDevice, s[0])); /* THE MEMORY */
+    finish();
+    free(pageable);
+}
+static void other_order(bool good)
+{
+    cudaEvent_t e;
+    cudaStream_t more;
+    OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    if (!good)
+        OK(cudaStreamCreate(&more)); /* (shifts the numbers of what comes) */
+    OK(cudaStreamCreate(&more));
+    for (int i = 0; i < 4; i++) {
+        launch(i, s[0], 1, SLOW / 8);
+        OK(cudaEventRecord(e, s[0]));
+        if (!good)
+            OK(cudaStreamWaitEvent(s[1], e, 0)); /* THE EVENT */
+        launch(i + 4, s[1], 1, SLOW / 8);
+    }
+    finish();
+}
 static void by_legacy(bool good)
 {
     cudaStream_t a;
@@ -154,7 +186,8 @@ static const struct {
     {"hidden-wait", hidden_wait},   {"full-kernels", full_kernels}, {"tiny-kernels", tiny_kernels},
     {"no-stream", no_stream},       {"allocation", allocation},     {"large-copy", behind_a_large_copy},
     {"queues", queues},             {"stray-wait", stray_wait},     {"by-legacy", by_legacy},
-    {"by-free", by_free},
+    {"by-free", by_free},           {"other-stream", other_stream}, {"other-memory", other_memory},
+    {"other-order", other_order},
 };
 
 int main(int argc, char **argv)

@@ -69,6 +69,22 @@ cmp -s a.weir first.weir && fail 'the older trace was kept'
 "$WEIR" diff a.weir b.weir >out || fail 'diff'
 grep -q "+12 cudaStreamSynchronize at reports.cu:$(line 'THE STRAY WAIT')" out || { cat out; fail 'diff: the wait and its place'; }
 grep -qE 'copies hidden behind kernels: [0-9]+% -> [0-9]+%; not hidden: ' out || { cat out; fail 'diff: overlap'; }
+changed() { # changed CASE PATTERN: weir diff of its good and its bad form says it, and of two good ones nothing of the kind
+    for n in good bad again; do
+        form=$n
+        [ $n = again ] && form=good
+        "$WEIR" trace -o $n.weir ./reports $1 $form >run 2>&1 || { cat run; fail "trace of $1 $n"; }
+    done
+    "$WEIR" diff good.weir bad.weir >out || fail "diff of $1"
+    grep -qE -- "$2" out || { cat out; fail "diff of $1 does not say: $2"; }
+    "$WEIR" diff good.weir again.weir >out && ! grep -qE -- "$2" out || { cat out; fail "diff of $1 good and good says: $2"; }
+    echo "$1: weir diff says $2"
+}
 "$WEIR" diff a.weir a.weir | grep -q 'cudaStreamSynchronize at' && fail 'a difference between a trace and itself'
+changed other-stream "cudaLaunchKernel at reports.cu:[0-9]+ .*: stream [0-9]+, stream [0-9]+ -> stream [0-9]+, default stream"
+changed other-memory "cudaMemcpyAsync at reports.cu:$(line 'THE MEMORY').*: pinned memory -> pageable memory"
+changed other-order "\\+4 cudaStreamWaitEvent at reports.cu:$(line 'THE EVENT')"
+"$WEIR" diff good.weir bad.weir >out
+grep -qE 'cudaLaunchKernel at .* -> ' out && { cat out; fail 'the numbers of streams have shifted, and no stream has changed'; }
 "$WEIR" diff --json a.weir b.weir | grep -q '"changes": \["+12' || fail 'diff --json'
 echo ok
