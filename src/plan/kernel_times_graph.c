@@ -201,8 +201,8 @@ static bool shape_of(void *graph, struct shape *s)
         int type;
 
         if (driver.cuGraphNodeGetType(s->nodes[i], &type) != 0 ||
-            !(type == KERNEL || type == MEMCPY || type == MEMSET || type == HOST ||
-              type == EMPTY || type == WAITS || type == RECORDS))
+            !(type == KERNEL || type == MEMCPY || type == MEMSET || type == HOST || type == EMPTY ||
+              type == WAITS || type == RECORDS))
             return false;
         s->kernels += type == KERNEL;
     }
@@ -328,8 +328,7 @@ static int launch_and_wait(int (*launch)(void *, void *), void *exec, void *stre
 /* What two events cost around an empty kernel of a graph. */
 static bool prepare(struct weir_times_context *x)
 {
-    const struct kernel_node nop = {
-        .function = x->nop, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+    const struct kernel_node nop = {.function = x->nop, .grid = {1, 1, 1}, .block = {1, 1, 1}};
     double us[WEIR_TIMES_BASE];
     void *graph = NULL, *last = NULL, *exec = NULL;
     struct timed t = {0};
@@ -337,8 +336,7 @@ static bool prepare(struct weir_times_context *x)
 
     for (int i = 0; ok && i < WEIR_TIMES_BASE; i++)
         ok = driver.cuGraphAddKernelNode_v2(&last, graph, &last, i ? 1 : 0, &nop) == 0;
-    ok = ok && put_events(graph, &t) &&
-         driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == 0;
+    ok = ok && put_events(graph, &t) && driver.cuGraphInstantiateWithFlags(&exec, graph, 0) == 0;
     for (int i = 0; ok && done && i < 2; i++)
         ok = launch_and_wait(driver.cuGraphLaunch, exec, (void *)2, (void *)2, &done) == 0;
     for (size_t i = 0; ok && done && i < WEIR_TIMES_BASE; i++)
@@ -517,7 +515,8 @@ WEIR_TIMES_PUBLIC int cuGraphExecUpdate_v2(void *exec, void *graph, void *result
     GUARDED("cuGraphExecUpdate_v2", update_locked, exec, graph, result);
 }
 
-static int set_locked(int (*real)(void *, void *, const struct kernel_node *), void *exec, void *node, const struct kernel_node *p)
+static int set_locked(int (*real)(void *, void *, const struct kernel_node *), void *exec,
+                      void *node, const struct kernel_node *p)
 {
     const struct instance *g = *find_locked(exec);
     int err = real(exec, node, p);
