@@ -265,7 +265,7 @@ enum weir_check_fault weir_check_fault(uintptr_t address, size_t bytes, bool wri
 void weir_check_step_end(uintptr_t address);
 /* The program has the system or its C library read or write the bytes: judged, and the pages stay
  * open until the end, so that no call fails. False: nothing is watched there, no end is to be told.
- * call: static; at: it returns to. errno is kept. */
+ * call: static, NULL: not judged; at: it returns to. errno is kept. */
 bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *call,
                          const void *at);
 void weir_check_io_end(const void *p, size_t bytes);

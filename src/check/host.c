@@ -492,10 +492,11 @@ bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *c
 
     if (end < begin || !weir_check_may_watch(begin, end))
         return false;
-    site.stack = weir_check_stack_unwind(at);
+    if (call)
+        site.stack = weir_check_stack_unwind(at);
     weir_check_lock();
     while (next_watched(&i, begin, end, &part)) {
-        if (weir_guard_meets(&c->guard, part.begin, part.end)) {
+        if (call && weir_guard_meets(&c->guard, part.begin, part.end)) {
             if (weir_check_kept_locked(part.begin, part.end, writes, site))
                 continue; /* the system call finds it closed */
             accessed(part.begin, part.end - part.begin, writes, site);

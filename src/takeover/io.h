@@ -10,8 +10,9 @@
 #include <stddef.h>
 
 /* From now on `begin` is called before each call by which the program has the system read or write
- * its memory, `writes` being what the call does to it; `call` is its name, `at` where it returns
- * to. When it says true, `end` is called with the same bytes after it. Once. Thread: any. */
+ * its memory, `writes` being what the call does to it; `call` is its name (NULL: what it does
+ * is not known, or only has to work), `at` where it returns to. When it says true, `end` is called
+ * with the same bytes after it. Once. Thread: any. */
 typedef bool weir_io_begin_fn(const void *p, size_t bytes, bool writes, const char *call,
                               const void *at);
 typedef void weir_io_end_fn(const void *p, size_t bytes);

@@ -4,6 +4,8 @@ weir_program_test(programs_hazards "${CMAKE_CURRENT_LIST_DIR}/hazards/hazards.sh
 weir_program_test(programs_misuse "${CMAKE_CURRENT_LIST_DIR}/hazards/misuse.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # The program's own accesses to memory that operations use.
 weir_program_test(programs_hazards_host "${CMAKE_CURRENT_LIST_DIR}/hazards/host.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
+# System calls on pages that are closed.
+weir_program_test(programs_hazards_calls "${CMAKE_CURRENT_LIST_DIR}/hazards/calls.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # Kernels that begin before the one in front of them is complete.
 weir_program_test(programs_hazards_dependent "${CMAKE_CURRENT_LIST_DIR}/hazards/dependent.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # Pipelines with one thing forgotten, and their right twins.
