@@ -31,7 +31,8 @@ struct begin {
 static WEIR_TLS bool is_own, is_ready;
 static WEIR_TLS uint32_t own_id;   /* 0: not asked for yet */
 static _Atomic uint32_t beginning; /* threads started, not ready yet; futex word */
-static struct begin begins[32];    /* freed by the thread, when it has read its own */
+static _Atomic uint32_t own_count;
+static struct begin begins[32]; /* freed by the thread, when it has read its own */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* ---- forks ---- */
@@ -47,7 +48,8 @@ static void fork_prepare(void)
 
 static void fork_in_child(void)
 {
-    own_id = 0;                  /* a thread of a new process */
+    own_id = 0; /* a thread of a new process */
+    atomic_store(&own_count, 0);
     atomic_store(&beginning, 0); /* they are the parent's */
     for (size_t i = 0; i < WEIR_ARRAY_SIZE(begins); i++)
         atomic_store(&begins[i].taken, false);
@@ -86,6 +88,13 @@ void weir_thread_ready(void)
     begin_discount();
 }
 
+uint32_t weir_thread_own_count(void)
+{
+    uint32_t n = atomic_load(&own_count);
+
+    return n <= INT_MAX ? n : 0; /* one that ended before it was counted */
+}
+
 bool weir_thread_is_own(void)
 {
     return is_own;
@@ -113,6 +122,7 @@ static void *begin(void *arg)
     result = run(arg);
     weir_tsan_ignore_end();
     weir_thread_ready();
+    atomic_fetch_sub(&own_count, 1);
     return result;
 }
 
@@ -144,7 +154,9 @@ enum weir_err weir_thread_start(pthread_t *out, const char *name, size_t stack_b
     rc = pthread_create(out, &attr, begin, b);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
-    if (rc != 0) {
+    if (rc == 0) {
+        atomic_fetch_add(&own_count, 1);
+    } else {
         begin_discount();
         atomic_store(&b->taken, false);
     }

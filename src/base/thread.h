@@ -27,6 +27,9 @@ void weir_thread_ready(void);
 /* True in threads that run Weir's code and the program's host functions only. */
 bool weir_thread_is_own(void);
 
+/* How many of these threads there are; one that begins or ends just now may be missing. */
+uint32_t weir_thread_own_count(void);
+
 /* Lets all other threads go first from now on, when processors are scarce. For good: an ordinary
  * user's thread cannot take it back. */
 void weir_thread_be_nice(void);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,10 @@
 #define LOOK_NS     200000u
 #define SLEEP_NS    5000000u
 #define IDLE_LOOKS  4
+/* Who waits for a mutex gets on at once when a thread of Weir's has it (an allocator's, the
+ * loader's, one of Weir's own), unless that is kept from its processor. */
+#define MUTEX_NS      3000000u
+#define MUTEX_BUSY_NS 50000000u /* while threads of Weir's run */
 
 static struct {
     struct weir_lock lock;                        /* rank LEAF */
@@ -31,7 +36,12 @@ static struct {
     uint32_t waiting[THREADS_MAX], waiting_count; /* guarded by lock: ids, ascending */
     uint32_t busy[THREADS_MAX], busy_count; /* guarded by lock: not waited for until they come */
     uint32_t own[THREADS_MAX], own_count;   /* guarded by lock: threads of Weir's */
-    uint64_t alone_links; /* guarded by lock: links of the threads' folder when one was alone */
+    /* guarded by lock: who waits for a mutex, since when, and how often it had slept then */
+    struct mutex_wait {
+        uint32_t id;
+        uint64_t since_ns, sleeps;
+    } mutexes[THREADS_MAX];
+    uint32_t mutex_count;
 } turn = {.lock = WEIR_LOCK_INIT(LEAF)};
 
 /* ---- threads of this process ---- */
@@ -76,26 +86,45 @@ static const long waits[] = {
     SYS_accept,      SYS_recvfrom, SYS_recvmsg,
 };
 
-/* asleep: those that sleep for a time count, too. */
-static bool is_at_rest(uint32_t id, bool asleep)
+enum rest { AWAY, IN_MUTEX, AT_REST };
+
+/* A mutex of pthread's, a lock of libc's or of Weir's: these wait while the word is 2. */
+static enum rest futex_rest(const char *arguments)
 {
-    char text[64], *end;
+    uintptr_t word, op, value;
+    char *end;
+
+    word = strtoull(arguments, &end, 16);
+    op = strtoull(end, &end, 16);
+    value = strtoull(end, &end, 16);
+    if (word == (uintptr_t)&turn.lock.word)
+        return AWAY; /* on its way to its turn, and kept from it by us who look */
+    return (op & FUTEX_CMD_MASK) == FUTEX_WAIT && value == 2 ? IN_MUTEX : AT_REST;
+}
+
+/* asleep: those that sleep for a time count, too. */
+static enum rest rest_of(uint32_t id, bool asleep)
+{
+    char text[128], *end;
     long call;
 
     if (!read_text(id, "syscall", text, sizeof text)) {
         snprintf(text, sizeof text, "/proc/self/task/%u", id);
-        return access(text, F_OK) != 0; /* it has ended; else nobody may look */
+        return access(text, F_OK) != 0 ? AT_REST : AWAY; /* it has ended; else nobody may look */
     }
     call = strtol(text, &end, 10);
+    if (end != text && call == SYS_futex)
+        return futex_rest(end);
     for (size_t i = 0; end != text && i < sizeof waits / sizeof waits[0]; i++)
         if (call == waits[i])
-            return true;
-    return asleep && end != text && (call == SYS_nanosleep || call == SYS_clock_nanosleep);
+            return AT_REST;
+    return asleep && end != text && (call == SYS_nanosleep || call == SYS_clock_nanosleep) ? AT_REST
+                                                                                           : AWAY;
 }
 
 bool weir_explore_is_blocked(uint32_t id)
 {
-    return is_at_rest(id, false);
+    return rest_of(id, false) != AWAY;
 }
 
 static bool is_own_locked(uint32_t id)
@@ -109,6 +138,56 @@ static bool is_own_locked(uint32_t id)
     if (turn.own_count < THREADS_MAX)
         turn.own[turn.own_count++] = id;
     return true;
+}
+
+/* How often it has gone to sleep or lost its processor. */
+static uint64_t sleeps_of(uint32_t id)
+{
+    char text[4096];
+    const char *at = text;
+    uint64_t sum = 0;
+
+    read_text(id, "status", text, sizeof text);
+    while ((at = strstr(at, "ctxt_switches:")) != NULL)
+        sum += strtoull(at += sizeof "ctxt_switches:" - 1, NULL, 10);
+    return sum;
+}
+
+static bool is_any_own_away_locked(void)
+{
+    for (uint32_t i = 0; i < turn.own_count; i++)
+        if (rest_of(turn.own[i], true) == AWAY)
+            return true;
+    return false;
+}
+
+/* It waits for a mutex: is it the program's, so that this may last? */
+static bool is_mutex_rest_locked(uint32_t id)
+{
+    uint64_t now = weir_clock_ns(), sleeps = sleeps_of(id);
+    struct mutex_wait *m = turn.mutexes;
+
+    while (m < turn.mutexes + turn.mutex_count && m->id != id)
+        m++;
+    if (m == turn.mutexes + THREADS_MAX)
+        return true;
+    if (m == turn.mutexes + turn.mutex_count) {
+        turn.mutex_count++;
+        *m = (struct mutex_wait){.id = id, .since_ns = now, .sleeps = sleeps};
+    } else if (m->sleeps != sleeps) {
+        m->since_ns = now;
+        m->sleeps = sleeps;
+    }
+    return now - m->since_ns >= MUTEX_BUSY_NS ||
+           (now - m->since_ns >= MUTEX_NS && !is_any_own_away_locked());
+}
+
+/* asleep: as rest_of. */
+static bool is_at_rest_locked(uint32_t id, bool asleep)
+{
+    enum rest rest = rest_of(id, asleep);
+
+    return rest == IN_MUTEX ? is_mutex_rest_locked(id) : rest == AT_REST;
 }
 
 /* The program's threads, ascending. */
@@ -129,23 +208,15 @@ static uint32_t list_locked(uint32_t ids[THREADS_MAX])
     return count;
 }
 
-static uint64_t links(void)
+/* True when the program has one thread; cheap. */
+static bool is_alone(void)
 {
+    uint32_t own = weir_thread_own_count(); /* first: those that end meanwhile are no others */
     struct stat st;
 
-    return stat("/proc/self/task", &st) == 0 ? (uint64_t)st.st_nlink : 0;
-}
-
-/* True when the program has one thread; cheap while no thread comes or goes. */
-static bool is_alone_locked(void)
-{
-    uint32_t ids[THREADS_MAX];
-    uint64_t n = links();
-
-    if (n && n == turn.alone_links)
-        return true;
-    turn.alone_links = list_locked(ids) <= 1 ? n : 0;
-    return turn.alone_links != 0;
+    /* A folder's links: 2, and one for each folder in it, here for each thread. */
+    return stat("/proc/self/task", &st) == 0 && (uint64_t)st.st_nlink <= (uint64_t)own + 3 &&
+           st.st_nlink > 2;
 }
 
 /* ---- have they all come to rest? ---- */
@@ -158,7 +229,7 @@ static uint32_t on_its_way_locked(uint32_t me, bool asleep)
     for (uint32_t i = 0; i < count; i++) {
         if (ids[i] == me || is_in(turn.waiting, turn.waiting_count, ids[i]))
             continue;
-        if (is_at_rest(ids[i], asleep))
+        if (is_at_rest_locked(ids[i], asleep))
             drop_from(turn.busy, &turn.busy_count, ids[i]);
         else if (!is_in(turn.busy, turn.busy_count, ids[i]))
             return ids[i];
@@ -232,7 +303,7 @@ void weir_explore_turn_take(void)
         bool first, chosen = false;
 
         weir_lock_acquire(&turn.lock);
-        if (!came && !turn.owner && !turn.waiting_count && is_alone_locked())
+        if (!came && !turn.owner && !turn.waiting_count && is_alone())
             own_locked(me);
         if (!came && turn.owner != me)
             come_locked(me);

@@ -4,3 +4,7 @@
 if(NOT WEIR_SANITIZE MATCHES "thread")
   weir_program_test(programs_explore "${CMAKE_CURRENT_LIST_DIR}/explore/explore.sh;${CMAKE_CURRENT_LIST_DIR}/explore" TIMEOUT 300)
 endif()
+# Each failure repeats from its schedule, 100 times of 100: half an hour.
+weir_deep_test(programs_explore_repeat COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/explore/repeat.sh ${CMAKE_CURRENT_LIST_DIR}/explore
+  ${PROJECT_SOURCE_DIR}/../shared/cases/hazards)
+set_tests_properties(deep_programs_explore_repeat PROPERTIES ENVIRONMENT "${WEIR_PROGRAM_ENV}" RUN_SERIAL ON)
