@@ -186,29 +186,6 @@ static int take_option(struct explore *e, int argc, char **argv, int *i)
     return take_value(e, name, value);
 }
 
-/* Where a launcher of many processes says which one this is. */
-static void find_rank(struct explore *e)
-{
-    static const char *const names[][2] = {
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-        {"PMI_RANK", "PMI_SIZE"},
-        {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-        {"PMIX_RANK", "PMIX_SIZE"},
-        {"SLURM_PROCID", "SLURM_NTASKS"},
-    };
-
-    e->ranks = 1;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *rank = getenv(names[i][0]), *ranks = getenv(names[i][1]);
-
-        if (!rank || !ranks || atoi(ranks) < 1 || atoi(rank) < 0 || atoi(rank) >= atoi(ranks))
-            continue;
-        e->rank = atoi(rank);
-        e->ranks = atoi(ranks);
-        return;
-    }
-}
-
 /* ---- the runs ---- */
 
 static void spec_of(const struct explore *e, uint64_t number, char out[EXPLORE_SPEC])
@@ -407,13 +384,14 @@ int weir_cli_explore(int argc, char **argv)
     if (!e.jobs)
         e.jobs = weir_cpu_count() < JOBS_MAX ? weir_cpu_count() : JOBS_MAX;
     e.has_bar = isatty(2);
-    find_rank(&e);
+    weir_explore_ranks_find(&e.rank, &e.ranks);
     if (!run_all(&e))
         return e.exit_code;
     print_summary(&e);
-    if (e.failed && e.minimise && !interrupted)
-        weir_explore_minimise(&e.setup, e.first_failure, &e.shown[0]);
     if (interrupted)
         return 128 + interrupted;
+    if (e.failed && e.minimise)
+        weir_explore_minimise(&e.setup, e.first_failure, &e.shown[0]);
+    weir_explore_ranks_meet();
     return e.failed ? e.exit_code : 0;
 }

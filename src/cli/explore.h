@@ -1,5 +1,6 @@
 /* Inside of `weir explore`: runs of the program in processes of their own (explore_run.c), and the
- * few decisions of a failed one that matter (explore_min.c).
+ * few decisions of a failed one that matter (explore_min.c), and other processes that do the same
+ * (explore_ranks.c).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_CLI_EXPLORE_H
 #define WEIR_CLI_EXPLORE_H
@@ -71,6 +72,11 @@ static inline bool weir_explore_same_failure(const struct explore_result *a,
 }
 /* In words; into out, which is returned. */
 char *weir_explore_result_text(const struct explore_result *r, char *out, size_t room);
+
+/* Which of how many processes of one launcher this is; 0 of 1 without. */
+void weir_explore_ranks_find(int *rank, int *ranks);
+/* Returns when all of them have come here, where that is possible. */
+void weir_explore_ranks_meet(void);
 
 /* Tells what of the schedule made the run fail. */
 void weir_explore_minimise(const struct explore_setup *s, const char *spec,
