@@ -1,7 +1,7 @@
 /* weir explore --minimise. A failed run is written down as holds: each operation not before the
- * program's call at which it ran, and not before the operation that ran in front of it. That
- * repeats the run; holds are then taken away (Zeller's delta debugging) as long as it fails the
- * same way, and what is left is told.
+ * program's call at which it ran, and not before the operation that ran in front of it; and what
+ * ran in two parts does so again. That repeats the run; holds are then taken away (Zeller's delta
+ * debugging) as long as it fails the same way, and what is left is told.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,8 @@
 
 struct hold {
     struct weir_schedule_id id, after;
-    uint64_t call; /* 0: `after` instead */
+    uint64_t call;  /* 0: `after` instead */
+    uint32_t first; /* not 0: so many sixteenths of it run first, on their own */
 };
 
 struct holds {
@@ -30,8 +31,9 @@ struct holds {
 struct op {
     struct weir_schedule_id id;
     const char *kind, *call, *site, *name;
-    uint64_t ran; /* as which, from 1; 0: not */
-    uint64_t at;  /* number of the call */
+    uint64_t ran;   /* as which, from 1; 0: not */
+    uint64_t at;    /* number of the call */
+    uint32_t first; /* sixteenths that ran on their own; 0: it was not divided */
 };
 
 struct call {
@@ -74,6 +76,15 @@ static struct op *find_op(const struct run_log *l, struct weir_schedule_id id)
         if (weir_schedule_same(l->ops[i].id, id))
             return &l->ops[i];
     return NULL;
+}
+
+/* The same, or all of it where it was not divided. */
+static const struct op *find_part(const struct run_log *l, struct weir_schedule_id id)
+{
+    const struct op *o = find_op(l, id);
+
+    id.part = 0;
+    return o ? o : find_op(l, id);
 }
 
 static const struct call *find_call(const struct run_log *l, uint64_t number)
@@ -121,6 +132,16 @@ static void take_line(struct run_log *l, char *line)
         l->order[l->ran++] = (size_t)(o - l->ops);
         o->ran = l->ran;
         o->at = strtoull(field(&line), NULL, 10);
+    } else if (strcmp(what, "parts") == 0 && weir_schedule_id_parse(field(&line), &id)) {
+        struct op *o = find_op(l, id), *rest = &l->ops[l->op_count];
+
+        if (!o)
+            return;
+        l->op_count++;
+        o->first = (uint32_t)strtoul(field(&line), NULL, 10);
+        *rest = *o;
+        rest->id.part = 1;
+        rest->ran = rest->at = rest->first = 0;
     } else if (strcmp(what, "call") == 0) {
         struct call *c = &l->calls[l->call_count++];
 
@@ -184,7 +205,9 @@ static bool write_spec(const struct minimiser *m, const struct holds *h, char *o
         const struct hold *o = &h->items[i];
 
         weir_schedule_id_text(o->id, a);
-        if (o->call)
+        if (o->first)
+            n += (size_t)snprintf(out + n, room - n, "%c%s=%u", i ? ',' : ':', a, o->first);
+        else if (o->call)
             n += (size_t)snprintf(out + n, room - n, "%c%s@%" PRIu64, i ? ',' : ':', a, o->call);
         else
             n += (size_t)snprintf(out + n, room - n, "%c%s>%s", i ? ',' : ':', a,
@@ -283,7 +306,7 @@ static void lower(struct minimiser *m, struct holds *h, struct hold *o)
 
 static bool holds_of(const struct run_log *l, struct holds *h)
 {
-    h->items = calloc(2 * l->ran + 1, sizeof *h->items);
+    h->items = calloc(3 * l->ran + 1, sizeof *h->items);
     /* The calls first: what can do without them tells more. */
     for (size_t i = 0; h->items && i < l->ran; i++)
         h->items[h->count++] =
@@ -291,6 +314,10 @@ static bool holds_of(const struct run_log *l, struct holds *h)
     for (size_t i = 1; h->items && i < l->ran; i++)
         h->items[h->count++] =
             (struct hold){.id = l->ops[l->order[i]].id, .after = l->ops[l->order[i - 1]].id};
+    for (size_t i = 0; h->items && i < l->ran; i++)
+        if (l->ops[l->order[i]].first)
+            h->items[h->count++] =
+                (struct hold){.id = l->ops[l->order[i]].id, .first = l->ops[l->order[i]].first};
     return h->items != NULL;
 }
 
@@ -302,7 +329,8 @@ static void print_op(const struct op *o)
 
     if (*o->name)
         weir_trace_demangle(o->name, name, sizeof name);
-    printf("%s%s%s (stream %u", o->kind, *name ? " " : "", name, o->id.stream);
+    printf("%s%s%s%s (stream %u", o->id.part ? "the rest of " : "", o->kind, *name ? " " : "", name,
+           o->id.stream);
     if (o->id.node)
         printf(", node %u of a graph)", o->id.node);
     else
@@ -329,7 +357,7 @@ static int print_overtakers(const struct run_log *l, const struct op *o)
 
 static void print_hold(const struct run_log *l, const struct hold *h, size_t number)
 {
-    const struct op *o = find_op(l, h->id), *after = h->call ? NULL : find_op(l, h->after);
+    const struct op *o = find_op(l, h->id), *after = h->call ? NULL : find_part(l, h->after);
     const struct call *c = h->call ? find_call(l, h->call) : NULL;
     const struct call *before = h->call ? find_call(l, h->call - 1) : NULL;
 
@@ -339,6 +367,11 @@ static void print_hold(const struct run_log *l, const struct hold *h, size_t num
         return;
     }
     print_op(o);
+    if (h->first) {
+        printf("\n     ran in two parts, the first %u/%d of it on their own\n", h->first,
+               WEIR_SCHEDULE_WHOLE);
+        return;
+    }
     if (after) {
         printf("\n     was delayed until behind ");
         print_op(after);
@@ -361,8 +394,12 @@ static void tell(const struct minimiser *m, const struct holds *h, size_t all)
     printf("%zu of %zu operations' places matter (%d runs to find out):\n", h->count, all,
            m->tries);
     if (read_log(m->file, &l)) {
-        for (size_t i = 0; i < h->count; i++)
-            print_hold(&l, &h->items[i], i + 1);
+        size_t number = 0;
+
+        for (int divided = 1; divided >= 0; divided--) /* what was divided first */
+            for (size_t i = 0; i < h->count; i++)
+                if ((h->items[i].first != 0) == divided)
+                    print_hold(&l, &h->items[i], ++number);
         free_log(&l);
     }
     if (h->count == 0)

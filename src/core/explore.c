@@ -47,9 +47,15 @@ struct held {
     void (*done)(struct weir_work *work, enum weir_err status);
     struct weir_model_stream *stream; /* whose head it is, or whose its launch is */
     bool may;                         /* a poll that has said yes: it is not asked again */
-    _Atomic uint32_t over;            /* futex word */
+    _Atomic uint32_t over;            /* futex word; 1: its first part, 2: all of it */
     bool left;                        /* guarded by lock: nobody waits for it any more */
+    /* of one that runs in two parts */
+    bool more;                   /* the first runs */
+    struct weir_copy_work whole; /* a copy's or memset's own */
+    uint64_t start_ns;
 };
+
+#define PART_BYTES 16u /* what lies in as many, aligned, is copied at once */
 
 static struct {
     struct weir_lock lock; /* rank LEAF */
@@ -148,6 +154,11 @@ static bool is_known_kind(const struct weir_op *op)
     }
 }
 
+static bool has_parts(uint8_t kind)
+{
+    return kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY || kind == WEIR_OP_MEMSET;
+}
+
 static uint32_t count_of(struct weir_map *m, uint64_t key)
 {
     uintptr_t n = (uintptr_t)weir_map_get(m, key) + 1;
@@ -232,6 +243,7 @@ bool weir_explore_hold_op(struct weir_op *op)
         h->op = (struct weir_schedule_op){.id = k->id, .order = k->order};
     weir_free(k);
     h->op.kind = op->m.kind;
+    h->op.parts = has_parts(op->m.kind);
     h->stream_op = op;
     h->stream = op->m.stream;
     return hold(h);
@@ -268,6 +280,7 @@ bool weir_explore_hold_node(struct weir_item *item, struct weir_work *work)
                  : item->kind == WEIR_ITEM_HOST ? WEIR_OP_HOST_FUNC
                  : item->copy.memset            ? WEIR_OP_MEMSET
                                                 : WEIR_OP_COPY;
+    h->op.parts = has_parts(h->op.kind);
     h->item = item;
     h->work = work;
     h->engines = item->ctx->engines;
@@ -284,24 +297,29 @@ bool weir_explore_hold_node(struct weir_item *item, struct weir_work *work)
 
 /* ---- running one ---- */
 
-static void free_held(struct held *h)
+static void stop_running_locked(struct held *h)
 {
-    weir_lock_acquire(&x.lock);
     for (size_t i = 0; i < x.running.count; i++) {
         if (x.running.items[i] == h) {
             x.running.items[i] = x.running.items[--x.running.count];
-            break;
+            return;
         }
     }
+}
+
+static void free_held(struct held *h)
+{
+    weir_lock_acquire(&x.lock);
+    stop_running_locked(h);
     weir_lock_release(&x.lock);
     weir_free(h);
 }
 
 /* What a copy has carried counts, though it may be overwritten later. */
-static void sum_copy(const struct held *h, struct weir_work *work)
+static void sum_copy(const struct held *h, const struct weir_copy_work *w)
 {
-    const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
-    const struct weir_schedule_id id = h->op.id;
+    const struct weir_schedule_id id = {h->op.id.stream, h->op.id.op, h->op.id.node, h->op.id.turn,
+                                        0};
 
     weir_mem_sum_rows(&(struct weir_mem_rows){.base = (uintptr_t)w->dst,
                                               .width = w->width,
@@ -312,27 +330,156 @@ static void sum_copy(const struct held *h, struct weir_work *work)
                       weir_hash_bytes(&id, sizeof id, 0));
 }
 
+/* ---- in two parts ---- */
+
+static struct weir_copy_work *copy_of(struct weir_work *work)
+{
+    return WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+}
+
+static struct weir_kernel_work *kernel_of(struct weir_work *work)
+{
+    return WEIR_CONTAINER_OF(work, struct weir_kernel_work, work);
+}
+
+/* How many of n units the first part has; 0: it cannot be divided. */
+static size_t first_of(size_t n, size_t unit, uint32_t sixteenths)
+{
+    size_t units = n / unit, first = units / 16 * sixteenths + units % 16 * sixteenths / 16;
+
+    return units < 2 ? 0 : unit * WEIR_MAX(first, (size_t)1);
+}
+
+/* Of slices, rows or bytes. False: it is too small. */
+static bool divide_copy(struct held *h, uint32_t sixteenths)
+{
+    struct weir_copy_work *w = copy_of(h->work);
+
+    h->whole = *w;
+    if (w->depth > 1)
+        w->depth = first_of(w->depth, 1, sixteenths);
+    else if (w->height > 1)
+        w->height = first_of(w->height, 1, sixteenths);
+    else
+        w->width = first_of(w->width, PART_BYTES, sixteenths);
+    if (w->width && w->height && w->depth)
+        return true;
+    *w = h->whole;
+    return false;
+}
+
+/* What runs next is its first part only, unless it cannot be divided. */
+static void divide(struct held *h, uint32_t sixteenths)
+{
+    char text[WEIR_SCHEDULE_ID_TEXT];
+
+    if (h->op.kind == WEIR_OP_KERNEL) {
+        struct weir_kernel_work *w = kernel_of(h->work);
+        const uint32_t *grid = w->launch.grid, *cluster = w->launch.cluster;
+        uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+
+        for (int i = 0; i < 3; i++)
+            blocks /= WEIR_MAX(cluster[i], 1u);
+        w->end_block = first_of(blocks, 1, sixteenths);
+        h->more = w->end_block != 0;
+    } else {
+        h->more = divide_copy(h, sixteenths);
+    }
+    if (h->more && x.log >= 0)
+        note("parts\t%s\t%u", weir_schedule_id_text(h->op.id, text), sixteenths);
+}
+
+/* The first part is over: its work becomes the rest. False: that was all of it. */
+static bool turn_to_rest(struct held *h)
+{
+    if (h->op.kind == WEIR_OP_KERNEL) {
+        struct weir_kernel_work *w = kernel_of(h->work);
+
+        w->first_block = w->end_block; /* 0: the engine has run all */
+        w->end_block = 0;
+        return w->first_block != 0;
+    } else {
+        struct weir_copy_work *w = copy_of(h->work);
+        const struct weir_copy_work *all = &h->whole;
+        size_t slices = all->depth - w->depth, rows = all->height - w->height;
+        size_t bytes = all->width - w->width; /* one of them, the others are 0 */
+
+        w->dst += bytes ? w->width : rows ? w->height * w->dst_pitch : w->depth * w->dst_slice;
+        if (!w->memset)
+            w->src += bytes ? w->width : rows ? w->height * w->src_pitch : w->depth * w->src_slice;
+        w->depth = slices ? slices : all->depth;
+        w->height = rows ? rows : all->height;
+        w->width = bytes ? bytes : all->width;
+        return true;
+    }
+}
+
+/* All parts are over: the work is what it was. */
+static void make_whole(struct held *h)
+{
+    if (h->op.kind == WEIR_OP_KERNEL) {
+        kernel_of(h->work)->first_block = kernel_of(h->work)->end_block = 0;
+    } else {
+        struct weir_copy_work *w = copy_of(h->work);
+
+        w->src = h->whole.src;
+        w->dst = h->whole.dst;
+        w->width = h->whole.width;
+        w->height = h->whole.height;
+        w->depth = h->whole.depth;
+    }
+    if (h->op.id.part)
+        h->work->start_ns = h->start_ns;
+}
+
+static void end_first_part(struct held *h)
+{
+    bool left;
+
+    weir_lock_acquire(&x.lock);
+    h->more = false;
+    h->op.id.part = 1;
+    h->start_ns = h->work->start_ns;
+    left = h->left;
+    if (!left)
+        atomic_store_explicit(&h->over, 1, memory_order_release);
+    weir_lock_release(&x.lock);
+    if (left)
+        weir_device_submit(h->engines, h->work);
+    else
+        weir_futex_wake(&h->over, 1);
+}
+
 /* In place of the work's own. */
 static void done(struct weir_work *work, enum weir_err status)
 {
     struct held *h = NULL;
-    bool left;
+    bool left, divided;
 
     weir_lock_acquire(&x.lock);
     for (size_t i = 0; i < x.running.count && !h; i++)
         if (x.running.items[i]->work == work)
             h = x.running.items[i];
     WEIR_ASSERT(h);
+    weir_lock_release(&x.lock);
+    divided = h->more || h->op.id.part;
+    if (h->more && status == WEIR_OK && turn_to_rest(h)) {
+        end_first_part(h);
+        return;
+    }
+    if (divided)
+        make_whole(h);
+    weir_lock_acquire(&x.lock);
     h->work = NULL; /* the memory is its owner's again soon, and may be submitted once more */
     weir_lock_release(&x.lock);
     if (h->op.kind == WEIR_OP_COPY && status == WEIR_OK && weir_mem_is_summing())
-        sum_copy(h, work);
+        sum_copy(h, copy_of(work));
     work->done = h->done;
     h->done(work, status);
     weir_lock_acquire(&x.lock);
     left = h->left;
     if (!left)
-        atomic_store_explicit(&h->over, 1, memory_order_release);
+        atomic_store_explicit(&h->over, 2, memory_order_release);
     weir_lock_release(&x.lock);
     if (left)
         free_held(h);
@@ -373,7 +520,10 @@ static bool is_stuck(struct held *h, uint64_t *seen)
     return false;
 }
 
-static void wait_for(struct held *h)
+enum waited { STILL_RUNS, REST_TO_COME, ALL_OVER };
+
+/* Of one that still runs h is not the caller's any more. */
+static enum waited wait_for(struct held *h)
 {
     uint64_t seen = 0;
     bool left = false;
@@ -388,23 +538,61 @@ static void wait_for(struct held *h)
         left = h->left = !atomic_load_explicit(&h->over, memory_order_acquire);
         weir_lock_release(&x.lock);
     }
-    if (!left)
-        free_held(h);
-    else
+    if (left) {
         weir_explore_inexact("a kernel or host function waits for something that comes later");
+        return STILL_RUNS;
+    }
+    return atomic_load_explicit(&h->over, memory_order_acquire) == 2 ? ALL_OVER : REST_TO_COME;
+}
+
+/* The rest of h may run from now on, when it is picked. False: no memory, it runs now. */
+static bool hold_rest(struct held *h)
+{
+    bool ok;
+
+    atomic_store_explicit(&h->over, 0, memory_order_relaxed);
+    weir_lock_acquire(&x.lock);
+    ok = weir_vec_push(&x.ready, h);
+    if (ok)
+        stop_running_locked(h);
+    weir_lock_release(&x.lock);
+    return ok;
+}
+
+/* Its work is there, and whose it is. */
+static void submit_and_wait(struct held *h)
+{
+    enum waited waited;
+
+    do {
+        weir_device_submit(h->engines, h->work);
+        waited = wait_for(h);
+    } while (waited == REST_TO_COME && !hold_rest(h));
+    if (waited == ALL_OVER)
+        free_held(h);
+}
+
+static void tell_schedule(struct weir_schedule_id ran)
+{
+    if (!weir_schedule_ran(x.schedule, ran))
+        weir_log(WEIR_LOG_WARN, "no memory for the schedule, it is not exact");
 }
 
 /* h is not in `ready` any more, and in `running`. */
 static void run(struct held *h)
 {
     char text[WEIR_SCHEDULE_ID_TEXT];
+    uint32_t first = weir_schedule_first_part(x.schedule, &h->op);
 
     x.in_vain = 0;
     if (x.log >= 0)
         note("run\t%s\t%" PRIu64, weir_schedule_id_text(h->op.id, text),
              atomic_load_explicit(&x.calls, memory_order_relaxed));
-    if (!weir_schedule_ran(x.schedule, h->op.id))
-        weir_log(WEIR_LOG_WARN, "no memory for the schedule, it is not exact");
+    tell_schedule(h->op.id);
+    if (h->op.id.part) {
+        submit_and_wait(h);
+        return;
+    }
     if (h->op.kind == WEIR_OP_POLL) {
         weir_poll_end((struct weir_poll_op *)h->stream_op);
         free_held(h);
@@ -418,10 +606,17 @@ static void run(struct held *h)
             return;
         }
     }
+    if (first < WEIR_SCHEDULE_WHOLE)
+        divide(h, first);
+    if (!h->more) { /* who waits for its rest need wait no longer */
+        struct weir_schedule_id rest = h->op.id;
+
+        rest.part = 1;
+        tell_schedule(rest);
+    }
     h->done = h->work->done;
     h->work->done = done;
-    weir_device_submit(h->engines, h->work);
-    wait_for(h);
+    submit_and_wait(h);
 }
 
 static void run_index(size_t i)

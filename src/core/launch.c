@@ -339,6 +339,7 @@ void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job)
         w->code = NULL; /* so is the time */
     w->triggered = weir_dependent_triggered;
     w->begun = NULL;
+    w->first_block = w->end_block = 0;
     if (weir_trace_enabled()) {
         atomic_store_explicit(&w->instructions, 0, memory_order_relaxed);
         atomic_store_explicit(&w->bytes, 0, memory_order_relaxed);

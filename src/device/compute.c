@@ -315,6 +315,19 @@ static void kernel_fail(struct compute *c, struct runner *r, enum weir_err err, 
     weir_kernel_finish_blocks(r, k, own);
 }
 
+/* The code is known: are its blocks to be handed out in parts? */
+static void set_part(struct weir_kernel_work *k)
+{
+    if (WEIR_LIKELY(!k->first_block && !k->end_block))
+        return;
+    if (k->code->may_park || k->code->cooperative || k->code->triggers || k->begun)
+        k->first_block = k->end_block = 0;
+    if (k->end_block)
+        k->block_count = WEIR_MIN(k->block_count, k->end_block);
+    atomic_store_explicit(&k->next_block, k->first_block, memory_order_relaxed);
+    atomic_store_explicit(&k->blocks_done, k->first_block, memory_order_relaxed);
+}
+
 static void prepare_run(struct compute *c, struct runner *r)
 {
     struct weir_kernel_work *k = r->kernel;
@@ -341,6 +354,7 @@ static void prepare_run(struct compute *c, struct runner *r)
     }
     weir_lock_acquire(&c->lock);
     k->shared_bytes = shared_bytes_of(k);
+    set_part(k);
     atomic_store_explicit(&k->state, KERNEL_RUNNING, memory_order_relaxed);
     weir_compute_update_locked(c);
     weir_lock_release(&c->lock);
@@ -598,8 +612,10 @@ void weir_kernel_begin(struct weir_kernel_work *k)
     atomic_store_explicit(&k->started, 0, memory_order_relaxed);
     k->resident = 0;
     k->refused = 0;
-    if (k->code)
-        k->shared_bytes = shared_bytes_of(k);
+    if (!k->code)
+        return;
+    k->shared_bytes = shared_bytes_of(k);
+    set_part(k);
 }
 
 /* A worker that submits what follows the kernel that it has ended looks for work next. */

@@ -71,6 +71,10 @@ struct weir_kernel_work {
      * then. NULL: nobody wants to know. */
     void (*begun)(struct weir_kernel_work *kernel);
     _Atomic uint64_t started; /* engine's: blocks */
+    /* Only these blocks, [first_block, end_block): the submitter submits the others later, with
+     * `done` called each time. The engine sets both to 0 when the kernel's blocks may look at each
+     * other, and runs them all. end_block 0: to the end. */
+    uint64_t first_block, end_block;
     struct weir_block_needs needs;
     uint32_t resident; /* engine's, as the next (residency.c) */
     uint64_t refused;

@@ -19,6 +19,7 @@ enum kind {
     EARLY_COPIES,
     LATE_KERNELS,
     EARLY_KERNELS,
+    TORN,
     RANDOM,
     PCT,
     HOLDS,
@@ -26,15 +27,17 @@ enum kind {
 };
 
 static const char *const names[KINDS] = {
-    "early",        "late",          "reverse", "late-copies", "early-copies",
-    "late-kernels", "early-kernels", "random",  "pct",         "holds"};
+    "early",         "late", "reverse", "late-copies", "early-copies", "late-kernels",
+    "early-kernels", "torn", "random",  "pct",         "holds"};
 
 #define PCT_DEPTH_MAX 64
 #define LEAVES_RULE   8 /* one decision in so many, with a seed */
+#define TEARS         3 /* random and pct: one operation in so many runs in two parts */
 
 struct hold {
     struct weir_schedule_id id, after;
-    uint64_t call; /* 0: `after` instead */
+    uint64_t call;  /* 0: `after` instead */
+    uint32_t first; /* not 0: no hold, but so many sixteenths run first */
 };
 
 /* A stream's, or (stream 0) the host's. */
@@ -44,7 +47,7 @@ struct priority {
 
 struct weir_schedule {
     enum kind kind;
-    uint64_t seed, ops_rng, threads_rng;
+    uint64_t seed, ops_rng, threads_rng, parts_rng;
     uint32_t depth;
     uint64_t steps, changes[PCT_DEPTH_MAX]; /* pct: decisions so far, where priorities change */
     uint32_t host_chance;                   /* random: of 256 */
@@ -81,7 +84,9 @@ char *weir_schedule_id_text(struct weir_schedule_id id, char out[WEIR_SCHEDULE_I
     if (id.node)
         n += snprintf(out + n, WEIR_SCHEDULE_ID_TEXT - (size_t)n, ".%u", id.node);
     if (id.turn)
-        snprintf(out + n, WEIR_SCHEDULE_ID_TEXT - (size_t)n, ".%u", id.turn);
+        n += snprintf(out + n, WEIR_SCHEDULE_ID_TEXT - (size_t)n, ".%u", id.turn);
+    if (id.part)
+        snprintf(out + n, WEIR_SCHEDULE_ID_TEXT - (size_t)n, "/%u", id.part);
     return out;
 }
 
@@ -111,25 +116,45 @@ const char *weir_schedule_id_parse(const char *text, struct weir_schedule_id *id
             return NULL;
         parts[i] = (uint32_t)value;
     }
-    *id = (struct weir_schedule_id){parts[0], parts[1], parts[2], parts[3]};
-    return text;
+    *id = (struct weir_schedule_id){parts[0], parts[1], parts[2], parts[3], *text == '/'};
+    if (id->part && strncmp(text, "/1", 2) != 0)
+        return NULL;
+    return text + (id->part ? 2 : 0);
+}
+
+/* Where it ends; NULL: it is none. */
+static const char *parse_hold(const char *text, struct hold *h)
+{
+    const char *at = weir_schedule_id_parse(text, &h->id);
+    uint64_t n;
+
+    if (!at || !*at)
+        return NULL;
+    switch (*at++) {
+    case '>':
+        return weir_schedule_id_parse(at, &h->after);
+    case '@':
+        return number(&at, UINT64_MAX, &h->call) && h->call ? at : NULL;
+    case '=':
+        if (!number(&at, WEIR_SCHEDULE_WHOLE - 1, &n) || !n || h->id.part)
+            return NULL;
+        h->first = (uint32_t)n;
+        return at;
+    default:
+        return NULL;
+    }
 }
 
 static enum weir_err parse_holds(struct weir_schedule *s, const char *text)
 {
     while (*text) {
         struct hold h = {0};
-        const char *at = weir_schedule_id_parse(text, &h.id);
+        const char *at = parse_hold(text, &h);
 
-        if (at && *at == '>')
-            at = weir_schedule_id_parse(at + 1, &h.after);
-        else if (at && *at == '@')
-            at = (at++, number(&at, UINT64_MAX, &h.call)) && h.call ? at : NULL;
-        else
-            at = NULL;
         if (!at || (*at && *at != ','))
-            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "\"%s\" does not begin with ID@CALL or ID>ID",
-                             text);
+            return WEIR_FAIL(WEIR_ERR_INVALID_VALUE,
+                             "\"%s\" does not begin with ID@CALL, ID>ID or ID=1 to %d", text,
+                             WEIR_SCHEDULE_WHOLE - 1);
         if (!weir_vec_push(&s->holds, h))
             return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a schedule");
         text = *at ? at + 1 : at;
@@ -139,8 +164,8 @@ static enum weir_err parse_holds(struct weir_schedule *s, const char *text)
 
 char *weir_schedule_usual(uint64_t n, char *out)
 {
-    static const enum kind first[] = {EARLY,         LATE,         REVERSE,     LATE_COPIES,
-                                      EARLY_KERNELS, LATE_KERNELS, EARLY_COPIES};
+    static const enum kind first[] = {EARLY,         LATE,         REVERSE,      LATE_COPIES,
+                                      EARLY_KERNELS, LATE_KERNELS, EARLY_COPIES, TORN};
 
     if (n < sizeof first / sizeof first[0])
         snprintf(out, 64, "%s", names[first[n]]);
@@ -197,6 +222,7 @@ enum weir_err weir_schedule_create(const char *spec, struct weir_schedule **out)
     }
     s->ops_rng = mix(s->seed ^ 0x6f7073);
     s->threads_rng = mix(s->seed ^ 0x746872);
+    s->parts_rng = mix(s->seed ^ 0x706172);
     s->host_chance = (const uint32_t[]){32, 128, 224, 248}[below(&s->ops_rng, 4)];
     if (s->kind == PCT) {
         uint64_t length = 8u << below(&s->ops_rng, 7);
@@ -257,6 +283,8 @@ static bool is_early(void *arg, size_t i)
         return kind != WEIR_OP_KERNEL;
     case EARLY_KERNELS:
         return kind == WEIR_OP_KERNEL;
+    case TORN:
+        return a->ops[i].id.part == 0;
     default:
         return a->s->kind != LATE && a->s->kind != REVERSE;
     }
@@ -277,7 +305,7 @@ static bool is_free(void *arg, size_t i)
     for (size_t k = 0; k < a->s->holds.count; k++) {
         const struct hold *h = &a->s->holds.items[k];
 
-        if (weir_schedule_same(h->id, a->ops[i].id) &&
+        if (!h->first && weir_schedule_same(h->id, a->ops[i].id) &&
             (h->call ? a->call < h->call : !has_run(a->s, h->after)))
             return false;
     }
@@ -301,7 +329,7 @@ static int only_what_must(struct ask *a, size_t count, bool host)
 
     if (host)
         return WEIR_SCHEDULE_HOST;
-    if (a->s->kind == REVERSE)
+    if (a->s->kind == REVERSE || a->s->kind == TORN)
         return newest(a->ops, count);
     needed = oldest(a->ops, count, is_needed, a);
     return needed >= 0 ? needed : oldest(a->ops, count, NULL, NULL);
@@ -387,10 +415,33 @@ int weir_schedule_pick(struct weir_schedule *s, const struct weir_schedule_op *o
     return early >= 0 ? early : only_what_must(&ask, count, host);
 }
 
+uint32_t weir_schedule_first_part(struct weir_schedule *s, const struct weir_schedule_op *op)
+{
+    if (!op->parts || op->id.part)
+        return WEIR_SCHEDULE_WHOLE;
+    switch (s->kind) {
+    case TORN:
+        return WEIR_SCHEDULE_WHOLE / 2;
+    case RANDOM:
+    case PCT:
+        return below(&s->parts_rng, TEARS) == 0
+                   ? 1 + (uint32_t)below(&s->parts_rng, WEIR_SCHEDULE_WHOLE - 1)
+                   : WEIR_SCHEDULE_WHOLE;
+    case HOLDS:
+        for (size_t i = 0; i < s->holds.count; i++)
+            if (s->holds.items[i].first && weir_schedule_same(s->holds.items[i].id, op->id))
+                return s->holds.items[i].first;
+        return WEIR_SCHEDULE_WHOLE;
+    default:
+        return WEIR_SCHEDULE_WHOLE;
+    }
+}
+
 bool weir_schedule_ran(struct weir_schedule *s, struct weir_schedule_id id)
 {
     for (size_t i = 0; i < s->holds.count; i++)
-        if (!s->holds.items[i].call && weir_schedule_same(s->holds.items[i].after, id))
+        if (!s->holds.items[i].call && !s->holds.items[i].first &&
+            weir_schedule_same(s->holds.items[i].after, id))
             return weir_vec_push(&s->ran, id);
     return true;
 }

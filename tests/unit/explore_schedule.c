@@ -27,6 +27,7 @@ struct rop {
 
 struct step {
     struct weir_schedule_id id;
+    uint32_t first; /* of what ran in two parts: sixteenths, at the first */
     uint64_t call;
 };
 
@@ -45,7 +46,7 @@ static struct {
     uint32_t of_stream[STREAMS];
     uint64_t rng, call;
     struct weir_schedule *schedule;
-    struct step ran[OPS];
+    struct step ran[2 * OPS];
     int ran_count;
 } t;
 
@@ -119,6 +120,7 @@ static void run_in_place(void)
 static bool step(bool host)
 {
     struct weir_schedule_op ops[OPS];
+    uint32_t first;
     struct rop *r;
     int i;
 
@@ -134,10 +136,18 @@ static bool step(bool host)
     }
     assert_true(i < t.ready_count);
     r = t.ready[i];
+    first = weir_schedule_first_part(t.schedule, &r->seen);
+    assert_in_range(first, 1, WEIR_SCHEDULE_WHOLE);
+    assert_true(weir_schedule_ran(t.schedule, r->seen.id));
+    t.ran[t.ran_count++] =
+        (struct step){r->seen.id, first < WEIR_SCHEDULE_WHOLE ? first : 0, t.call};
+    if (first < WEIR_SCHEDULE_WHOLE) {
+        assert_true(r->seen.parts && !r->seen.id.part);
+        r->seen.id.part = 1;
+        return true;
+    }
     /* The list is in the order of submission, as core gives it. */
     memmove(t.ready + i, t.ready + i + 1, (size_t)(--t.ready_count - i) * sizeof t.ready[0]);
-    assert_true(weir_schedule_ran(t.schedule, r->seen.id));
-    t.ran[t.ran_count++] = (struct step){r->seen.id, t.call};
     complete(r);
     run_in_place();
     for (i = 1; i < t.ready_count; i++)
@@ -159,7 +169,8 @@ static struct rop *next_op(int stream, uint8_t kind)
     r->naive = -1;
     r->seen = (struct weir_schedule_op){.id = {(uint32_t)stream + 1, ++t.of_stream[stream], 0, 0},
                                         .order = (uint64_t)t.op_count << 32,
-                                        .kind = kind};
+                                        .kind = kind,
+                                        .parts = kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY};
     return r;
 }
 
@@ -280,7 +291,7 @@ static const char *const specs[] = {
     "early-copies", "late-kernels", "random:1",      "early-kernels",
     "random:2",     "pct:1:3",      "pct:3:17",      "pct:8:4",
     "late:5",       "reverse:6",    "late-copies:7", "holds:0:3.1@9,5.2>4.1",
-    "12",
+    "12",           "torn",         "torn:3",
 };
 
 static void every_pick_is_legal(void **state)
@@ -293,7 +304,7 @@ static void every_pick_is_legal(void **state)
 
 static void repeats(void **state)
 {
-    static struct step first[OPS];
+    static struct step first[2 * OPS];
 
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -312,8 +323,8 @@ static void repeats(void **state)
 
 static void holds_repeat(void **state)
 {
-    static struct step first[OPS];
-    static char text[OPS * 160];
+    static struct step first[2 * OPS];
+    static char text[OPS * 400];
 
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -330,6 +341,8 @@ static void holds_repeat(void **state)
                 weir_schedule_id_text(first[k].id, a);
                 n += sprintf(text + n, "%c%s@%llu", k ? ',' : ':', a,
                              (unsigned long long)first[k].call);
+                if (first[k].first)
+                    n += sprintf(text + n, ",%s=%u", a, first[k].first);
                 if (k)
                     n += sprintf(text + n, ",%s>%s", a, weir_schedule_id_text(first[k - 1].id, b));
             }
@@ -343,7 +356,7 @@ static void holds_repeat(void **state)
 /* Seeds reach different orders, and late is not early. */
 static void orders_differ(void **state)
 {
-    static struct step first[OPS];
+    static struct step first[2 * OPS];
     int different = 0;
 
     (void)state;
@@ -365,10 +378,24 @@ static void orders_differ(void **state)
 
 static void texts(void **state)
 {
-    static const char *const wrong[] = {
-        "",       "sideways",  "random:",   "random:x",    "pct",           "pct:0",
-        "pct:99", "early:1:2", "holds:0:1", "holds:0:1@2", "holds:0:1.2@0", "holds:0:1.2>3",
-        "-1"};
+    static const char *const wrong[] = {"",
+                                        "sideways",
+                                        "random:",
+                                        "random:x",
+                                        "pct",
+                                        "pct:0",
+                                        "pct:99",
+                                        "early:1:2",
+                                        "holds:0:1",
+                                        "holds:0:1@2",
+                                        "holds:0:1.2@0",
+                                        "holds:0:1.2>3",
+                                        "-1",
+                                        "holds:0:1.2=0",
+                                        "holds:0:1.2=16",
+                                        "holds:0:1.2/1=3",
+                                        "holds:0:1.2/2@3",
+                                        "torn:x"};
     struct weir_schedule *s;
     struct weir_schedule_id id;
     char text[WEIR_SCHEDULE_ID_TEXT];
@@ -381,6 +408,75 @@ static void texts(void **state)
     assert_string_equal(weir_schedule_id_text(id, text), "4.31.2.7");
     assert_string_equal(weir_schedule_id_parse("4.31,", &id), ",");
     assert_string_equal(weir_schedule_id_text(id, text), "4.31");
+    assert_string_equal(weir_schedule_id_parse("4.31/1>4.2", &id), ">4.2");
+    assert_string_equal(weir_schedule_id_text(id, text), "4.31/1");
+}
+
+/* What was asked which operation runs next: `order` of it, or 0 for the host. */
+static uint64_t pick(struct weir_schedule *s, const struct weir_schedule_op *ops, size_t count,
+                     bool host)
+{
+    int i = weir_schedule_pick(s, ops, count, 1, host);
+
+    return i < 0 ? 0 : ops[i].order;
+}
+
+/* Each adversary does as it is named, with a copy, a kernel and a memset that may all run. */
+static void names_say_what(void **state)
+{
+    static const struct weir_schedule_op ops[] = {
+        {.id = {1, 1}, .order = 1, .kind = WEIR_OP_COPY},
+        {.id = {2, 1}, .order = 2, .kind = WEIR_OP_KERNEL},
+        {.id = {3, 1}, .order = 3, .kind = WEIR_OP_MEMSET, .needed = true},
+        {.id = {4, 1}, .order = 4, .kind = WEIR_OP_COPY},
+        {.id = {5, 1}, .order = 5, .kind = WEIR_OP_KERNEL},
+    };
+    static const struct {
+        const char *spec;
+        uint64_t all, copies, kernels, waits; /* the first of them, when the host may go on; waits:
+                                                 of all, when it may not */
+    } wanted[] = {
+        {"early", 1, 1, 2, 1},         {"late", 0, 0, 0, 3},         {"reverse", 0, 0, 0, 5},
+        {"late-copies", 2, 0, 2, 2},   {"early-copies", 1, 1, 0, 1}, {"late-kernels", 1, 1, 0, 1},
+        {"early-kernels", 2, 0, 2, 2}, {"torn", 1, 1, 2, 1},
+    };
+    const struct weir_schedule_op copies[] = {ops[0], ops[3]}, kernels[] = {ops[1], ops[4]};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        struct weir_schedule *s;
+
+        assert_int_equal(weir_schedule_create(wanted[i].spec, &s), WEIR_OK);
+        assert_int_equal(pick(s, ops, 5, true), wanted[i].all);
+        assert_int_equal(pick(s, copies, 2, true), wanted[i].copies);
+        assert_int_equal(pick(s, kernels, 2, true), wanted[i].kernels);
+        assert_int_equal(pick(s, ops, 5, false), wanted[i].waits);
+        weir_schedule_destroy(s);
+    }
+}
+
+/* torn: halves; what is left of them only when the host waits, the newest first. */
+static void torn_halves(void **state)
+{
+    struct weir_schedule_op ops[] = {
+        {.id = {1, 1}, .order = 1, .kind = WEIR_OP_COPY, .parts = true},
+        {.id = {2, 1}, .order = 2, .kind = WEIR_OP_KERNEL, .parts = true},
+        {.id = {3, 1}, .order = 3, .kind = WEIR_OP_HOST_FUNC},
+    };
+    struct weir_schedule *s;
+
+    (void)state;
+    assert_int_equal(weir_schedule_create("torn", &s), WEIR_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(weir_schedule_first_part(s, &ops[i]), WEIR_SCHEDULE_WHOLE / 2);
+        ops[i].id.part = 1;
+        assert_int_equal(weir_schedule_first_part(s, &ops[i]), WEIR_SCHEDULE_WHOLE);
+    }
+    assert_int_equal(weir_schedule_first_part(s, &ops[2]), WEIR_SCHEDULE_WHOLE);
+    assert_int_equal(pick(s, ops, 2, true), 0);
+    assert_int_equal(pick(s, ops, 2, false), 2);
+    assert_int_equal(pick(s, ops, 3, false), 3);
+    weir_schedule_destroy(s);
 }
 
 int main(void)
@@ -391,6 +487,8 @@ int main(void)
         cmocka_unit_test(holds_repeat),
         cmocka_unit_test(orders_differ),
         cmocka_unit_test(texts),
+        cmocka_unit_test(names_say_what),
+        cmocka_unit_test(torn_halves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,23 @@ for form in unseen carried; do
     explore "$form-ordered, memory" 0 --runs 8 --same-memory ./orders $form-ordered
 done
 
+# What runs at the same time mixes: copies, memsets and kernels run in two parts.
+for form in torn-copy torn-rows torn-memset torn-kernel torn-graph; do
+    explore "$form" 99 --runs 8 ./orders $form
+    says '^run 7 (torn) failed: exit status 1'
+    explore "$form-ordered" 0 --runs 9 ./orders $form-ordered
+    explore "$form-ordered, checked" 0 --check --strategy torn --runs 1 ./orders $form-ordered
+done
+explore meeting 0 --strategy torn --runs 2 ./orders meeting # blocks that wait for each other stay together
+explore 'torn, minimised' 99 --stop --strategy torn --minimise ./orders torn-memset
+says '1\. memset (stream .*orders.cu:'
+says 'ran in two parts, the first 8/16 of it on their own'
+says '2\. the rest of memset (stream .*orders.cu:'
+says 'was delayed until behind copy (stream .*orders.cu:'
+spec=$(sed -n "s/.*--schedule '\(holds:[^']*\)'.*/\1/p" out)
+"$WEIR" run --schedule "$spec" ./orders torn-memset
+[ $? -eq 1 ] || fail "$spec does not repeat it"
+
 # Repeats: the order itself, and other seeds give other ones.
 rm -f orders-seen
 for spec in random:1 random:2 pct:3:4 late:9 reverse; do

@@ -25,6 +25,20 @@ __global__ void wait_for(volatile int *flag, int *seen)
 }
 __global__ void raise(volatile int *flag) { *flag = 1; }
 
+__global__ void ends(int *to, const int *from)
+{
+    to[0] = from[0];
+    to[1] = from[N - 1];
+}
+// Each block waits for all others.
+__global__ void meet(int *count, int *p)
+{
+    atomicAdd(count, 1);
+    while (atomicAdd(count, 0) < gridDim.x) {
+    }
+    p[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+
 static cudaStream_t s1, s2, s3;
 static cudaEvent_t event;
 static int *a, *b, *c, *pinned, *result;
@@ -78,6 +92,89 @@ static bool source_again(bool ordered)
     for (int i = 0; i < N; i++)
         pinned[i] = 6;
     return fetch_is_all(a, 5);
+}
+
+// Of the old or of the new, as long as what happens at the same time does not mix.
+static bool torn_copy(bool ordered)
+{
+    for (int i = 0; i < N; i++)
+        pinned[i] = 3;
+    OK(cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s1));
+    if (ordered)
+        OK(cudaStreamSynchronize(s1));
+    ends<<<1, 1, 0, s2>>>(b, a);
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(result, b, 2 * sizeof(int), cudaMemcpyDeviceToHost));
+    return result[0] == result[1];
+}
+
+static bool torn_rows(bool ordered)
+{
+    for (int i = 0; i < N; i++)
+        pinned[i] = 3;
+    OK(cudaMemcpy2DAsync(a, 8, pinned, 8, 8, N / 2, cudaMemcpyHostToDevice, s1));
+    if (ordered)
+        OK(cudaStreamSynchronize(s1));
+    ends<<<1, 1, 0, s2>>>(b, a);
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(result, b, 2 * sizeof(int), cudaMemcpyDeviceToHost));
+    return result[0] == result[1];
+}
+
+static bool torn_memset(bool ordered)
+{
+    OK(cudaMemsetAsync(a, 1, N * sizeof(int), s1));
+    if (ordered)
+        OK(cudaStreamSynchronize(s1));
+    OK(cudaMemcpyAsync(pinned, a, N * sizeof(int), cudaMemcpyDeviceToHost, s2));
+    OK(cudaDeviceSynchronize());
+    return is_all(pinned, pinned[0]);
+}
+
+static bool torn_kernel(bool ordered)
+{
+    fill<<<N / 256, 256, 0, s1>>>(a, 1);
+    if (ordered)
+        OK(cudaStreamSynchronize(s1));
+    fill<<<N / 256, 256, 0, s2>>>(a, 2);
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemcpy(result, a, N * sizeof(int), cudaMemcpyDeviceToHost));
+    return is_all(result, result[0]);
+}
+
+static bool torn_graph(bool ordered)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    cudaGraphNode_t nodes[2];
+    cudaMemsetParams set = {};
+
+    set.dst = a;
+    set.elementSize = 4;
+    set.width = N;
+    set.height = 1;
+    OK(cudaGraphCreate(&g, 0));
+    for (int i = 0; i < 2; i++) {
+        set.value = 5 + i;
+        OK(cudaGraphAddMemsetNode(&nodes[i], g, nodes, ordered ? i : 0, &set));
+    }
+    OK(cudaGraphInstantiate(&x, g, 0));
+    for (int i = 0; i < 2; i++)
+        OK(cudaGraphLaunch(x, s1));
+    OK(cudaStreamSynchronize(s1));
+    OK(cudaMemcpy(result, a, N * sizeof(int), cudaMemcpyDeviceToHost));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+    return is_all(result, result[0]);
+}
+
+static bool meeting(void)
+{
+    OK(cudaMemset(b, 0, sizeof(int)));
+    OK(cudaDeviceSynchronize());
+    meet<<<N / 256, 256, 0, s1>>>(b, a);
+    fill<<<N / 256, 256, 0, s2>>>(c, 1);
+    return fetch_is_all(a, 1);
 }
 
 // Which of both is the last nobody looks at.
@@ -251,12 +348,14 @@ int main(int argc, char **argv)
         bool (*run)(bool);
     } pairs[] = {{"streams", two_streams}, {"kernel", early_kernel}, {"source", source_again},
                  {"threads", threads},     {"graph", graph},         {"unseen", unseen},
-                 {"carried", carried}};
+                 {"carried", carried},     {"torn-copy", torn_copy}, {"torn-rows", torn_rows},
+                 {"torn-memset", torn_memset}, {"torn-kernel", torn_kernel}, {"torn-graph", torn_graph}};
     static const struct {
         const char *name;
         bool (*run)(void);
     } single[] = {{"polls", polls}, {"flags", flags}, {"host-functions", host_functions},
-                  {"order", order}, {"crash", crash}, {"hang", hang}};
+                  {"order", order}, {"crash", crash}, {"hang", hang},
+                  {"meeting", meeting}};
 
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
