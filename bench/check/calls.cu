@@ -5,7 +5,12 @@
 
 #include "cost.h"
 
+#ifndef ROUNDS
 #define ROUNDS 9
+#endif
+#ifndef WARM_SECONDS
+#define WARM_SECONDS 3
+#endif
 #define CALLS  2000
 #define COPIES 16
 #define BYTES  ((size_t)4 << 20)
@@ -70,7 +75,7 @@ int main()
     print_cost("pairs", ROUNDS, [&] { copy_and_wait(a, device, host, 1, BYTES / 16); });
     print_cost("pairs_of_8", ROUNDS, [&] { copy_and_wait(a, device, host, 8, 4096); });
     cudaMemset(device, 0, BYTES);
-    for (double until = seconds(CLOCK_MONOTONIC) + 3; seconds(CLOCK_MONOTONIC) < until; cudaDeviceSynchronize())
+    for (double until = seconds(CLOCK_MONOTONIC) + WARM_SECONDS; seconds(CLOCK_MONOTONIC) < until; cudaDeviceSynchronize())
         add_often(a, (float *)device, 4); /* the better tier of its code comes meanwhile */
     print_cost("short_4", ROUNDS, [&] { add_often(a, (float *)device, 4); });
     print_cost("short_64", ROUNDS, [&] { add_often(a, (float *)device, 64); });

@@ -14,7 +14,12 @@
 #define SHFL_DOWN(v, o) __shfl_down_sync(0xffffffffu, v, o)
 #include "../peers/kernels.cuh"
 
+#ifndef LAUNCHES
 #define LAUNCHES 7
+#endif
+#ifndef WARM_SECONDS
+#define WARM_SECONDS 4
+#endif
 #define LINE     (16u << 20)
 #define SIDE     1024u
 #define BODIES   16384u
@@ -43,7 +48,7 @@ template <class F> static void measure(const char *only, const char *name, F lau
     /* the first ones wait for the better tier of the code, which takes long on a busy machine */
     launch();
     cudaDeviceSynchronize();
-    for (double until = seconds(CLOCK_MONOTONIC) + 4; seconds(CLOCK_MONOTONIC) < until;) {
+    for (double until = seconds(CLOCK_MONOTONIC) + WARM_SECONDS; seconds(CLOCK_MONOTONIC) < until;) {
         launch();
         cudaDeviceSynchronize();
     }
