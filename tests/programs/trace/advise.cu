@@ -23,6 +23,12 @@ __global__ void work(const unsigned *in, unsigned *out, int n, int steps)
     out[i] = x;
 }
 
+/* A name that needs quoting in CSV and XML. */
+template <int A, int B> __global__ void pair(unsigned *to)
+{
+    to[threadIdx.x] = A * B;
+}
+
 static unsigned *in, *out, *host_in, *host_out, *pageable;
 static cudaStream_t s[4], blocking[2];
 static cudaEvent_t plain[CHUNKS], timed[CHUNKS];
@@ -185,6 +191,23 @@ static void timing(bool good)
     OK(cudaDeviceSynchronize());
 }
 
+/* All that an export draws: streams, arrows between them, copies, names, a host function. */
+static void shown(bool good)
+{
+    for (int c = 0; c < 4; c++) {
+        copy_in(c, s[0], host_in);
+        pair<1, 2><<<1, 32, 0, s[0]>>>(out);
+        OK(cudaGetLastError());
+        OK(cudaEventRecord(plain[c], s[0]));
+        OK(cudaStreamWaitEvent(s[1], plain[c], 0));
+        copy_out(c, s[1], host_out);
+        launch_small(c, 0, 10);
+    }
+    OK(cudaLaunchHostFunc(s[1], await_release, NULL));
+    released = true;
+    unneeded(good);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -193,7 +216,7 @@ int main(int argc, char **argv)
     } kinds[] = {{"single-stream", single}, {"default-stream", default_stream}, {"legacy-serialization", legacy},
                  {"pageable-sync", pageable_memory}, {"sync-in-loop", sync_in_loop}, {"alloc-in-loop", alloc_in_loop},
                  {"copy-engine-bound", copy_bound}, {"launch-bound", launch_bound}, {"unneeded-wait", unneeded},
-                 {"needed-wait", needed}, {"pipeline-depth", depth}, {"small-copies", small}, {"timing-events", timing}};
+                 {"needed-wait", needed}, {"pipeline-depth", depth}, {"small-copies", small}, {"timing-events", timing}, {"shown", shown}};
     const bool good = argc > 2 && strcmp(argv[2], "good") == 0;
 
     OK(cudaMalloc(&in, 4 * N));

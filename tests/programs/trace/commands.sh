@@ -24,6 +24,15 @@ if command -v python3 >/dev/null; then
     for f in json chrome; do python3 -c 'import json, sys; json.load(open(sys.argv[1]))' out.$f || fail "$f is no JSON"; done
     python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' out.svg || fail 'SVG is no XML'
 fi
+# Each format is read by a reader that knows nothing of Weir, and all of them hold the same.
+if command -v python3 >/dev/null; then
+    trace n.weir ./advise shown bad >out || fail 'trace of names'
+    for f in csv json chrome perfetto svg; do
+        "$WEIR" export --format $f -o n.$f n.weir || fail "export $f of names"
+    done
+    "$WEIR" summary --csv n.weir >n.summary.csv && "$WEIR" diff --csv a.weir n.weir >n.diff.csv || fail 'CSV of names'
+    python3 "$here/exports.py" n || fail 'an export is not what it says'
+fi
 "$WEIR" view a.weir && [ -s a.weir.html ] || fail 'view'
 grep -qE '(src|href)=|https?://|@import|fetch\(' a.weir.html && fail 'the page asks for something outside'
 
