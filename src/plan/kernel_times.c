@@ -479,7 +479,7 @@ __attribute__((destructor)) static void finish(void)
             fprintf(to, "kernel %s %.3f %llu # mean of %llu\n", k->name,
                     k->us / (double)k->measured, (unsigned long long)k->blocks,
                     (unsigned long long)k->measured);
-        else
+        else if (k->late)
             fprintf(to, "# kernel %s: %llu launches of %llu blocks, none measured\n", k->name,
                     (unsigned long long)k->late, (unsigned long long)k->blocks);
     }

@@ -22,6 +22,7 @@ for line in 'linked [0-9.]* 1 # mean of [1-9]' 'linked [0-9.]* 2 # mean of [1-9]
     grep -q "^kernel $line" "$tmp/kernels.profile" || fail "no $line"
 done
 awk '/^kernel/ && $3 < 500 { bad = 1 } END { exit bad }' "$tmp/kernels.profile" || fail 'a kernel takes less than it spins'
+grep -q 'weir_' "$tmp/kernels.profile" && fail 'a kernel of the measuring itself is in the table'
 grep -q 'within' "$tmp/kernels.profile" && fail 'a kernel in a graph in a graph was measured'
 grep -q '^# the kernels of 1 launches of graphs were not measured' "$tmp/kernels.profile" || fail 'the launch that was left out is not told'
 "$WEIR" plan --device "$tmp/kernels.profile" --stages h2d=64MiB,kernel=1ms >/dev/null 2>"$tmp/err" || fail 'it is no profile to plan with'
