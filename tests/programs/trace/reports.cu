@@ -73,6 +73,26 @@ static void tiny_kernels(bool good)
         launch(i % 2, s[i % 2], 1, good ? SLOW : 1);
     finish();
 }
+/* The same in one graph with two branches. */
+static void tiny_in_graph(bool)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaEvent_t fork, join;
+    OK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+    OK(cudaStreamBeginCapture(s[0], cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecord(fork, s[0]));
+    OK(cudaStreamWaitEvent(s[1], fork, 0));
+    for (int i = 0; i < 1000; i++)
+        launch(i % 2, s[i % 2], 1, 1);
+    OK(cudaEventRecord(join, s[1]));
+    OK(cudaStreamWaitEvent(s[0], join, 0));
+    OK(cudaStreamEndCapture(s[0], &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, s[0]));
+    finish();
+}
 static void no_stream(bool good)
 {
     cudaStream_t a, b;
@@ -90,6 +110,16 @@ static void allocation(bool good)
         launch(i % 2, s[i % 2], 1, SLOW / 4);
         OK(good ? cudaMallocAsync(&p, 1 << 20, s[2]) : cudaMalloc(&p, 1 << 20));
         OK(good ? cudaFreeAsync(p, s[2]) : cudaFree(p));
+    }
+    finish();
+}
+static void pinning(bool)
+{
+    for (int i = 0; i < 20; i++) {
+        void *p;
+        launch(i % 2, s[i % 2], 1, SLOW / 4);
+        OK(cudaMallocHost(&p, 1 << 20));
+        OK(cudaFreeHost(p));
     }
     finish();
 }
@@ -187,7 +217,7 @@ static const struct {
     {"no-stream", no_stream},       {"allocation", allocation},     {"large-copy", behind_a_large_copy},
     {"queues", queues},             {"stray-wait", stray_wait},     {"by-legacy", by_legacy},
     {"by-free", by_free},           {"other-stream", other_stream}, {"other-memory", other_memory},
-    {"other-order", other_order},
+    {"other-order", other_order},   {"tiny-in-graph", tiny_in_graph}, {"pinning", pinning},
 };
 
 int main(int argc, char **argv)
