@@ -4,58 +4,92 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/clocks.h"
 #include "advise/find.h"
 #include "base/alloc.h"
 #include "base/vec.h"
 
+/* What an answer rests on. */
+enum {
+    DATA = 1,    /* which operations share data */
+    ORDERS = 3,  /* and what orders them: of so many streams */
+    QUERIES = 4, /* records of version 2 */
+    LOADS = 8,   /* times of loading code, which no model has */
+};
+
+static unsigned lacking(const struct weir_advise_context *c)
+{
+    const struct weir_trace_file *f = c->f;
+
+    return (c->data.known ? 0 : DATA) |
+           (f->streams_count > WEIR_ADVISE_STREAMS_MAX ? ORDERS & ~DATA : 0) |
+           (f->version < 2 ? QUERIES : 0) | (c->report->model_clock ? LOADS : 0);
+}
+
 static const struct question {
     const char *kind, *text;
     bool (*find)(struct weir_advise_context *c); /* NULL: another row's function answers it */
+    unsigned needs;
 } questions[] = {
-    {"single-stream", "is independent work all in one stream?", weir_advise_find_streams},
-    {"default-stream", "is the default stream used for work that others could run beside?", NULL},
+    {"single-stream", "is independent work all in one stream?", weir_advise_find_streams, DATA},
+    {"default-stream", "is the default stream used for work that others could run beside?", NULL,
+     DATA},
     {"legacy-serialization", "does the legacy default stream serialise blocking streams?",
-     weir_advise_find_legacy},
+     weir_advise_find_legacy, DATA},
     {"pageable-sync", "does pageable memory make asynchronous copies wait?",
-     weir_advise_find_pageable},
-    {"sync-in-loop", "do synchronising calls stand inside the loop?", weir_advise_find_syncs},
+     weir_advise_find_pageable, 0},
+    {"sync-in-loop", "do synchronising calls stand inside the loop?", weir_advise_find_syncs, 0},
     {"alloc-in-loop", "is memory allocated, freed or pinned inside the loop?",
-     weir_advise_find_allocs},
+     weir_advise_find_allocs, 0},
     {"kernel-fills-device", "do kernels fill the device, so that streams cannot help them?",
-     weir_advise_find_full},
-    {"copy-engine-bound", "are the copies of one direction the bound?", NULL},
-    {"launch-bound", "is the host too slow to submit?", weir_advise_find_launches},
+     weir_advise_find_full, 0},
+    {"copy-engine-bound", "are the copies of one direction the bound?", NULL, 0},
+    {"launch-bound", "is the host too slow to submit?", weir_advise_find_launches, 0},
     {"unneeded-wait", "does an event wait order work that shares no data?",
-     weir_advise_find_unneeded},
-    {"late-record", "is an event recorded later than needed?", weir_advise_find_records},
+     weir_advise_find_unneeded, ORDERS},
+    {"late-record", "is an event recorded later than needed?", weir_advise_find_records, ORDERS},
     {"pipeline-depth", "would other chunks, more streams or more items in flight help?",
-     weir_advise_find_depth},
-    {"small-copies", "could small copies be one?", weir_advise_find_small},
-    {"too-many-streams", "are there more streams than help?", weir_advise_find_too_many},
+     weir_advise_find_depth, 0},
+    {"small-copies", "could small copies be one?", weir_advise_find_small, 0},
+    {"too-many-streams", "are there more streams than help?", weir_advise_find_too_many, DATA},
     {"priority-without-effect", "is priority expected where it cannot act?",
-     weir_advise_find_priority},
-    {"peer-access", "do copies between devices go without peer access?", weir_advise_find_peers},
-    {"managed-thrashing", "does managed memory go back and forth?", weir_advise_find_managed},
-    {"module-load", "is code loaded at a first launch inside the work?", weir_advise_find_loads},
-    {"timing-events", "do events take times that nobody asks for?", weir_advise_find_timing},
-    {"queue-order", "does the issue order clash with few hardware queues?",
-     weir_advise_find_queues},
+     weir_advise_find_priority, 0},
+    {"peer-access", "do copies between devices go without peer access?", weir_advise_find_peers,
+     QUERIES},
+    {"managed-thrashing", "does managed memory go back and forth?", weir_advise_find_managed, 0},
+    {"module-load", "is code loaded at a first launch inside the work?", weir_advise_find_loads,
+     LOADS},
+    {"timing-events", "do events take times that nobody asks for?", weir_advise_find_timing, 0},
+    {"queue-order", "does the issue order clash with few hardware queues?", weir_advise_find_queues,
+     0},
     {"graph-in-turn", "is one graph instance launched in several streams?",
-     weir_advise_find_graph_launches},
-    {"queue-full", "does the host block because a stream is full?", weir_advise_find_full_queues},
+     weir_advise_find_graph_launches, 0},
+    {"queue-full", "does the host block because a stream is full?", weir_advise_find_full_queues,
+     0},
     {"serialising-setting", "do variables or tools serialise the program?",
-     weir_advise_find_settings},
+     weir_advise_find_settings, 0},
     {"host-wait", "does the host wait where a stream or an event could?",
-     weir_advise_find_host_waits},
-    {"wrong-record", "does a wait take the wrong record of an event?", NULL},
-    {"timing-mistake", "do measured times hold something else?", weir_advise_find_mistakes},
-    {"unused-event", "are events recorded that nobody waits for?", weir_advise_find_unused},
+     weir_advise_find_host_waits, ORDERS},
+    {"wrong-record", "does a wait take the wrong record of an event?", NULL, ORDERS},
+    {"timing-mistake", "do measured times hold something else?", weir_advise_find_mistakes, 0},
+    {"unused-event", "are events recorded that nobody waits for?", weir_advise_find_unused,
+     QUERIES},
     {"busy-polling", "does the host ask again and again instead of waiting?",
-     weir_advise_find_polling},
-    {"pinned-memory", "is more than half of the machine's memory pinned?", weir_advise_find_pinned},
+     weir_advise_find_polling, QUERIES},
+    {"pinned-memory", "is more than half of the machine's memory pinned?", weir_advise_find_pinned,
+     0},
     {"library-default-stream", "does a library work in the default stream?",
-     weir_advise_find_libraries},
+     weir_advise_find_libraries, 0},
 };
+
+const char *weir_advise_answer(const struct weir_advise_report *r, size_t i)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        if (strcmp(r->findings[k].kind, questions[i].kind) == 0)
+            return r->findings[k].note ? "note" : "yes";
+    }
+    return questions[i].needs & r->lacking ? "unknown" : "no";
+}
 
 const char *weir_advise_question(size_t i, const char **kind)
 {
@@ -240,6 +274,7 @@ bool weir_advise(const struct weir_trace_file *f, const struct weir_advise_optio
     }
     ok = ok && weir_plan_recorded_run(&c.model, &as_recorded, &c.base);
     out->length_ns = c.base.length_ns;
+    out->lacking = lacking(&c);
     for (size_t i = 0; ok && out->length_ns && i < WEIR_ARRAY_SIZE(questions); i++)
         ok = !questions[i].find || questions[i].find(&c);
     ok = ok && (!out->length_ns || weir_advise_find_fragile(&c));

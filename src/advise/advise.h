@@ -30,6 +30,7 @@ struct weir_advise_report {
     uint64_t length_ns; /* simulated, as recorded: what percentages are of */
     char device[128];   /* whose times they are, when not this machine's; else "" */
     bool model_clock;   /* nothing measured is left */
+    unsigned lacking;   /* bits, of what answers rest on and the trace does not hold (advise.c) */
     char verdict[320];
 };
 
@@ -39,6 +40,8 @@ double weir_advise_percent(const struct weir_advise_report *r,
 
 /* NULL behind the last. The questions that `--all` answers. */
 const char *weir_advise_question(size_t i, const char **kind);
+/* "yes", "note", "no", or "unknown": the trace does not hold what the answer rests on. */
+const char *weir_advise_answer(const struct weir_advise_report *r, size_t i);
 
 struct weir_plan_machine;
 struct weir_plan_kernel_time;
@@ -60,6 +63,6 @@ void weir_advise_finish(struct weir_advise_report *r);
 void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise_report *r,
                        bool all, FILE *to);
 void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_advise_report *r,
-                            FILE *to);
+                            bool all, FILE *to);
 
 #endif

@@ -35,26 +35,37 @@ static void put_sites(const struct weir_trace_file *f, const struct weir_advise_
     fputc('\n', to);
 }
 
-static const struct weir_advise_finding *find(const struct weir_advise_report *r, const char *kind)
-{
-    for (size_t i = 0; i < r->count; i++) {
-        if (strcmp(r->findings[i].kind, kind) == 0)
-            return &r->findings[i];
-    }
-    return NULL;
-}
-
 static void put_questions(const struct weir_advise_report *r, FILE *to)
 {
     const char *kind, *text;
+    bool unknown = false;
 
     fputs("\nquestions:\n", to);
     for (size_t i = 0; (text = weir_advise_question(i, &kind)) != NULL; i++) {
-        const struct weir_advise_finding *d = find(r, kind);
+        const char *answer = weir_advise_answer(r, i);
 
-        fprintf(to, "  %-4s %s\n", !d ? "no" : d->note ? "(yes)" : "yes", text);
+        unknown = unknown || strcmp(answer, "unknown") == 0;
+        fprintf(to, "  %-5s %s\n",
+                strcmp(answer, "note") == 0      ? "(yes)"
+                : strcmp(answer, "unknown") == 0 ? "?"
+                                                 : answer,
+                text);
     }
     fputs("  (yes): a note: it gains less than 2 % or 50 us, or the program gets no faster\n", to);
+    if (unknown)
+        fputs("  ?: not known: which data graphs' nodes use, what loading code takes in the model, "
+              "or the trace is too large\n",
+              to);
+}
+
+static void put_answers(const struct weir_advise_report *r, FILE *to)
+{
+    const char *kind;
+
+    fputs(",\n \"answers\": {", to);
+    for (size_t i = 0; weir_advise_question(i, &kind); i++)
+        fprintf(to, "%s\"%s\": \"%s\"", i ? ", " : "", kind, weir_advise_answer(r, i));
+    fputc('}', to);
 }
 
 void weir_advise_print(const struct weir_trace_file *f, const struct weir_advise_report *r,
@@ -112,7 +123,7 @@ static void put_finding(const struct weir_trace_file *f, const struct weir_advis
 }
 
 void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_advise_report *r,
-                            FILE *to)
+                            bool all, FILE *to)
 {
     fputs("{\"verdict\": ", to);
     weir_text_put_json(to, r->verdict);
@@ -133,5 +144,7 @@ void weir_advise_print_json(const struct weir_trace_file *f, const struct weir_a
         }
         fputc(']', to);
     }
+    if (all)
+        put_answers(r, to);
     fputs("}\n", to);
 }

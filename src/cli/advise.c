@@ -35,7 +35,7 @@ static const char help[] =
     "left, so the\n"
     "                       same program gets the same answer on every machine\n"
     "  --json               findings and notes as JSON\n"
-    "  --all                answers every question with yes or no\n"
+    "  --all                answers every question with yes or no (with --json, in \"answers\")\n"
     "  --exit-code          ends with 1 when there is a finding; --exit-code=note: or a note\n"
     "\n"
     "docs/advise.md explains each kind of finding.\n";
@@ -84,7 +84,7 @@ static bool print_report(const struct options *o, struct weir_trace_file *f,
     if ((how->model_clock && !weir_plan_elsewhere_move(f, &there)) || !weir_advise(f, how, r))
         return false;
     if (o->json)
-        weir_advise_print_json(f, r, to);
+        weir_advise_print_json(f, r, o->all, to);
     else
         weir_advise_print(f, r, o->all, to);
     return true;

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         (void)!weir_view_page(f, "fuzz", to);
         if (weir_advise(f, NULL, &report)) {
             weir_advise_print(f, &report, true, to);
-            weir_advise_print_json(f, &report, to);
+            weir_advise_print_json(f, &report, true, to);
             weir_advise_finish(&report);
         }
         (void)!weir_plan_elsewhere_print(f,

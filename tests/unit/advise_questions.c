@@ -490,11 +490,30 @@ static void graphs(bool one_instance)
     }
 }
 
+static const char *answer_of(const struct weir_advise_report *r, const char *kind)
+{
+    const char *name;
+
+    for (size_t i = 0; weir_advise_question(i, &name); i++) {
+        if (strcmp(name, kind) == 0)
+            return weir_advise_answer(r, i);
+    }
+    return "";
+}
+
 static void test_graphs(void **state)
 {
+    struct weir_advise_report r;
+
     (void)state;
     graphs(true);
     NEAR(gain_of("graph-in-turn", NULL), 200 * US, 10 * US);
+    graphs(true);
+    r = advise();
+    assert_string_equal(answer_of(&r, "graph-in-turn"), "yes");
+    assert_string_equal(answer_of(&r, "peer-access"), "no");
+    assert_string_equal(answer_of(&r, "unneeded-wait"), "unknown"); /* what nodes touch is not */
+    weir_advise_finish(&r);
     graphs(false);
     assert_true(gain_of("graph-in-turn", NULL) == ABSENT);
 }

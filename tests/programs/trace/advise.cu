@@ -152,22 +152,6 @@ static void needed(bool)
     }
     OK(cudaDeviceSynchronize());
 }
-static void depth(bool good)
-{
-    const int chunks = good ? 16 : 2, n = N / chunks;
-    for (int k = 0; k < 4; k++) {
-        for (int c = 0; c < chunks; c++) {
-            const int first = c * n;
-            cudaStream_t at = s[c % 2];
-            for (int r = 0; r < 6; r++)
-                OK(cudaMemcpyAsync(in + first, host_in + first, 4 * n, cudaMemcpyHostToDevice, at));
-            work<<<(n + 255) / 256, 256, 0, at>>>(in + first, out + first, n, 100);
-            for (int r = 0; r < 6; r++)
-                OK(cudaMemcpyAsync(host_out + first, out + first, 4 * n, cudaMemcpyDeviceToHost, at));
-        }
-        OK(cudaDeviceSynchronize());
-    }
-}
 static void small(bool good)
 {
     for (int k = 0; k < 20; k++) {
@@ -216,7 +200,8 @@ int main(int argc, char **argv)
     } kinds[] = {{"single-stream", single}, {"default-stream", default_stream}, {"legacy-serialization", legacy},
                  {"pageable-sync", pageable_memory}, {"sync-in-loop", sync_in_loop}, {"alloc-in-loop", alloc_in_loop},
                  {"copy-engine-bound", copy_bound}, {"launch-bound", launch_bound}, {"unneeded-wait", unneeded},
-                 {"needed-wait", needed}, {"pipeline-depth", depth}, {"small-copies", small}, {"timing-events", timing}, {"shown", shown}};
+                 {"needed-wait", needed}, {"small-copies", small}, {"timing-events", timing},
+                 {"shown", shown}};
     const bool good = argc > 2 && strcmp(argv[2], "good") == 0;
 
     OK(cudaMalloc(&in, 4 * N));

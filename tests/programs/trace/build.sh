@@ -11,3 +11,12 @@ sed 's/^attribute 16 .*/attribute 16 8/; s/^name .*/name Test GPU/' "$SOURCE/pro
 advise_by_model() { "$WEIR" advise --clock model --device "$tmp/small.profile" "$@"; }
 trace_counts() { "$WEIR" run --counts --trace "$@"; }
 trace() { LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" trace -o "$@"; }
+# Findings and notes of a report as JSON.
+kinds() { grep -oE '"kind": "[a-z-]*"' "$1" | cut -d'"' -f4; }
+# answers KIND bad|good: --all says of the question what is right of the form: of a good one no, or a note of what gains little
+answers() {
+    case $(grep -oE "\"$1\": \"(yes|note|no|unknown)\"" "$tmp/out.json" | cut -d'"' -f4)=$2 in
+        yes=bad | note=bad | no=good | note=good) return 0 ;;
+        *) return 1 ;;
+    esac
+}

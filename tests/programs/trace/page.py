@@ -73,6 +73,16 @@ expect("a click selects what is under it", b.eval("weirView.selected && weirView
 b.click_element("#side a[data-call]")
 expect("a link leads to the call", b.eval("weirView.selected.row.kind") == "thread" and "cudaLaunchKernel" in side())
 
+expect("a label takes no more than its room", b.eval("""(() => {
+    const c = document.createElement("canvas").getContext("2d");
+    c.font = Draw.FONT;
+    for (let w = 10; w < 200; w += 7)
+        if (c.measureText(Draw.fit(c, "cudaEventSynchronize", w)).width > w) return false;
+    return Draw.fit(c, "cudaEventSynchronize", 500) === "cudaEventSynchronize" && Draw.fit(c, "cudaEventSynchronize", 60).endsWith("…"); })()"""))
+expect("the panel is the legend of lines and host states", b.eval("document.querySelectorAll('#side .swatch.thin').length") == 4
+       and "blocked for the device" in side())
+expect("few rows are tall ones", rows["kernels"][3] > 16)
+
 b.drag(400, 600, 700, 600, shift=True)
 expect("shift and drag measures", view("measure") and "MEASURED" in side().upper())
 b.click_element("#bCritical")

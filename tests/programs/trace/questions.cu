@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -28,6 +30,12 @@ __global__ void other(const unsigned *in, unsigned *out, int steps)
     for (int s = 0; s < steps; s++)
         x = 22695477u * x + 1;
     out[threadIdx.x] = x;
+}
+
+/* Launched by one question alone, so that its code comes late. */
+__global__ void seldom(unsigned *to)
+{
+    to[threadIdx.x] = threadIdx.x;
 }
 
 static unsigned *in, *out, *host;
@@ -202,6 +210,68 @@ static void setting(bool)
         launch(i, s[i % 2], SLOW);
     finish();
 }
+static void fills(bool good)
+{
+    for (int i = 0; i < 8; i++) {
+        work<<<good ? 1 : 4096, THREADS, 0, s[i % 2]>>>(in + i * THREADS, out + i * THREADS, good ? SLOW : SHORT);
+        OK(cudaGetLastError());
+    }
+    finish();
+}
+/* An urgent copy behind one that is not; or kernels, which priority is for. */
+static void priority(bool good)
+{
+    enum { BYTES = 32 << 20 };
+    int least, most;
+    cudaStream_t low, high;
+    char *device, *pinned;
+    OK(cudaDeviceGetStreamPriorityRange(&least, &most));
+    OK(cudaStreamCreateWithPriority(&low, cudaStreamNonBlocking, least));
+    OK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, good ? least : most));
+    OK(cudaMalloc(&device, 2 * BYTES));
+    OK(cudaMallocHost(&pinned, BYTES));
+    hold(low);
+    for (int i = 0; i < 4; i++) {
+        OK(cudaMemcpyAsync(device, pinned, BYTES, cudaMemcpyHostToDevice, low));
+        OK(cudaMemcpyAsync(device + BYTES, pinned, BYTES / 4, cudaMemcpyHostToDevice, high));
+        use(i, high, SHORT);
+    }
+    released = true;
+    finish();
+}
+static void module_load(bool good)
+{
+    for (int i = 0; i < 40; i++)
+        launch(i, s[0], SHORT);
+    finish();
+    if (!good)
+        seldom<<<1, THREADS, 0, s[0]>>>(out);
+    OK(cudaGetLastError());
+    launch(0, s[0], SLOW);
+    finish();
+}
+/* Twice as many streams as hardware queues, two kernels in each. */
+static void queues(bool good)
+{
+    enum { STREAMS = 16 };
+    cudaStream_t many[STREAMS];
+    for (cudaStream_t &one : many)
+        OK(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
+    for (int i = 0; i < 2 * STREAMS; i++)
+        launch(good ? i % STREAMS : i / 2, many[good ? i % STREAMS : i / 2], SLOW);
+    finish();
+}
+/* More than half of the machine's memory; none of it is touched. */
+static void pinned_memory(bool good)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = good ? page : (size_t)sysconf(_SC_PHYS_PAGES) / 5 * 3 * page;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        exit(1);
+    OK(cudaHostRegister(p, bytes, cudaHostRegisterDefault));
+    launch(0, s[0], SLOW);
+    finish();
+}
 /* A library of the test's own: its launches are in the default stream, or in the one it is given. */
 static void library(bool good)
 {
@@ -230,7 +300,9 @@ static const struct {
     {"unused-event", unused_event},         {"busy-polling", busy_polling},
     {"timing-mistake", timing_mistake},     {"managed-thrashing", managed_thrashing},
     {"peer-access", peer_access},           {"serialising-setting", setting},
-    {"library-default-stream", library},
+    {"library-default-stream", library},    {"kernel-fills-device", fills},
+    {"priority-without-effect", priority},  {"module-load", module_load},
+    {"queue-order", queues},                {"pinned-memory", pinned_memory},
 };
 
 int main(int argc, char **argv)

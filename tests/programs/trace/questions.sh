@@ -7,23 +7,17 @@
 "$WEIR" cc -O2 -g "$here/questions.cu" -o "$tmp/questions" || fail 'compile'
 "$WEIR" cc -O2 -shared -fPIC "$here/library.cu" -o "$tmp/libtest_own.so" || fail 'compile the library'
 export TEST_LIBRARY=$tmp/libtest_own.so
-kinds() { # kinds FILE findings|all
-    awk -v want="$2" '/"notes": \[/ { notes = 1 }
-        match($0, /"kind": "[a-z-]*"/) && (want == "all" || !notes) { print substr($0, RSTART + 9, RLENGTH - 10) }' "$1"
-}
 judge() { # judge KIND FORM [OPTION OF WEIR RUN ...]
     kind=$1 form=$2
     shift 2
     rm -f "$tmp/t.weir"
     trace_counts "$tmp/t.weir" "$@" "$tmp/questions" $kind $form >"$tmp/run" 2>&1 ||
         { cat "$tmp/run"; fail "$kind $form does not run"; }
-    "$WEIR" advise --json "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $kind $form, as measured"
-    advise_by_model --json "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $kind $form"
-    echo "$kind $form: $(kinds "$tmp/out.json" all | tr '\n' ' ')"
-    case $form in
-        bad) kinds "$tmp/out.json" all | grep -qx "$kind" ;;
-        good) ! kinds "$tmp/out.json" findings | grep -qx "$kind" ;;
-    esac
+    "$WEIR" advise --json --all "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $kind $form, as measured"
+    # (What loading takes is measured, or not known.)
+    [ $kind = module-load ] || advise_by_model --json --all "$tmp/t.weir" >"$tmp/out.json" || fail "advise of $kind $form"
+    echo "$kind $form: $(kinds "$tmp/out.json" | tr '\n' ' ')"
+    answers $kind $form
 }
 both() { # both KIND [OPTION ...]
     k=$1
@@ -33,7 +27,8 @@ both() { # both KIND [OPTION ...]
     done
 }
 for k in late-record wrong-record host-wait too-many-streams graph-in-turn queue-full unused-event busy-polling \
-         timing-mistake managed-thrashing library-default-stream; do
+         timing-mistake managed-thrashing library-default-stream kernel-fills-device \
+         priority-without-effect module-load queue-order pinned-memory; do
     both $k
 done
 both peer-access --devices 2
@@ -45,5 +40,6 @@ grep -q '"kind": "serialising-setting"' "$tmp/out.json" && fail 'a setting that 
 judge busy-polling bad >/dev/null
 "$WEIR" advise --exit-code=note "$tmp/t.weir" >/dev/null && fail '--exit-code=note with a note'
 judge serialising-setting good >/dev/null
-[ "$("$WEIR" advise --all "$tmp/t.weir" | grep -cE '^  (yes|no|\(yes\)) ')" = 30 ] || fail '--all answers 30 questions'
+[ "$("$WEIR" advise --all "$tmp/t.weir" | grep -cE '^  (yes|no|\(yes\)) +(is|are|do|does|could|would) ')" = 30 ] || fail '--all answers 30 questions'
+advise_by_model --all "$tmp/t.weir" | grep -qE '^  \? +is code loaded' || fail '--all: what no model knows'
 echo ok
