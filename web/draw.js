@@ -33,14 +33,29 @@ function bar(ctx, x, y, w, h, color) {
     ctx.fillStyle = color;
     if (w > 4) { ctx.beginPath(); ctx.roundRect(x, y, w - .5, h, 2.5); ctx.fill(); } else ctx.fillRect(x, y, w - (w > 2 ? .5 : 0), h);
 }
+const widths = new Map(); // of texts in FONT
+function widthOf(ctx, text) {
+    let w = widths.get(text);
+    if (w === undefined) {
+        if (widths.size > 20000) widths.clear();
+        widths.set(text, w = ctx.measureText(text).width);
+    }
+    return w;
+}
+// As much of the text as there is room for, or nothing.
+function fit(ctx, text, room) {
+    const all = widthOf(ctx, text);
+    if (all <= room) return text;
+    let n = Math.min(text.length - 1, Math.ceil(text.length * room / all));
+    while (n > 1 && widthOf(ctx, text.slice(0, n) + "…") > room) n--;
+    return n > 1 ? text.slice(0, n) + "…" : "";
+}
 // name: a function, called where there is room.
 function label(ctx, x, y, w, h, color, name) {
     if (w <= 26 || h < 16) return;
-    const room = Math.floor((w - 8) / 6.1);
-    let text = name();
-    if (text.length > room) text = room > 3 ? text.slice(0, room - 1) + "…" : "";
-    if (!text) return;
     ctx.font = FONT;
+    const text = fit(ctx, name(), w - 8);
+    if (!text) return;
     ctx.fillStyle = textColor(color);
     ctx.fillText(text, x + 4, y + h / 2 + 4);
 }
@@ -55,5 +70,5 @@ function tickText(t, step, t1) {
     const [d, unit] = t1 < 1e3 ? [1, "ns"] : t1 < 1e6 ? [1e3, "µs"] : t1 < 1e10 ? [1e6, "ms"] : [1e9, "s"];
     return (t / d).toFixed(Math.max(0, Math.ceil(Math.log10(d / step)))) + " " + unit;
 }
-return {FONT, $, fmt, size, esc, readColors, textColor, bar, label, ticks, tickText};
+return {FONT, $, fmt, size, esc, fit, readColors, textColor, bar, label, ticks, tickText};
 })();

@@ -163,14 +163,19 @@ const merged = {}; // device/engine -> disjoint busy intervals
             else { ms.push(op.start[i]); me.push(op.end[i]); }
         }
         merged[device + "/" + engine] = {device, engine, start: Float64Array.from(ms), end: Float64Array.from(me)};
-        lanes.forEach((items, lane) => addRow("engine", lane ? "" : ENGINES[engine], device, op, Uint32Array.from(items), {engine}));
+        lanes.forEach((items, lane) => addRow("engine", lane ? String(lane + 1) : ENGINES[engine], device, op, Uint32Array.from(items), {engine}));
     });
 }
 const HEAD = 46, LEFT = 150, GAP = 10;
 let total = 0;
-{
+// Where there are few rows they are taller.
+function layout(room) {
+    const ROOMY = 1.6, base = rows.reduce((sum, r) => sum + (r.base = r.base || r.height) + 3 + GAP / 3, 0);
+    const scale = Math.min(Math.max(room / Math.max(base, 1), 1), ROOMY);
     let group = null;
+    total = 0;
     for (const r of rows) {
+        r.height = Math.round(r.base * (r.kind === "state" ? 1 : scale));
         const g = r.kind === "engine" ? "e" + r.group : r.kind === "stream" ? "s" + r.group : "h" + r.group;
         if (group !== null && g !== group) total += GAP;
         group = g;
@@ -351,7 +356,10 @@ function drawHead() {
     ctx.fillRect(a, 1, Math.max(b - a, 2), 21); ctx.strokeRect(a + .5, 1.5, Math.max(b - a, 2) - 1, 20);
     const [list, step] = ticks();
     ctx.fillStyle = css.dim; ctx.font = "11px ui-sans-serif, system-ui, 'DejaVu Sans', sans-serif"; ctx.textAlign = "center";
-    for (const t of list) if (x(t) > LEFT + 20 && x(t) < width - 20) ctx.fillText(tickText(t, step), x(t), 39);
+    for (const t of list) {
+        const text = tickText(t, step), half = ctx.measureText(text).width / 2 + 3;
+        if (x(t) >= LEFT && x(t) < width - half) ctx.fillText(text, Math.max(x(t), LEFT + half), 39);
+    }
     ctx.textAlign = "left";
     ctx.fillStyle = css.line; ctx.fillRect(0, HEAD - 1, width, 1);
 }
@@ -422,18 +430,25 @@ function findCritical() {
     }
     return path.reverse();
 }
+// A frame around what is wide enough for one, a line under what is not.
 function drawCritical() {
-    ctx.strokeStyle = css.crit; ctx.lineWidth = 2;
-    const visible = critical.filter(i => op.end[i] >= t0 && op.start[i] <= t1);
-    if (visible.length > 3000) return;
+    const visible = critical.filter(i => op.end[i] >= t0 && op.start[i] <= t1), drawn = new Map();
+    ctx.strokeStyle = ctx.fillStyle = css.crit; ctx.lineWidth = 2;
     for (const i of visible) {
         const r = rowOfStream.get(op.stream[i]);
         if (!r) continue;
         const a = Math.max(x(op.start[i]), LEFT - 3), b = Math.min(x(op.end[i]), width + 3);
-        ctx.strokeRect(a + .5, yOf(r) + .5, Math.max(b - a - 1, 1), r.height - 1);
+        if (b - a > 8) { ctx.strokeRect(a + 1, yOf(r) + 1, b - a - 2, r.height - 2); continue; }
+        if (b <= drawn.get(r)) continue;
+        ctx.fillRect(a, yOf(r) + r.height - 3, Math.max(b - a, 1), 3);
+        drawn.set(r, Math.max(b, a + 1));
     }
-    for (let k = 1; k < critical.length; k++)
-        if (op.end[critical[k - 1]] <= t1 && op.start[critical[k]] >= t0) drawArrow(critical[k - 1], critical[k], css.crit, .8);
+    if (visible.length > 600) return;
+    for (let k = 1; k < critical.length; k++) {
+        const from = critical[k - 1], to = critical[k];
+        if (op.end[from] > t1 || op.start[to] < t0) continue;
+        if (op.stream[from] !== op.stream[to] || x(op.start[to]) - x(op.end[from]) > 12) drawArrow(from, to, css.crit, .8);
+    }
 }
 
 // ---- the panel ----
@@ -458,6 +473,18 @@ function union(list, a, b) {
     for (const [s, e] of all) { const f = Math.max(s, end), g = Math.min(e, b); if (g > f) { sum += g - f; end = g; } }
     return sum;
 }
+// What each kind of host state sums up to between a and b; null: too many to count.
+function statesIn(a, b) {
+    const sum = [0, 0, 0];
+    for (const r of rows) if (r.kind === "state") {
+        const last = lower(r.start, b);
+        let i = upper(r.end, a);
+        if (last - i > 200000) return null;
+        for (; i < last; i++) sum[state.kind[r.items[i]]] += Math.min(r.end[i], b) - Math.max(r.start[i], a);
+    }
+    return rows.some(r => r.kind === "state") ? sum : null;
+}
+const swatch = (color, thin) => `<span class="swatch${thin ? " thin" : ""}" style="background:var(${color})"></span>`;
 const row2 = (k, v) => `<tr><td>${k}</td><td>${v}</td></tr>`;
 const link = i => `<a data-op="${i}">${esc(opName(i))}</a> in ${esc(META.streams[op.stream[i]].label)}`;
 function whyText(i) {
@@ -529,8 +556,10 @@ function panel() {
             why[3] += idle; why[0] += sub - clip(0) - idle; why[1] += ready - sub; why[2] += Math.max(0, clip(r.start[i]) - ready);
         }
     }
-    if (why[0] >= 0) h += "<h2>Streams stood still for</h2><table>" + row2("the host", fmt(why[0])) + row2("nothing to do", fmt(why[3])) + row2("another stream or an event", fmt(why[1])) +
-        row2("a taken engine", fmt(why[2])) + "</table>";
+    if (why[0] >= 0) h += "<h2>Streams stood still for</h2><table>" + row2(swatch("--dim", true) + "the host", fmt(why[0])) + row2(swatch("--line", true) + "nothing to do", fmt(why[3])) +
+        row2(swatch("--crit", true) + "another stream or an event", fmt(why[1])) + row2(swatch("--wait", true) + "a taken engine", fmt(why[2])) + "</table>";
+    const at = statesIn(a, b);
+    if (at) h += "<h2>Host threads were</h2><table>" + ["--line", "--call", "--wait"].map((v, k) => row2(swatch(v) + ["in the program's own code", "in calls", "blocked for the device"][k], fmt(at[k]))).join("") + "</table>";
     if (critical) {
         let kernels = 0, copies = 0, sum = 0;
         for (const i of critical) { const d = op.end[i] - op.start[i]; sum += d; if (op.engine[i] === 0) kernels += d; else if (op.engine[i] < 4) copies += d; }
@@ -710,6 +739,7 @@ function resize() {
     const box = $("main").getBoundingClientRect();
     dpr = devicePixelRatio || 1; width = box.width; height = box.height;
     canvas.width = Math.round(width * dpr); canvas.height = Math.round(height * dpr);
+    layout(height - HEAD - 20);
     limit();
 }
 
