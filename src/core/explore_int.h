@@ -6,11 +6,12 @@
 #include "core/explore.h"
 #include "explore/schedule.h"
 
-/* How long one waits for threads that compute between calls, and for kernels and host functions
- * that wait for what is held, before the run goes on and is not exact any more. */
-#define WEIR_EXPLORE_PATIENCE_NS 100000000u
-/* A program that sleeps again and again, and makes no calls: it looks at memory now and then. */
-#define WEIR_EXPLORE_ASLEEP_NS 20000000u
+/* How long one waits for threads that compute between calls (of their processor time), or are in a
+ * system call, before the run goes on and is not exact any more. */
+#define WEIR_EXPLORE_PATIENCE_NS     100000000u
+#define WEIR_EXPLORE_PATIENCE_MAX_NS 10000000000u /* whatever it does */
+/* A program that sleeps for long, and makes no calls. */
+#define WEIR_EXPLORE_ASLEEP_NS 100000000u
 /* A program that makes no calls but has work pending: it looks at memory. */
 #define WEIR_EXPLORE_SILENCE_NS 1000000000u
 

@@ -27,21 +27,31 @@
  * loader's, one of Weir's own), unless that is kept from its processor. */
 #define MUTEX_NS      3000000u
 #define MUTEX_BUSY_NS 50000000u /* while threads of Weir's run */
+/* Who sleeps for a time as often, and makes no call, looks whether something has changed. */
+#define LOOKS_IN_VAIN 4
 
 static struct {
     struct weir_lock lock;                        /* rank LEAF */
     uint32_t owner;                               /* guarded by lock: a thread's id; 0: nobody */
     _Atomic uint32_t news;                        /* futex word: changes with owner and waiting */
     _Atomic uint64_t turns;                       /* written under the lock */
-    uint32_t waiting[THREADS_MAX], waiting_count; /* guarded by lock: ids, ascending */
+    uint32_t waiting[THREADS_MAX], waiting_count; /* guarded by lock: ids, the eldest first */
     uint32_t busy[THREADS_MAX], busy_count; /* guarded by lock: not waited for until they come */
     uint32_t own[THREADS_MAX], own_count;   /* guarded by lock: threads of Weir's */
-    /* guarded by lock: who waits for a mutex, since when, and how often it had slept then */
-    struct mutex_wait {
+    /* guarded by lock: the program's as last listed, the eldest first. Not by their ids: these
+     * begin anew when they have reached the system's last. */
+    uint32_t listed[THREADS_MAX], listed_count;
+    /* guarded by lock: threads that were seen on their way, or waiting for a mutex */
+    struct stay {
         uint32_t id;
-        uint64_t since_ns, sleeps;
-    } mutexes[THREADS_MAX];
-    uint32_t mutex_count;
+        uint64_t turns;            /* of which the next four are since */
+        uint64_t since_ns, cpu_ns; /* when it was first seen */
+        uint64_t sleeps;           /* the same; of who polls, from where it counts */
+        bool sleeps_for_a_time, polls;
+        uint64_t still_ns, still_sleeps; /* in one sleep: since when, and its number */
+    } stays[THREADS_MAX];
+    uint32_t stay_count;
+    bool was_any_away; /* guarded by lock: other than who polls; pollers have not looked since */
 } turn = {.lock = WEIR_LOCK_INIT(LEAF)};
 
 /* ---- threads of this process ---- */
@@ -86,7 +96,7 @@ static const long waits[] = {
     SYS_accept,      SYS_recvfrom, SYS_recvmsg,
 };
 
-enum rest { AWAY, IN_MUTEX, AT_REST };
+enum rest { RUNS, AWAY, ASLEEP, IN_MUTEX, AT_REST };
 
 /* A mutex of pthread's, a lock of libc's or of Weir's: these wait while the word is 2. */
 static enum rest futex_rest(const char *arguments)
@@ -98,33 +108,34 @@ static enum rest futex_rest(const char *arguments)
     op = strtoull(end, &end, 16);
     value = strtoull(end, &end, 16);
     if (word == (uintptr_t)&turn.lock.word)
-        return AWAY; /* on its way to its turn, and kept from it by us who look */
+        return RUNS; /* on its way to its turn, and kept from it by us who look */
     return (op & FUTEX_CMD_MASK) == FUTEX_WAIT && value == 2 ? IN_MUTEX : AT_REST;
 }
 
-/* asleep: those that sleep for a time count, too. */
-static enum rest rest_of(uint32_t id, bool asleep)
+/* AWAY: in a call that takes its time. ASLEEP: for a time. */
+static enum rest rest_of(uint32_t id)
 {
     char text[128], *end;
     long call;
 
     if (!read_text(id, "syscall", text, sizeof text)) {
         snprintf(text, sizeof text, "/proc/self/task/%u", id);
-        return access(text, F_OK) != 0 ? AT_REST : AWAY; /* it has ended; else nobody may look */
+        return access(text, F_OK) != 0 ? AT_REST : RUNS; /* it has ended; else nobody may look */
     }
     call = strtol(text, &end, 10);
-    if (end != text && call == SYS_futex)
+    if (end == text)
+        return RUNS;
+    if (call == SYS_futex)
         return futex_rest(end);
-    for (size_t i = 0; end != text && i < sizeof waits / sizeof waits[0]; i++)
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         if (call == waits[i])
             return AT_REST;
-    return asleep && end != text && (call == SYS_nanosleep || call == SYS_clock_nanosleep) ? AT_REST
-                                                                                           : AWAY;
+    return call == SYS_nanosleep || call == SYS_clock_nanosleep ? ASLEEP : AWAY;
 }
 
 bool weir_explore_is_blocked(uint32_t id)
 {
-    return rest_of(id, false) != AWAY;
+    return rest_of(id) >= IN_MUTEX;
 }
 
 static bool is_own_locked(uint32_t id)
@@ -140,72 +151,126 @@ static bool is_own_locked(uint32_t id)
     return true;
 }
 
-/* How often it has gone to sleep or lost its processor. */
+/* How often it has gone to sleep. */
 static uint64_t sleeps_of(uint32_t id)
 {
+    static const char field[] = "\nvoluntary_ctxt_switches:";
     char text[4096];
-    const char *at = text;
-    uint64_t sum = 0;
+    const char *at;
 
     read_text(id, "status", text, sizeof text);
-    while ((at = strstr(at, "ctxt_switches:")) != NULL)
-        sum += strtoull(at += sizeof "ctxt_switches:" - 1, NULL, 10);
-    return sum;
+    at = strstr(text, field);
+    return at ? strtoull(at + sizeof field - 1, NULL, 10) : 0;
+}
+
+/* Who has no processor does not compute: a busy machine makes nobody impatient. */
+static uint64_t cpu_ns_of(uint32_t id)
+{
+    struct timespec t;
+
+    /* The kernel's name for the clock of a thread: CPUCLOCK_PERTHREAD_MASK, CPUCLOCK_SCHED. */
+    if (clock_gettime((clockid_t)(~id << 3 | 6), &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static bool is_any_own_away_locked(void)
 {
     for (uint32_t i = 0; i < turn.own_count; i++)
-        if (rest_of(turn.own[i], true) == AWAY)
+        if (rest_of(turn.own[i]) < ASLEEP)
             return true;
     return false;
+}
+
+/* NULL: too many. */
+static struct stay *stay_locked(uint32_t id, enum rest rest)
+{
+    uint64_t turns = atomic_load_explicit(&turn.turns, memory_order_relaxed);
+    uint64_t sleeps = sleeps_of(id);
+    struct stay *s = turn.stays;
+
+    while (s < turn.stays + turn.stay_count && s->id != id)
+        s++;
+    if (s == turn.stays + THREADS_MAX)
+        return NULL;
+    if (s == turn.stays + turn.stay_count) {
+        turn.stay_count++;
+        *s = (struct stay){.id = id, .turns = turns + 1};
+    }
+    if (s->turns != turns) {
+        s->turns = turns;
+        s->since_ns = weir_clock_ns();
+        s->cpu_ns = cpu_ns_of(id);
+        s->sleeps = sleeps;
+        s->sleeps_for_a_time = s->polls = false;
+    }
+    s->sleeps_for_a_time = s->sleeps_for_a_time || rest == ASLEEP;
+    if (rest == RUNS || !s->still_ns || s->still_sleeps != sleeps) {
+        s->still_ns = weir_clock_ns();
+        s->still_sleeps = sleeps;
+    }
+    return s;
 }
 
 /* It waits for a mutex: is it the program's, so that this may last? */
 static bool is_mutex_rest_locked(uint32_t id)
 {
-    uint64_t now = weir_clock_ns(), sleeps = sleeps_of(id);
-    struct mutex_wait *m = turn.mutexes;
+    const struct stay *s = stay_locked(id, IN_MUTEX);
+    uint64_t still = s ? weir_clock_ns() - s->still_ns : MUTEX_BUSY_NS;
 
-    while (m < turn.mutexes + turn.mutex_count && m->id != id)
-        m++;
-    if (m == turn.mutexes + THREADS_MAX)
-        return true;
-    if (m == turn.mutexes + turn.mutex_count) {
-        turn.mutex_count++;
-        *m = (struct mutex_wait){.id = id, .since_ns = now, .sleeps = sleeps};
-    } else if (m->sleeps != sleeps) {
-        m->since_ns = now;
-        m->sleeps = sleeps;
-    }
-    return now - m->since_ns >= MUTEX_BUSY_NS ||
-           (now - m->since_ns >= MUTEX_NS && !is_any_own_away_locked());
+    return still >= MUTEX_BUSY_NS || (still >= MUTEX_NS && !is_any_own_away_locked());
 }
 
-/* asleep: as rest_of. */
+/* A thread that polls, with pauses, is at rest when it has looked some times since the last that
+ * did anything else came to rest. */
+static bool polls_in_vain_locked(uint32_t id, enum rest rest)
+{
+    struct stay *s = stay_locked(id, rest);
+
+    if (!s)
+        return true;
+    if (s->sleeps_for_a_time && s->still_sleeps - s->sleeps >= LOOKS_IN_VAIN) {
+        s->polls = true;
+        return true;
+    }
+    turn.was_any_away = turn.was_any_away || !s->polls;
+    return false;
+}
+
+/* asleep: those that sleep for a time count, too. */
 static bool is_at_rest_locked(uint32_t id, bool asleep)
 {
-    enum rest rest = rest_of(id, asleep);
+    enum rest rest = rest_of(id);
 
-    return rest == IN_MUTEX ? is_mutex_rest_locked(id) : rest == AT_REST;
+    if (rest == AT_REST || (asleep && rest == ASLEEP))
+        return true;
+    return rest == IN_MUTEX ? is_mutex_rest_locked(id) : polls_in_vain_locked(id, rest);
 }
 
-/* The program's threads, ascending. */
-static uint32_t list_locked(uint32_t ids[THREADS_MAX])
+/* Lists the program's threads. The kernel has them in the order of their creation. */
+static void list_locked(void)
 {
     DIR *dir = opendir("/proc/self/task");
-    uint32_t count = 0;
     struct dirent *e;
 
-    while (dir && (e = readdir(dir)) && count < THREADS_MAX) {
+    turn.listed_count = 0;
+    while (dir && (e = readdir(dir)) && turn.listed_count < THREADS_MAX) {
         uint32_t id = (uint32_t)strtoul(e->d_name, NULL, 10);
 
         if (id && !is_own_locked(id))
-            ids[count++] = id;
+            turn.listed[turn.listed_count++] = id;
     }
     if (dir)
         closedir(dir);
-    return count;
+}
+
+static uint32_t age_locked(uint32_t id)
+{
+    uint32_t i = 0;
+
+    while (i < turn.listed_count && turn.listed[i] != id)
+        i++;
+    return i;
 }
 
 /* True when the program has one thread; cheap. */
@@ -221,20 +286,46 @@ static bool is_alone(void)
 
 /* ---- have they all come to rest? ---- */
 
+/* All have come to rest, but those who poll may not have seen yet what the last of the others did:
+ * they look again. One of them; 0: none. */
+static uint32_t look_again_locked(void)
+{
+    uint64_t turns = atomic_load_explicit(&turn.turns, memory_order_relaxed);
+    uint32_t id = 0;
+
+    for (uint32_t i = 0; turn.was_any_away && i < turn.stay_count; i++) {
+        struct stay *s = &turn.stays[i];
+
+        if (s->turns == turns && s->polls && !is_in(turn.waiting, turn.waiting_count, s->id) &&
+            rest_of(s->id) != AT_REST) {
+            id = s->id;
+            s->sleeps = sleeps_of(id);
+        }
+    }
+    turn.was_any_away = false;
+    return id;
+}
+
 /* The first thread, other than `me`, that is on its way; 0: none. */
 static uint32_t on_its_way_locked(uint32_t me, bool asleep)
 {
-    uint32_t ids[THREADS_MAX], count = list_locked(ids);
+    uint32_t first = 0;
 
-    for (uint32_t i = 0; i < count; i++) {
-        if (ids[i] == me || is_in(turn.waiting, turn.waiting_count, ids[i]))
+    list_locked();
+    for (uint32_t i = 0; i < turn.listed_count; i++) {
+        uint32_t id = turn.listed[i];
+        bool was_any = turn.was_any_away;
+
+        if (id == me || is_in(turn.waiting, turn.waiting_count, id))
             continue;
-        if (is_at_rest_locked(ids[i], asleep))
-            drop_from(turn.busy, &turn.busy_count, ids[i]);
-        else if (!is_in(turn.busy, turn.busy_count, ids[i]))
-            return ids[i];
+        if (is_at_rest_locked(id, asleep))
+            drop_from(turn.busy, &turn.busy_count, id);
+        else if (is_in(turn.busy, turn.busy_count, id))
+            turn.was_any_away = was_any; /* nobody waits for it */
+        else if (!first)
+            first = id;
     }
-    return 0;
+    return first ? first : look_again_locked();
 }
 
 /* Two looks: who was woken by a thread that the first look met later shows in the second. (Who
@@ -257,29 +348,45 @@ static void tell(void)
 static void own_locked(uint32_t id)
 {
     turn.owner = id;
+    turn.was_any_away = true;
     atomic_fetch_add_explicit(&turn.turns, 1, memory_order_relaxed);
 }
 
 static void come_locked(uint32_t me)
 {
-    uint32_t i = turn.waiting_count;
+    uint32_t i = turn.waiting_count, age;
 
     drop_from(turn.busy, &turn.busy_count, me);
     if (turn.waiting_count == THREADS_MAX)
         return;
-    for (; i > 0 && turn.waiting[i - 1] > me; i--)
+    list_locked();
+    age = age_locked(me);
+    for (; i > 0 && age_locked(turn.waiting[i - 1]) > age; i--)
         turn.waiting[i] = turn.waiting[i - 1];
     turn.waiting[i] = me;
     turn.waiting_count++;
 }
 
-/* Those that compute since `since` are not waited for. True: somebody has the turn now. */
-static bool choose_locked(uint64_t since)
+/* Does it compute, or wait for what nobody here knows, for too long to be waited for? */
+static bool is_too_long_locked(uint32_t id)
+{
+    enum rest rest = rest_of(id);
+    const struct stay *s = stay_locked(id, rest);
+
+    if (!s || weir_clock_ns() - s->since_ns >= WEIR_EXPLORE_PATIENCE_MAX_NS)
+        return true;
+    if (rest == RUNS)
+        return cpu_ns_of(id) - s->cpu_ns >= WEIR_EXPLORE_PATIENCE_NS;
+    return weir_clock_ns() - s->still_ns >= WEIR_EXPLORE_PATIENCE_NS;
+}
+
+/* True: somebody has the turn now. */
+static bool choose_locked(void)
 {
     uint32_t late = unsettled_locked(0), chosen;
 
     if (late) {
-        if (weir_clock_ns() - since < WEIR_EXPLORE_PATIENCE_NS)
+        if (!is_too_long_locked(late))
             return false;
         weir_explore_inexact("a thread computed for long between calls");
         if (turn.busy_count < THREADS_MAX)
@@ -295,7 +402,6 @@ static bool choose_locked(uint64_t since)
 void weir_explore_turn_take(void)
 {
     uint32_t me = weir_thread_id();
-    uint64_t since = weir_clock_ns();
     bool came = false;
 
     for (;;) {
@@ -310,7 +416,7 @@ void weir_explore_turn_take(void)
         came = true;
         first = !turn.owner && turn.waiting_count && turn.waiting[0] == me;
         if (first)
-            chosen = choose_locked(since);
+            chosen = choose_locked();
         if (turn.owner == me || turn.waiting_count == THREADS_MAX) {
             weir_lock_release(&turn.lock);
             return;

@@ -276,6 +276,30 @@ static bool threads(bool ordered)
     return fetch_is_all(b, 4);
 }
 
+static int ready;
+
+static void *poller(void *)
+{
+    while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+        usleep(50);
+    copy<<<N / 256, 256, 0, s2>>>(b, a);
+    return nullptr;
+}
+
+// A thread that looks at memory, with pauses, while the other makes calls.
+static bool pauses(void)
+{
+    pthread_t t;
+
+    pthread_create(&t, nullptr, poller, nullptr);
+    for (int i = 0; i < 4; i++)
+        fill<<<N / 256, 256, 0, s1>>>(a, i);
+    OK(cudaStreamSynchronize(s1));
+    __atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+    pthread_join(t, nullptr);
+    return fetch_is_all(b, 3);
+}
+
 static bool graph(bool ordered)
 {
     cudaGraph_t g;
@@ -355,7 +379,7 @@ int main(int argc, char **argv)
         bool (*run)(void);
     } single[] = {{"polls", polls}, {"flags", flags}, {"host-functions", host_functions},
                   {"order", order}, {"crash", crash}, {"hang", hang},
-                  {"meeting", meeting}};
+                  {"meeting", meeting}, {"pauses", pauses}};
 
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
