@@ -34,10 +34,12 @@ static bool explicit_ftz(struct low *l, const struct weir_ptx_inst *p)
 
 LLVMValueRef low_saturate(struct low *l, LLVMValueRef v)
 {
-    /* NaN becomes 0: maxnum with 0 first */
+    /* NaN, a signalling one too, is not above 0. Not maxnum: of a vector that it cuts in two, LLVM
+     * leaves a signalling NaN one. */
     LLVMTypeRef t = LLVMTypeOf(v);
-    v = low_binary(l, "llvm.maxnum", v, low_fconst(l, t, 0.0));
-    return low_binary(l, "llvm.minnum", v, low_fconst(l, t, 1.0));
+    LLVMValueRef zero = low_fconst(l, t, 0.0), one = low_fconst(l, t, 1.0);
+    v = LLVMBuildSelect(l->b, LLVMBuildFCmp(l->b, LLVMRealOGT, v, zero, ""), v, zero, "");
+    return LLVMBuildSelect(l->b, LLVMBuildFCmp(l->b, LLVMRealOLT, v, one, ""), v, one, "");
 }
 
 /* ---- arithmetic ---- */

@@ -113,14 +113,15 @@ static LLVMValueRef by_mxcsr(struct low *l, const struct weir_ptx_inst *p, const
         return LLVMBuildExtractElement(l->b, native_by_mxcsr(l, p, op, w, n),
                                        LLVMConstInt(l->t.i32, 0, 0), "");
     }
-    if (LLVMGetVectorSize(LLVMTypeOf(a[0])) == native)
+    const unsigned half = LLVMGetVectorSize(LLVMTypeOf(a[0])) / 2;
+    if (2 * half == native)
         return native_by_mxcsr(l, p, op, a, n);
     for (unsigned k = 0; k < n; k++) {
-        w[k] = part(l, a[k], 0, native);
-        w2[k] = part(l, a[k], native, native);
+        w[k] = part(l, a[k], 0, half);
+        w2[k] = part(l, a[k], half, half);
     }
-    LLVMValueRef lo = native_by_mxcsr(l, p, op, w, n);
-    return join_halves(l, lo, native_by_mxcsr(l, p, op, w2, n));
+    LLVMValueRef lo = by_mxcsr(l, p, op, w, n);
+    return join_halves(l, lo, by_mxcsr(l, p, op, w2, n));
 }
 
 /* Lane by lane; unsigned numbers with the top bit by half, with a sticky last bit. */

@@ -4,7 +4,8 @@
  * shape.c say what each register is (one value a warp, affine in the lane, or a vector); control.c
  * emits the blocks, emit_*.c the instructions; pipeline.c optimises.
  *
- * A warp is LOW_LANES lanes, worked on in `groups` native vectors of `width` lanes each. A PTX
+ * A warp is LOW_LANES lanes, worked on in `groups` vectors of `width` lanes each (16; with AVX2 LLVM
+ * makes two of each). A PTX
  * register is
  *   UNIFORM  one scalar for the warp
  *   AFFINE   one scalar a group, of its lane 0; lane k holds that + k * stride in its width

@@ -174,7 +174,7 @@ void low_target_init(struct low *l)
     l->avx512 = has(features, "+avx512f") && has(features, "+avx512bw") &&
                 has(features, "+avx512vl") && has(features, "+avx512dq");
     bool avx2 = has(features, "+avx2") && has(features, "+fma");
-    l->width = l->avx512 ? 16 : 8;
+    l->width = 16; /* where vectors are half as long, LLVM makes two of each */
     l->groups = LOW_LANES / l->width;
     l->machine = LLVMCreateTargetMachine(target, triple, cpu, features,
                                          q->tier == WEIR_JIT_QUICK ? LLVMCodeGenLevelNone
