@@ -14,9 +14,11 @@
 
 #define AHEAD       12u /* accesses of a loop: more would push each other out of the cache */
 #define NEXT_BLOCKS 8192u
-#define NEAR        512 /* bytes that the hardware follows by itself */
-#define MAX_DEPTH   16u
-#define LINE        64u
+#define NEXT_TILES                                                                                 \
+    128u              /* of blocks whose rows are shorter than a warp: the same rows, further on */
+#define NEAR      512 /* bytes that the hardware follows by itself */
+#define MAX_DEPTH 16u
+#define LINE      64u
 
 struct walk {
     struct low *l;
@@ -228,7 +230,8 @@ static LLVMValueRef bytes_ahead(struct low *l, const struct low_access *x)
 {
     int32_t loop = l->blocks.items[l->block].loop;
     if (loop < 0)
-        return l->request->block[0] % LOW_LANES ? NULL : LLVMConstInt(l->t.i64, NEXT_BLOCKS, 0);
+        return LLVMConstInt(l->t.i64, l->request->block[0] % LOW_LANES ? NEXT_TILES : NEXT_BLOCKS,
+                            0);
     if (x->a.op->reg < 0 || has_barrier(l, &l->loops.items[loop]))
         return NULL;
     return steps_ahead(l, x, &l->loops.items[loop]);
