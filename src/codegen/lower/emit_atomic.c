@@ -214,7 +214,16 @@ static void put(struct low *l, LLVMTypeRef t, unsigned n, unsigned g, LLVMValueR
 /* The vectors of a group that lanes take their values from; NULL: one for all, in the operand. */
 struct lane_values {
     LLVMValueRef addr[LOW_MAX_GROUPS], v[LOW_MAX_GROUPS], swap[LOW_MAX_GROUPS];
+    LLVMValueRef pairs[LOW_MAX_GROUPS]; /* offsets in shared memory, two in one; else NULL */
 };
+
+/* Taking 64 bits out of a vector costs what 32 do. */
+static LLVMValueRef offset_pairs(struct low *l, struct atomic *x, unsigned g)
+{
+    LLVMValueRef off = low_resize(l, low_vector(l, &x->a.base, g), 32, false);
+    off = LLVMBuildAdd(l->b, off, low_const(l, LLVMTypeOf(off), x->offset), "");
+    return LLVMBuildBitCast(l->b, off, LLVMVectorType(l->t.i64, l->width / 2), "");
+}
 
 static void lane_values(struct low *l, struct atomic *x, struct lane_values *e)
 {
@@ -224,6 +233,7 @@ static void lane_values(struct low *l, struct atomic *x, struct lane_values *e)
         if (x->offset)
             e->addr[g] =
                 LLVMBuildAdd(l->b, e->addr[g], low_const(l, LLVMTypeOf(e->addr[g]), x->offset), "");
+        e->pairs[g] = x->a.space == WEIR_PTX_SHARED ? offset_pairs(l, x, g) : NULL;
         e->v[g] = x->v.shape == LOW_UNIFORM ? NULL : low_vector(l, &x->v, g);
         e->swap[g] = x->p->sub != WEIR_PTX_SUB_CAS || x->swap.shape == LOW_UNIFORM
                          ? NULL
@@ -260,20 +270,37 @@ static void lane_step(struct low *l, struct atomic *x, LLVMValueRef lane)
         LLVMBuildStore(l->b, old, area(l, x->elem, 3, lane));
 }
 
+/* The word at one half of two lanes' offsets in shared memory. */
+static LLVMValueRef in_shared(struct low *l, LLVMValueRef pair, bool second)
+{
+    LLVMValueRef off = second ? LLVMBuildLShr(l->b, pair, LLVMConstInt(l->t.i64, 32, 0), "")
+                              : LLVMBuildAnd(l->b, pair, LLVMConstInt(l->t.i64, UINT32_MAX, 0), "");
+    return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
+}
+
 /* All lanes, from the vectors: an address that came by way of memory would be known so late that
  * the processor runs loads ahead of stores to the same word, and then again. */
 static void every_lane(struct low *l, struct atomic *x, const struct lane_values *e)
 {
+    LLVMValueRef pair = NULL;
     for (unsigned k = 0; k < LOW_LANES; k++) {
         unsigned g = k / l->width;
         LLVMValueRef at = LLVMConstInt(l->t.i32, k % l->width, 0), v = x->v.v[0],
-                     swap = x->swap.v[0];
-        LLVMValueRef addr = LLVMBuildExtractElement(l->b, e->addr[g], at, "");
+                     swap = x->swap.v[0], ptr;
+        if (e->pairs[g]) {
+            if (k % 2 == 0)
+                pair = LLVMBuildExtractElement(l->b, e->pairs[g],
+                                               LLVMConstInt(l->t.i32, k % l->width / 2, 0), "");
+            ptr = in_shared(l, pair, k % 2);
+        } else {
+            ptr = LLVMBuildIntToPtr(l->b, LLVMBuildExtractElement(l->b, e->addr[g], at, ""),
+                                    l->t.ptr, "");
+        }
         if (e->v[g])
             v = LLVMBuildExtractElement(l->b, e->v[g], at, "");
         if (e->swap[g])
             swap = LLVMBuildExtractElement(l->b, e->swap[g], at, "");
-        LLVMValueRef old = one_lane(l, x, LLVMBuildIntToPtr(l->b, addr, l->t.ptr, ""), v, swap);
+        LLVMValueRef old = one_lane(l, x, ptr, v, swap);
         if (x->wants_old)
             LLVMBuildStore(l->b, old, area(l, x->elem, 3, LLVMConstInt(l->t.i64, k, 0)));
     }
