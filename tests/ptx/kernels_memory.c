@@ -188,6 +188,31 @@ static void want_strides(struct block_case *c)
     }
 }
 
+/* In every other warp only some lanes take part. */
+static bool takes_part(const struct block_case *c, uint32_t i)
+{
+    return !(i / 32 & 1) || (c->x[i] & 1);
+}
+
+static void want_taps(struct block_case *c)
+{
+    EACH for (int32_t k = -2; k <= 2; k++)
+    {
+        int32_t at = (int32_t)i + k, last = (int32_t)c->threads - 1;
+
+        at = at < 0 ? 0 : at > last ? last : at;
+        c->d[i] = takes_part(c, i) ? (k > -2 ? c->d[i] : 0) + c->x[at] * (uint32_t)(k + 3) : 0;
+    }
+}
+
+static void want_byte_sums(struct block_case *c)
+{
+    uint32_t sums[256] = {0};
+
+    EACH if (takes_part(c, i)) sums[c->x[i / 4] >> 8 * (i % 4) & 255] += c->x[i];
+    EACH c->d[i] = sums[i & 255];
+}
+
 static void want_double_stride(struct block_case *c)
 {
     EACH
@@ -328,6 +353,12 @@ static void want_red_vector(struct block_case *c)
 }
 
 #define I4 "mul.wide.u32 a1, i, 4;\n"
+#define UNLESS_PART(label)                                                                         \
+    "shr.u32 r6, i, 5; and.b32 r6, r6, 1; not.b32 r7, x; and.b32 r6, r6, r7; setp.ne.u32 p0, r6, " \
+    "0; @p0 bra " label ";\n"
+#define TAP(away, times)                                                                           \
+    "add.s32 r0, i, " away "; max.s32 r0, r0, 0; min.s32 r0, r0, r5; mul.wide.s32 a3, r0, 4; "     \
+    "add.s64 a3, a3, a2; ld.global.u32 r1, [a3]; mad.lo.u32 d, r1, " times ", d;\n"
 
 const struct kernel_test kernel_tests_memory[] = {
     {.name = "memory.atomics",
@@ -474,6 +505,22 @@ const struct kernel_test kernel_tests_memory[] = {
              "r0, n; selp.u32 r0, r0, 0, p0;\n"
              "mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; ld.global.u32 r1, [a3]; mad.lo.u32 d, "
              "r1, 7, d;\n"},
+    {.name = "memory.clamped_taps",
+     .want = want_taps,
+     .body = I4 "sub.s64 a2, in, a1; sub.u32 r5, n, 1;\n" UNLESS_PART("STORE") TAP("-2", "1")
+         TAP("-1", "2") TAP("0", "3") TAP("1", "4") TAP("2", "5")},
+    {.name = "memory.byte_sums",
+     .want = want_byte_sums,
+     .globals = ".shared .align 4 .u32 sums[256];\n",
+     .body =
+         "mov.u64 a2, sums; mov.u32 r0, i; mov.u32 r1, 0;\n"
+         "ZERO: setp.ge.u32 p1, r0, 256; @p1 bra READY; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, "
+         "a2; st.shared.u32 [a3], r1; add.u32 r0, r0, n; bra ZERO;\n"
+         "READY: bar.sync 0;\n" UNLESS_PART("JOIN") I4
+     "sub.s64 a4, in, a1; cvt.u64.u32 a5, i; add.s64 a5, a5, a4; ld.global.u8 r2, [a5]; "
+     "mul.wide.u32 a3, r2, 4; add.s64 a3, a3, a2; red.shared.add.u32 [a3], x;\n"
+     "JOIN: bar.sync 0; and.b32 r2, i, 255; mul.wide.u32 a3, r2, 4; add.s64 a3, a3, a2; "
+     "ld.shared.u32 d, [a3];\n"},
     {.name = "memory.stride_two",
      .want = want_double_stride,
      .check_extra = true,

@@ -891,6 +891,58 @@ static bool is_harmless(const struct low *l, const struct low_block *b)
     return b->term != LOW_TERM_TRAP;
 }
 
+/* again: by instruction, where the block's other form starts with it; NULL: there is none. */
+static void emit_insts(struct control *c, const struct low_block *b, LLVMBasicBlockRef *again,
+                       bool guess)
+{
+    struct low *l = c->l;
+    for (uint32_t n = b->first; n < b->end; n++) {
+        const struct low_inst *i = &l->insts.items[n];
+        LLVMBasicBlockRef start = again ? again[n - b->first] : NULL;
+        if (l->request->counts && (n == b->first || low_asks_clock(l, i)))
+            count(l, b, n);
+        if (is_control(b, i, n + 1 == b->end) || computed_before(l, i))
+            continue;
+        if (start && !guess) {
+            LLVMBuildBr(l->b, start);
+            LLVMMoveBasicBlockAfter(start, LLVMGetInsertBlock(l->b));
+            LLVMPositionBuilderAtEnd(l->b, start);
+        }
+        l->otherwise = guess ? start : NULL;
+        low_emit_inst(l, i);
+    }
+    l->otherwise = NULL;
+}
+
+/* The block in two forms (twice.c). Registers are in slots, so that one form can be left for the
+ * other before any instruction. */
+static void emit_twice(struct control *c, const struct low_block *b)
+{
+    struct low *l = c->l;
+    LLVMBasicBlockRef *again = low_twice_starts(l, b), fast = low_bb(l, "sure"),
+                      plain = low_bb(l, "unsure"), next = low_bb(l, "either");
+    LLVMValueRef saved[LOW_MAX_GROUPS];
+    bool was_full = l->mask_full;
+    memcpy(saved, l->mask, sizeof saved);
+    LLVMValueRef all = LLVMConstInt(l->t.i32, 0xffffffff, 0),
+                 here = was_full ? all : low_mask_bits(l, l->mask);
+    low_cond_unlikely(l, LLVMBuildICmp(l->b, LLVMIntEQ, here, all, ""), fast, plain);
+    LLVMPositionBuilderAtEnd(l->b, fast);
+    for (unsigned g = 0; g < l->groups; g++)
+        l->mask[g] = LLVMConstAllOnes(l->t.mask);
+    l->mask_full = true;
+    emit_insts(c, b, again, true);
+    LLVMBuildBr(l->b, next);
+    memcpy(l->mask, saved, sizeof saved);
+    l->mask_full = was_full;
+    LLVMMoveBasicBlockAfter(plain, LLVMGetInsertBlock(l->b));
+    LLVMPositionBuilderAtEnd(l->b, plain);
+    emit_insts(c, b, again, false);
+    LLVMBuildBr(l->b, next);
+    LLVMMoveBasicBlockAfter(next, LLVMGetInsertBlock(l->b));
+    LLVMPositionBuilderAtEnd(l->b, next);
+}
+
 static void emit_block(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
@@ -909,13 +961,10 @@ static void emit_block(struct control *c, uint32_t at)
     if (c->copying && !is_harmless(l, b))
         low_touch_warp(l);
     low_race_block(l, at);
-    for (uint32_t n = b->first; n < b->end; n++) {
-        const struct low_inst *i = &l->insts.items[n];
-        if (l->request->counts && (n == b->first || low_asks_clock(l, i)))
-            count(l, b, n);
-        if (!is_control(b, i, n + 1 == b->end) && !computed_before(l, i))
-            low_emit_inst(l, i);
-    }
+    if (low_twice_wanted(l, b))
+        emit_twice(c, b);
+    else
+        emit_insts(c, b, NULL, false);
     l->inst = &l->insts.items[b->end - 1];
     low_debug_at(l, l->inst);
     end_block(c, at);

@@ -528,13 +528,30 @@ static void merge(struct low *l, struct low_val *a, const struct low_val *b,
     }
 }
 
+/* All groups lie in the window: of their offsets together, none of which is larger. Where these
+ * make something larger than is allowed, though each is not, the block's other form finds out. */
+static LLVMValueRef all_inside(struct low *l, const struct low_address *a, uint64_t span,
+                               unsigned bits)
+{
+    LLVMValueRef any = NULL;
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef off = LLVMBuildSub(l->b, a->base.v[g], l->window_base, "");
+        any = any ? LLVMBuildOr(l->b, any, off, "") : off;
+    }
+    return at_most(l, any, limit(l, a, span), bits);
+}
+
 static LLVMValueRef spec_condition(struct low *l, struct low_access *x)
 {
     LLVMValueRef ok = x->a.ok;
     uint64_t span = (uint64_t)x->a.base.stride * (l->width - 1) + x->size * x->comps;
-    for (unsigned g = 0; g < l->groups && !x->a.proven; g++)
-        ok = low_and_ok(l, ok,
-                        inside(l, &x->a, x->a.base.v[g], span, alignment_bits(x->size * x->comps)));
+    unsigned bits = alignment_bits(x->size * x->comps);
+    if (x->a.proven)
+        return ok;
+    if (l->otherwise && x->a.space != WEIR_PTX_SHARED)
+        return low_and_ok(l, ok, all_inside(l, &x->a, span, bits));
+    for (unsigned g = 0; g < l->groups; g++)
+        ok = low_and_ok(l, ok, inside(l, &x->a, x->a.base.v[g], span, bits));
     return ok;
 }
 
@@ -629,16 +646,31 @@ static void load_not_as_guessed(struct low *l, struct low_access *x, struct low_
                 LLVMBuildLoad2(l->b, low_vec_type(l, x->elem), scratch_data(l, x, c, g), "");
 }
 
+/* True: the access is as it was guessed from here on; in a block's first form. */
+static bool surely(struct low *l, LLVMValueRef ok)
+{
+    if (!l->otherwise)
+        return false;
+    LLVMBasicBlockRef next = low_bb(l, "sure");
+    low_cond_unlikely(l, ok, next, l->otherwise);
+    LLVMPositionBuilderAtEnd(l->b, next);
+    return true;
+}
+
 static void load_speculative(struct low *l, struct low_access *x)
 {
-    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"),
-                      f_end, s_end;
     LLVMValueRef ok = spec_condition(l, x);
     if (!ok) {
         low_touch(l, &x->a, x->size * x->comps, 0);
         load_by_shape(l, x);
         return;
     }
+    if (surely(l, ok)) {
+        load_by_shape(l, x);
+        return;
+    }
+    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next"),
+                      f_end, s_end;
     low_cond_unlikely(l, ok, fast, slow);
     LLVMPositionBuilderAtEnd(l->b, slow);
     struct low_val data[8];
@@ -1004,13 +1036,17 @@ void low_access_store(struct low *l, struct low_access *x)
 
 static void store_speculative(struct low *l, struct low_access *x)
 {
-    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next");
     LLVMValueRef ok = spec_condition(l, x);
     if (!ok) {
         low_touch(l, &x->a, x->size * x->comps, 1);
         store_by_shape(l, x);
         return;
     }
+    if (surely(l, ok)) {
+        store_by_shape(l, x);
+        return;
+    }
+    LLVMBasicBlockRef fast = low_bb(l, "fast"), slow = low_bb(l, "slow"), next = low_bb(l, "next");
     low_cond_unlikely(l, ok, fast, slow);
     LLVMPositionBuilderAtEnd(l->b, slow);
     struct low_form f;

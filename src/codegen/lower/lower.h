@@ -4,9 +4,8 @@
  * shape.c say what each register is (one value a warp, affine in the lane, or a vector); control.c
  * emits the blocks, emit_*.c the instructions; pipeline.c optimises.
  *
- * A warp is LOW_LANES lanes, worked on in `groups` vectors of `width` lanes each (16; with AVX2 LLVM
- * makes two of each). A PTX
- * register is
+ * A warp is LOW_LANES lanes, worked on in `groups` vectors of `width` lanes each (16; with AVX2
+ * LLVM makes two of each). A PTX register is
  *   UNIFORM  one scalar for the warp
  *   AFFINE   one scalar a group, of its lane 0; lane k holds that + k * stride in its width
  *   VARYING  one vector a group
@@ -250,6 +249,8 @@ struct low {
     LLVMBasicBlockRef *bb, done_bb;
     struct weir_map chains;
     const struct low_inst *inst; /* being emitted */
+    LLVMBasicBlockRef otherwise; /* twice.c: goes on there unless addresses are as guessed; NULL: a
+                                    slow path does it */
     uint32_t block;              /* being emitted */
     uint32_t block_stamp;        /* general: another for each block, 0 outside of blocks */
     uint32_t region;
@@ -308,6 +309,11 @@ uint64_t low_shared_offset(const struct low *l, const struct weir_ptx_var *var);
 uint32_t low_static_shared(const struct low *l);
 /* %reserved_smem_offset_begin, _end, _cap, _0 and _1, by number (ptx.h). */
 uint32_t low_reserved_smem(const struct low *l, uint8_t which);
+
+/* twice.c: blocks in two forms, and by instruction where the second form starts with it (NULL: it
+ * is not left for that) */
+bool low_twice_wanted(const struct low *l, const struct low_block *b);
+LLVMBasicBlockRef *low_twice_starts(struct low *l, const struct low_block *b);
 
 /* indirect.c: the functions that a call through a pointer can reach, and instructions that pick
  * one; reg is relative to the frame's first register */
