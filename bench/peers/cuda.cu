@@ -7,12 +7,18 @@
 #define SYS "cuda"
 #endif
 #define RSQRT(x) rsqrtf(x)
+#ifndef NO_SHUFFLES
 #define WARP32
 #define SHFL_DOWN(v, o) __shfl_down_sync(0xffffffffu, v, o)
+#endif
 #include "kernels.cuh"
 #define LAUNCH(k, gx, gy, bx, by, ...) k<<<dim3(gx, gy), dim3(bx, by)>>>(__VA_ARGS__)
 #define SYNC()                         (void)cudaDeviceSynchronize()
-#define DMALLOC(p, n)                  (void)cudaMallocManaged(p, n)
+#ifdef PLAIN_MEMORY /* where the host reads a device's memory as its own */
+#define DMALLOC(p, n) (void)cudaMalloc((void **)(p), n)
+#else
+#define DMALLOC(p, n) (void)cudaMallocManaged(p, n)
+#endif
 #include "drv.h"
 int main()
 {
