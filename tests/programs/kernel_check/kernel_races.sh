@@ -98,6 +98,8 @@ half-block divergent-barrier thread (128, 0, 0) of block (.*) does not come to t
 two-kinds divergent-barrier waits at a barrier that never completes: 64 threads
 async-no-wait unfinished-copy $(line use) reads [0-9]* bytes at byte [0-9]* of s (shared memory), where an asynchronous copy at .*races.cu:[0-9]* may not
 async-short-wait unfinished-copy $(line use) reads
+async-no-barrier kernel-race,unfinished-copy $(line use) reads [0-9]* bytes at byte [0-9]* of s (shared memory)
+async-too-early kernel-race,unfinished-copy :[0-9]* writes 16 bytes at byte [0-9]* of s (shared memory), which thread
 object-no-wait kernel-race,unfinished-copy $(line object) reads
 bulk-no-wait unfinished-copy $(line bulk) reads [0-9]* bytes at byte [0-9]* of s (shared memory), where an asynchronous copy
 END
