@@ -347,8 +347,10 @@ static void print_summary(const struct explore *e)
         printf("rank %d: ", e->rank);
     printf("%" PRIu64 " runs in %.1f s (%.1f/s): ", e->done, s, (double)e->done / (s + 1e-9));
     if (e->failed)
-        printf("%" PRIu64 " failed, in %d%s different ways\n", e->failed, e->shown_count,
-               e->shown_count == SHOWN_MAX ? " or more" : "");
+        printf("%" PRIu64 " failed, in %d%s different way%s%s\n", e->failed, e->shown_count,
+               e->shown_count == SHOWN_MAX ? " or more" : "", e->shown_count == 1 ? "" : "s",
+               e->failed == e->done && e->done > 1 ? "; all did, in the order of submission, too"
+                                                   : "");
     else
         printf("none failed%s\n", interrupted ? " (interrupted)" : "");
     fflush(stdout);

@@ -33,6 +33,7 @@ struct op {
     const char *kind, *call, *site, *name;
     uint64_t ran;   /* as which, from 1; 0: not */
     uint64_t at;    /* number of the call */
+    uint64_t begun; /* that of the call that submitted it */
     uint32_t first; /* sixteenths that ran on their own; 0: it was not divided */
 };
 
@@ -124,6 +125,7 @@ static void take_line(struct run_log *l, char *line)
         o->call = call_of(field(&line));
         o->site = field(&line);
         o->name = field(&line);
+        o->begun = l->call_count ? l->calls[l->call_count - 1].number : 0;
     } else if (strcmp(what, "run") == 0 && weir_schedule_id_parse(field(&line), &id)) {
         struct op *o = find_op(l, id);
 
@@ -159,9 +161,9 @@ static char *read_all(const char *path)
 
     if (!f)
         return NULL;
-    if (getdelim(&text, &room, '\0', f) < 0) {
+    if (getdelim(&text, &room, '\0', f) < 0) { /* the program made no call */
         free(text);
-        text = NULL;
+        text = ferror(f) ? NULL : strdup("");
     }
     fclose(f);
     return text;
@@ -355,6 +357,15 @@ static int print_overtakers(const struct run_log *l, const struct op *o)
     return count;
 }
 
+/* How far the program had gone on when it ran: it may have used the memory itself. */
+static void print_host(const struct run_log *l, const struct op *o)
+{
+    const struct call *c = o->at > o->begun + 1 ? find_call(l, o->at) : NULL;
+
+    if (c)
+        printf("       the host was at %s at %s by then\n", c->name, c->site);
+}
+
 static void print_hold(const struct run_log *l, const struct hold *h, size_t number)
 {
     const struct op *o = find_op(l, h->id), *after = h->call ? NULL : find_part(l, h->after);
@@ -376,6 +387,7 @@ static void print_hold(const struct run_log *l, const struct hold *h, size_t num
         printf("\n     was delayed until behind ");
         print_op(after);
         putchar('\n');
+        print_host(l, o);
         return;
     }
     printf("\n     was delayed until call %" PRIu64, h->call);

@@ -96,6 +96,8 @@ says 'was delayed until behind kernel copy (stream [0-9]*, \(<<< >>>\|cudaLaunch
 spec=$(sed -n "s/.*--schedule '\(holds:[^']*\)'.*/\1/p" out)
 "$WEIR" run --schedule "$spec" ./orders streams
 [ $? -eq 1 ] || fail "$spec does not repeat it"
+explore 'minimise, the host went on' 99 --stop --strategy reverse --minimise ./orders refill
+says 'the host was at cuda[A-Za-z]* at orders.cu:.* by then'
 explore minimise-host 99 --stop --strategy late --minimise ./orders source
 says 'copy (stream .*orders.cu:'
 says "ran before it: the host's code behind cudaMemcpyAsync at orders.cu:"
@@ -122,6 +124,9 @@ if command -v mpirun >/dev/null && [ -z "${SANITIZE:-}" ]; then
     says '^rank 2: 3 runs'
 fi
 
+explore 'no call' 99 --runs 2 --minimise /bin/false
+says '2 failed, in 1 different way; all did, in the order of submission, too'
+says 'it fails with every operation as early as it may run'
 explore 'no program' 127 --runs 2 ./no-such-program
 explore 'no option' 2 --runs 2 --frob ./orders order
 says 'unknown option --frob'

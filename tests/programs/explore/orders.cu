@@ -94,6 +94,26 @@ static bool source_again(bool ordered)
     return fetch_is_all(a, 5);
 }
 
+// Three slots, but one place that the program fills them from.
+static bool refill(bool ordered)
+{
+    cudaStream_t streams[] = {s1, s2, s3};
+    int *slots[] = {a, b, c};
+    bool right = true;
+
+    for (int k = 0; k < 6; k++) {
+        pinned[0] = k;
+        OK(cudaMemcpyAsync(slots[k % 3], pinned, sizeof(int), cudaMemcpyHostToDevice, streams[k % 3]));
+        if (ordered)
+            OK(cudaStreamSynchronize(streams[k % 3]));
+        OK(cudaMemcpyAsync(result + k, slots[k % 3], sizeof(int), cudaMemcpyDeviceToHost, streams[k % 3]));
+    }
+    OK(cudaDeviceSynchronize());
+    for (int k = 0; k < 6; k++)
+        right = right && result[k] == k;
+    return right;
+}
+
 // Of the old or of the new, as long as what happens at the same time does not mix.
 static bool torn_copy(bool ordered)
 {
@@ -372,7 +392,7 @@ int main(int argc, char **argv)
         bool (*run)(bool);
     } pairs[] = {{"streams", two_streams}, {"kernel", early_kernel}, {"source", source_again},
                  {"threads", threads},     {"graph", graph},         {"unseen", unseen},
-                 {"carried", carried},     {"torn-copy", torn_copy}, {"torn-rows", torn_rows},
+                 {"carried", carried}, {"refill", refill},     {"torn-copy", torn_copy}, {"torn-rows", torn_rows},
                  {"torn-memset", torn_memset}, {"torn-kernel", torn_kernel}, {"torn-graph", torn_graph}};
     static const struct {
         const char *name;
