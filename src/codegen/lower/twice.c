@@ -7,6 +7,7 @@
 #include "codegen/lower/lower.h"
 
 #define FEW_ACCESSES 2u    /* less gain nothing */
+#define FEW_GUESSES  4u    /* the same, where all lanes are there anyhow */
 #define MANY_INSTS   3000u /* of the kernel: longer ones take too long to compile as it is */
 
 static const struct weir_ptx_operand *access_address(const struct low_inst *i)
@@ -55,7 +56,7 @@ bool low_twice_wanted(const struct low *l, const struct low_block *b)
         gained += gain(l, &l->insts.items[n]);
         guesses += is_guess(l, &l->insts.items[n]);
     }
-    return (l->mask_full ? guesses : gained) >= FEW_ACCESSES;
+    return l->mask_full ? guesses >= FEW_GUESSES : gained >= FEW_ACCESSES;
 }
 
 LLVMBasicBlockRef *low_twice_starts(struct low *l, const struct low_block *b)
