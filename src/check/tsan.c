@@ -290,7 +290,6 @@ void weir_tsan_plan_end(const void *plan)
     lock();
     weir_free(weir_map_remove(&tsan.plans, (uintptr_t)plan));
     unlock();
-    weir_tsan_event_end(plan); /* its last launch */
 }
 
 /* ---- who comes after whom ---- */

@@ -363,6 +363,15 @@ static struct weir_reach *reach_of(const void *arg)
     return r;
 }
 
+/* Whose launches follow each other (ORD-030), whatever plan they have by now. NULL: none. */
+static const void *instance_of(const struct weir_op *op)
+{
+    const struct weir_plan *plan =
+        op->m.kind == WEIR_OP_GRAPH ? ((const struct weir_graph_op *)op)->plan : NULL;
+
+    return plan ? plan->keep : NULL;
+}
+
 static bool has_events(const struct weir_op *op)
 {
     const struct weir_plan *plan =
@@ -378,7 +387,7 @@ static struct weir_check_node nodes_of(const struct weir_plan *plan)
 
 /* Only the graph itself has such nodes: none are allowed in the bodies of conditional ones. False:
  * no memory, then the launch is one operation. */
-static bool launch(const struct weir_op *op, const void *behind)
+static bool launch(const struct weir_op *op)
 {
     const struct weir_plan *plan = ((const struct weir_graph_op *)op)->plan;
     const struct weir_check_node nodes = nodes_of(plan);
@@ -396,21 +405,21 @@ static bool launch(const struct weir_op *op, const void *behind)
             list[count++] =
                 (struct weir_check_event_node){i, item->event.event, item->event.stream};
     }
-    weir_check_launch(op, weir_stream_of(op->m.stream), behind, &nodes, list, count);
+    weir_check_launch(op, weir_stream_of(op->m.stream), instance_of(op), &nodes, list, count);
     weir_free(list);
     return true;
 }
 
-void weir_core_check_op(const struct weir_op *op, const void *behind)
+void weir_core_check_op(const struct weir_op *op)
 {
     if (!is_checked(op))
         return;
     if (op->m.kind == WEIR_OP_KERNEL)
         weir_check_kernel(op, weir_stream_of(op->m.stream), name_of(op),
                           (op->m.early & WEIR_EARLY_ASKS) != 0);
-    else if (!has_events(op) || !launch(op, behind))
+    else if (!has_events(op) || !launch(op))
         weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, NULL,
-                      behind);
+                      instance_of(op));
     if (weir_check_enabled())
         host_memory_closes(op);
     if (has_ended_already(op))

@@ -516,6 +516,8 @@ static void keep_unref(struct weir_graph_keep *keep)
     weir_graphs_lock();
     weir_graph_free_locked(keep->graph);
     weir_graphs_unlock();
+    if (weir_check_follows())
+        weir_check_event_end(keep); /* its last launch */
     weir_free(keep);
 }
 

@@ -956,8 +956,7 @@ enum weir_err weir_submit_end(struct weir_stream *s, struct weir_op *op,
     if (weir_trace_enabled())
         weir_core_trace_op(op);
     if (weir_check_follows())
-        weir_core_check_op(op,
-                           op->m.kind == WEIR_OP_GRAPH ? ((struct weir_graph_op *)op)->plan : NULL);
+        weir_core_check_op(op);
     if (weir_explore_enabled())
         weir_explore_submitted(op);
     if (point)
