@@ -690,6 +690,8 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
     } else {
         lost();
     }
+    if (strcmp(kind, "registered memory") == 0)
+        weir_check_registered_locked((uintptr_t)p, (uintptr_t)p + bytes);
     if (strcmp(kind, "managed memory") == 0)
         weir_check_managed_locked((uintptr_t)p, (uintptr_t)p + bytes);
     if (b && strcmp(kind, "device memory") == 0)
@@ -709,6 +711,7 @@ void weir_check_free(const void *p, size_t bytes, bool judged)
         weir_check_freed(p, bytes, site);
     weir_guard_forget(&c->guard, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_check_managed_gone_locked((uintptr_t)p);
+    weir_check_unregistered_locked((uintptr_t)p);
     weir_shadow_forget(&c->shadow, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, true);
     b = weir_map_remove(&c->blocks, (uintptr_t)p);

@@ -273,6 +273,10 @@ void weir_check_io_end(const void *p, size_t bytes);
  * an operation that nobody waited for uses it as registered memory. It is watched no more. */
 void weir_check_unmapped(const void *p, size_t bytes, bool judged, const char *call,
                          const void *at);
+/* A block of the C library's goes back to it, or has gone: a mistake when registered memory begins
+ * in it. The first answers without a lock. */
+bool weir_check_may_be_registered(uintptr_t p, size_t bytes);
+void weir_check_block_freed(const void *p, size_t bytes, const char *call, const void *at);
 /* The operation has failed because registered memory is not there. */
 void weir_check_memory_gone(const void *op, const void *p, size_t bytes, bool writes);
 

@@ -302,9 +302,12 @@ struct checker {
     uintptr_t watch_begin, watch_end;       /* constant */
     WEIR_VEC(struct weir_check_pages) more; /* the program's own pages that are watched, too */
     _Atomic uintptr_t more_begin, more_end; /* none lies outside of it; only grows */
+    WEIR_VEC(struct weir_check_pages) registered;       /* byte by byte */
+    _Atomic uintptr_t registered_begin, registered_end; /* none lies outside of it; only grows */
     WEIR_VEC(struct weir_check_managed) managed;
     struct weir_check_kept kept;
-    bool watch_over;
+    _Atomic bool watch_over; /* written under the lock, under which debug information is read then:
+                                who is called by that must not ask for the lock */
     struct weir_actor *host_last; /* of the last access, to be taken again; may be NULL */
     uint64_t host_acts, host_last_changes, host_last_submitted;
     WEIR_VEC(struct weir_check_gate) gates;
@@ -385,6 +388,10 @@ void weir_check_part_of(const struct weir_actor *launch, uint32_t node,
 void weir_check_stamps_of(const struct weir_actor *launch,
                           void (*visit)(const struct weir_order_stamp *s, const void *arg),
                           const void *arg);
+
+/* host.c, under the lock: is (no more) registered. */
+void weir_check_registered_locked(uintptr_t begin, uintptr_t end);
+void weir_check_unregistered_locked(uintptr_t begin);
 
 #define WEIR_CHECK_HOST_LANE 1u /* the program's own */
 

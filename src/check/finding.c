@@ -101,12 +101,13 @@ void weir_check_found(struct weir_check_finding *f,
 
 /* ---- of accesses ---- */
 
-/* Memory that is allocated or freed in a stream's order is told apart. */
+/* Memory that is allocated or freed in a stream's order is told apart. b was submitted later. */
 static enum weir_check_finding_kind race_kind(enum weir_op_kind a, enum weir_op_kind b)
 {
-    if (a == WEIR_OP_FREE || b == WEIR_OP_FREE)
+    /* (What is given away again was freed.) */
+    if (a == WEIR_OP_FREE || b == WEIR_OP_FREE || b == WEIR_OP_ALLOC)
         return WEIR_FOUND_USE_AFTER_FREE;
-    if (a == WEIR_OP_ALLOC || b == WEIR_OP_ALLOC)
+    if (a == WEIR_OP_ALLOC)
         return WEIR_FOUND_USE_BEFORE_ALLOC;
     return WEIR_FOUND_RACE;
 }

@@ -490,7 +490,7 @@ bool weir_check_io_begin(const void *p, size_t bytes, bool writes, const char *c
     bool held = false;
     size_t i = 0;
 
-    if (end < begin || !weir_check_may_watch(begin, end))
+    if (end < begin || !weir_check_may_watch(begin, end) || c->watch_over)
         return false;
     if (call)
         site.stack = weir_check_stack_unwind(at);
@@ -525,7 +525,7 @@ void weir_check_io_end(const void *p, size_t bytes)
 /* ---- memory that is given back to the system ---- */
 
 /* Operations that have not run yet: the guard knows where. */
-static void used_by_pending(uintptr_t begin, uintptr_t end, struct weir_check_site by)
+static void used_by_pending(uintptr_t begin, uintptr_t end, struct weir_check_site by, bool *used)
 {
     struct checker *c = &weir_checker;
     size_t pos = 0;
@@ -545,7 +545,7 @@ static void used_by_pending(uintptr_t begin, uintptr_t end, struct weir_check_si
             weir_check_still_used(
                 a, r->state == WEIR_GUARD_CLOSED ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ,
                 WEIR_MAX(begin, r->begin), WEIR_MIN(end, r->end), by);
-            d->gone = true;
+            d->gone = *used = true;
         }
     }
 }
@@ -556,18 +556,112 @@ void weir_check_unmapped(const void *p, size_t bytes, bool judged, const char *c
     uintptr_t begin = (uintptr_t)p, end = begin + bytes;
     struct weir_check_pages part;
     size_t i = 1; /* what Weir has allocated is not the program's to unmap */
+    bool used = false;
     int saved = errno;
 
-    if (end <= begin || !weir_check_may_watch(begin, end))
+    if (end <= begin || !weir_check_may_watch(begin, end) || weir_checker.watch_over)
         return;
     site.stack = weir_check_stack_unwind(at);
     weir_check_lock();
     while (judged && next_watched(&i, begin, end, &part)) {
-        used_by_pending(part.begin, part.end, site);
+        used_by_pending(part.begin, part.end, site, &used);
         weir_check_freed((const void *)part.begin, part.end - part.begin, site);
     }
     for (i = 1; next_watched(&i, begin, end, &part); i = 1)
         watch_less_locked(part.begin, part.end);
+    weir_check_unlock();
+    errno = saved;
+}
+
+bool weir_check_may_be_registered(uintptr_t p, size_t bytes)
+{
+    struct checker *c = &weir_checker;
+    uintptr_t first = atomic_load_explicit(&c->registered_begin, memory_order_relaxed);
+
+    return (p >= first || first - p < bytes) &&
+           p < atomic_load_explicit(&c->registered_end, memory_order_relaxed);
+}
+
+void weir_check_registered_locked(uintptr_t begin, uintptr_t end)
+{
+    struct checker *c = &weir_checker;
+    const struct weir_check_pages r = {begin, end};
+
+    if (!c->registered_end || begin < c->registered_begin)
+        c->registered_begin = begin;
+    if (end > c->registered_end)
+        c->registered_end = end;
+    if (!weir_vec_push(&c->registered, r))
+        c->failed = true;
+}
+
+void weir_check_unregistered_locked(uintptr_t begin)
+{
+    struct checker *c = &weir_checker;
+
+    for (size_t i = 0; i < c->registered.count; i++) {
+        if (c->registered.items[i].begin != begin)
+            continue;
+        c->registered.items[i] = c->registered.items[--c->registered.count];
+        return;
+    }
+}
+
+/* Registered memory that begins in the block. */
+static bool registered_in(uintptr_t p, size_t bytes, struct weir_check_pages *out)
+{
+    const struct checker *c = &weir_checker;
+
+    for (size_t i = 0; i < c->registered.count; i++) {
+        *out = c->registered.items[i];
+        if (out->begin >= p && out->begin - p < bytes)
+            return true;
+    }
+    return false;
+}
+
+static bool note_used(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                      uintptr_t end)
+{
+    (void)a;
+    (void)kind;
+    (void)begin;
+    (void)end;
+    *(bool *)ctx = true;
+    return false;
+}
+
+void weir_check_block_freed(const void *p, size_t bytes, const char *call, const void *at)
+{
+    struct checker *c = &weir_checker;
+    struct weir_check_site site = {.call = call, .address = at, .thread = weir_thread_id()};
+    struct weir_check_finding f = {.kind = WEIR_FOUND_STILL_REGISTERED};
+    struct weir_check_pages r;
+    bool used = false;
+    int saved = errno;
+
+    if (c->watch_over)
+        return;
+    site.stack = weir_check_stack_unwind(at);
+    weir_check_lock();
+    if (registered_in((uintptr_t)p, bytes, &r)) {
+        used_by_pending(r.begin, r.end, site, &used);
+        weir_shadow_unfinished(&c->shadow, r.begin, r.end, note_used, &used);
+        weir_check_freed((const void *)r.begin, r.end - r.begin, site);
+        watch_less_locked(r.begin, r.end);
+        f.a = weir_check_side_call(weir_check_block_of(r.begin).site, "the registration");
+        f.b = weir_check_side_call(site, "the call that frees it");
+        f.begin = r.begin;
+        f.end = r.end;
+        f.why.format =
+            "the block is registered still: its pages stay locked, and what is allocated "
+            "there next cannot be registered";
+        f.change.format = "cudaHostUnregister before {1}";
+        f.change.sites[0] = site;
+        if (!used)
+            weir_check_found(&f, NULL, NULL);
+        weir_check_unregistered_locked(r.begin);
+    }
     weir_check_unlock();
     errno = saved;
 }

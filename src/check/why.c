@@ -179,6 +179,12 @@ static void explain_pool(struct weir_check_finding *f)
             "the use in the other one",
             "record an event after {1} and let the free's stream wait for it before {2}, or free "
             "the memory in the stream that uses it last");
+    else if (freed && f->b.op.kind == WEIR_OP_ALLOC)
+        say(f,
+            "the memory was freed and given away again at {2}, and nothing orders that behind the "
+            "use in the other stream",
+            "record an event after {1} and let the stream that frees the memory wait for it before "
+            "it does");
     else if (freed)
         say(f, "the memory was given back at {1}, and is used afterwards",
             "free the memory after its last use at {2}");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
@@ -255,6 +256,22 @@ static void io_gone(const void *p, size_t bytes, bool moves, const char *call, c
         weir_check_unmapped(p, bytes, !moves, call, at);
 }
 
+static void io_freed(const void *p, size_t bytes, const char *call, const void *at)
+{
+    const void *caller = NULL;
+
+    if (!weir_check_enabled() || !weir_check_may_be_registered((uintptr_t)p, SIZE_MAX) ||
+        is_own(at))
+        return;
+    if (!bytes)
+        bytes = malloc_usable_size((void *)(uintptr_t)p);
+    if (!weir_check_may_be_registered((uintptr_t)p, bytes))
+        return;
+    if (in_library((uintptr_t)at)) /* delete, containers */
+        caller = caller_of((uintptr_t)at);
+    weir_check_block_freed(p, bytes, call, caller ? caller : at);
+}
+
 /* takeover/io.h */
 static void claim_io(void)
 {
@@ -262,11 +279,12 @@ static void claim_io(void)
         void *object;
         void (*claim)(bool (*begin)(const void *, size_t, bool, const char *, const void *),
                       void (*end)(const void *, size_t),
-                      void (*gone)(const void *, size_t, bool, const char *, const void *));
+                      void (*gone)(const void *, size_t, bool, const char *, const void *),
+                      void (*freed)(const void *, size_t, const char *, const void *));
     } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_io_claim")};
 
     if (symbol.object)
-        symbol.claim(io_begin, weir_check_io_end, io_gone);
+        symbol.claim(io_begin, weir_check_io_end, io_gone, io_freed);
 }
 
 void weir_host_fault_start(void)

@@ -6,6 +6,7 @@
 #include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -26,12 +27,15 @@ static struct {
     _Atomic(weir_io_begin_fn *) begin; /* NULL: nobody is told */
     _Atomic(weir_io_end_fn *) end;
     _Atomic(weir_io_gone_fn *) gone;
+    _Atomic(weir_io_freed_fn *) freed;
 } told;
 
-EXPORT void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end, weir_io_gone_fn *gone)
+EXPORT void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end, weir_io_gone_fn *gone,
+                          weir_io_freed_fn *freed)
 {
     atomic_store_explicit(&told.end, end, memory_order_relaxed);
     atomic_store_explicit(&told.gone, gone, memory_order_relaxed);
+    atomic_store_explicit(&told.freed, freed, memory_order_relaxed);
     atomic_store_explicit(&told.begin, begin, memory_order_release);
 }
 
@@ -377,10 +381,29 @@ static void *next_call(unsigned number)
     return f;
 }
 
+static _Atomic(void *) next_free;
+
+/* Looking for a name may free what is left of an error before, or of its own: so this one comes
+ * first. NULL: it is being looked for. There are no threads yet. */
+static void *find_free(void)
+{
+    static volatile bool looks; /* to the compiler dlsym never comes back here */
+    void *f;
+
+    if (looks)
+        return NULL;
+    looks = true;
+    f = dlsym(RTLD_NEXT, "free");
+    looks = false;
+    atomic_store_explicit(&next_free, f, memory_order_relaxed);
+    return f;
+}
+
 /* Before there are threads: looking for a name takes the loader's lock, which another thread may
  * hold while it waits for one that calls. */
 __attribute__((constructor)) static void find_calls(void)
 {
+    (void)find_free();
     for (unsigned i = 0; i < NUMBERS; i++)
         (void)next_call(i);
 }
@@ -561,6 +584,52 @@ static void gone(const void *p, size_t bytes, bool moves, const char *call, cons
 {
     if (atomic_load_explicit(&told.begin, memory_order_acquire))
         atomic_load_explicit(&told.gone, memory_order_relaxed)(p, bytes, moves, call, at);
+}
+
+static void freed(const void *p, size_t bytes, const char *call, const void *at)
+{
+    if (atomic_load_explicit(&told.begin, memory_order_acquire))
+        atomic_load_explicit(&told.freed, memory_order_relaxed)(p, bytes, call, at);
+}
+
+EXPORT void free(void *p)
+{
+    union {
+        void *object;
+        void (*call)(void *);
+    } next = {.object = atomic_load_explicit(&next_free, memory_order_relaxed)};
+
+    if (WEIR_UNLIKELY(!next.object)) /* before the first constructors */
+        next.object = find_free();
+    if (!next.object)
+        return; /* a text that is never given back */
+    if (p)
+        freed(p, 0, "free", HERE);
+    next.call(p);
+}
+
+/* The library moves the bytes while it holds its own lock, under which nothing can be told: so the
+ * pages are opened before. Whether the block has moved is known afterwards. */
+static void *realloc_watched(void *(*call)(void *, size_t), void *p, size_t bytes, const void *at)
+{
+    size_t old = malloc_usable_size(p);
+    bool held = io_begin(p, old, false, NULL, at);
+    void *r = call(p, bytes);
+
+    if (held)
+        io_end(p, old);
+    if (r ? r != p : !bytes)
+        freed(p, old, "realloc", at);
+    return r;
+}
+
+EXPORT void *realloc(void *p, size_t bytes)
+{
+    NEXT(void *, realloc, (void *, size_t));
+
+    if (!p || !atomic_load_explicit(&told.begin, memory_order_acquire))
+        return next.call(p, bytes);
+    return realloc_watched(next.call, p, bytes, HERE);
 }
 
 EXPORT int munmap(void *p, size_t bytes)

@@ -20,6 +20,10 @@ typedef void weir_io_end_fn(const void *p, size_t bytes);
  * mremap, mmap in its place. moves: it may stay where it is (mremap). */
 typedef void weir_io_gone_fn(const void *p, size_t bytes, bool moves, const char *call,
                              const void *at);
-void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end, weir_io_gone_fn *gone);
+/* The same of a block that goes back to the C library: by free (bytes 0: all of it, which is there
+ * still), or by a realloc that has moved it. */
+typedef void weir_io_freed_fn(const void *p, size_t bytes, const char *call, const void *at);
+void weir_io_claim(weir_io_begin_fn *begin, weir_io_end_fn *end, weir_io_gone_fn *gone,
+                   weir_io_freed_fn *freed);
 
 #endif

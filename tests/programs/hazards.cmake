@@ -8,5 +8,7 @@ weir_program_test(programs_hazards_host "${CMAKE_CURRENT_LIST_DIR}/hazards/host.
 weir_program_test(programs_hazards_calls "${CMAKE_CURRENT_LIST_DIR}/hazards/calls.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # Kernels that begin before the one in front of them is complete.
 weir_program_test(programs_hazards_dependent "${CMAKE_CURRENT_LIST_DIR}/hazards/dependent.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
+# Programs as users write them, with one synchronisation forgotten, and as they should be.
+weir_program_test(programs_hazards_real "${CMAKE_CURRENT_LIST_DIR}/hazards/real.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)
 # Pipelines with one thing forgotten, and their right twins.
 weir_program_test(programs_hazards_pipelines "${CMAKE_CURRENT_LIST_DIR}/hazards/pipelines.sh;${CMAKE_CURRENT_LIST_DIR}/hazards" TIMEOUT 300)

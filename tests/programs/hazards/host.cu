@@ -354,6 +354,26 @@ static void given_back(const char *how, bool waits)
     cudaHostUnregister(p);
 }
 
+/* Registered memory that the C library gets back: a copy from it is under way, or has ended, and it
+ * is registered still or not. */
+static void freed_block(const char *how, bool waits)
+{
+    const size_t big = !strcmp(how, "small") ? 8192 : 1 << 20;
+    char *p = (char *)malloc(big);
+
+    OK(cudaHostRegister(p, big, cudaHostRegisterDefault));
+    OK(cudaMemcpyAsync(device, p + big / 2, 1024, cudaMemcpyHostToDevice, s1));
+    if (waits)
+        OK(cudaStreamSynchronize(s1));
+    if (waits && strcmp(how, "registered"))
+        OK(cudaHostUnregister(p));
+    if (!strcmp(how, "realloc"))
+        p = (char *)realloc(p, 16 * big);
+    free(p);
+    (void)cudaStreamSynchronize(s1);
+    (void)cudaGetLastError();
+}
+
 /* A child has pages of its own, all of them open. */
 static void forks(void)
 {
@@ -400,6 +420,8 @@ static __attribute__((noinline)) void run(const char *form)
         OK(cudaHostRegister(host, BYTES, cudaHostRegisterDefault));
     } else if (!strncmp(form, "given-back-", 11)) {
         given_back(form + 11, waits);
+    } else if (!strncmp(form, "freed-", 6)) {
+        freed_block(form + 6, waits);
     } else if (!strcmp(form, "forks")) {
         forks();
     } else if (!strcmp(form, "memset")) {
