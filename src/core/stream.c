@@ -111,6 +111,8 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->flags = flags;
     s->priority = priority;
     s->wait_seq = UINT64_MAX;
+    s->naps = false;
+    atomic_store_explicit(&s->help_seq, 0, memory_order_relaxed);
     s->queues = queues_of(ctx);
     s->retired_next = NULL;
     weir_lock_init(&s->follows_lock, WEIR_RANK_LEAF);

@@ -38,9 +38,11 @@ struct weir_stream {
     struct weir_context *ctx;
     uint64_t id, epoch;
     uint32_t flags;                /* cudaStreamNonBlocking */
-    struct weir_hw_queues *queues; /* of its device, by id; NULL: it shares none */
     int priority;                  /* as the program sees it */
+    struct weir_hw_queues *queues; /* of its device, by id; NULL: it shares none */
     _Atomic int sync_policy;
+    _Atomic uint32_t wake; /* futex word: changes, under lock, when wait_seq is reached, or a
+                              sleeper is to help */
     /* hints, kept for who asks: cudaAccessPolicyWindow, memory synchronisation domain; under lock
      */
     unsigned char policy_window[WEIR_POLICY_WINDOW_BYTES];
@@ -57,8 +59,9 @@ struct weir_stream {
     bool has_job;
     bool
         wants_help; /* a kernel became ready when no worker was free: who is about to sleep helps */
-    _Atomic uint32_t wake;            /* futex word: changes when wait_seq is reached, or a sleeper
-                                         is to help */
+    bool naps;      /* a thread has slept here for a while only, and may then do something else */
+    _Atomic uint64_t help_seq; /* up to here a host thread waits that has slept, and helps with what
+                                  is ready as soon as it is awake */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
 
     /* Points of other streams that it waits for by events, while pools have pending frees (pool.c).

@@ -639,9 +639,36 @@ static WEIR_NOINLINE void call_helper(struct weir_stream *s)
         weir_futex_wake(&s->wake, 1);
 }
 
+/* Wakes a host thread that sleeps until s has come further, if what is ready in s is a kernel that
+ * it can help with. It does, as it waits for that and does not give up before; and then it is awake
+ * for the copy behind the kernel, and whatever comes next, which otherwise all wake a thread of
+ * their own. */
+static bool wake_waiter(struct weir_stream *s)
+{
+    const struct weir_op *op;
+    bool wakes;
+
+    if (atomic_load_explicit(&s->help_seq, memory_order_relaxed) <=
+        atomic_load_explicit(&s->m.completed, memory_order_relaxed))
+        return false;
+    weir_lock_acquire(&s->lock);
+    op = (const struct weir_op *)s->m.head;
+    wakes = op && op->m.state == WEIR_OP_READY && op->m.kind == WEIR_OP_KERNEL && !s->naps &&
+            op->m.seq <= atomic_load_explicit(&s->help_seq, memory_order_relaxed) &&
+            atomic_load_explicit(&op->dispatched, memory_order_relaxed);
+    if (wakes)
+        atomic_fetch_add_explicit(&s->wake, 1, memory_order_release);
+    weir_lock_release(&s->lock);
+    if (wakes)
+        weir_futex_wake(&s->wake, 1);
+    return wakes;
+}
+
 void weir_submit_work(struct weir_device *engines, struct weir_work *work, struct weir_stream *s)
 {
-    if (!weir_device_submit(engines, work)) /* work may be gone */
+    if (WEIR_LIKELY(weir_device_submit_uncalled(engines, work))) /* work may be gone */
+        return;
+    if (!wake_waiter(s) && !weir_device_call(engines))
         call_helper(s);
 }
 

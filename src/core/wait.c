@@ -96,6 +96,11 @@ static void sleep_on(const struct weir_model_point *p, uint64_t timeout_ns)
     }
     if (p->seq < s->wait_seq)
         s->wait_seq = p->seq;
+    if (timeout_ns != UINT64_MAX)
+        s->naps = true;
+    else if (weir_core.config.help &&
+             p->seq > atomic_load_explicit(&s->help_seq, memory_order_relaxed))
+        atomic_store_explicit(&s->help_seq, p->seq, memory_order_relaxed);
     word = atomic_load_explicit(&s->wake, memory_order_relaxed);
     weir_lock_release(&s->lock);
     weir_lock_check_none_held();

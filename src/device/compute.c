@@ -626,7 +626,7 @@ static bool is_by_worker(const struct compute *c)
     return r && r->dev == c->dev && r->is_worker;
 }
 
-bool weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake)
+bool weir_compute_submit(struct compute *c, struct weir_kernel_work *k)
 {
     int32_t priority = WEIR_MAX(WEIR_MIN(k->work.priority, 0), PRIORITY_BEST);
 
@@ -638,7 +638,12 @@ bool weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wak
         while (priority < best && !atomic_compare_exchange_weak(&c->best_priority, &best, priority))
             ;
     }
-    return !wake || worker_call_if_nobody_looks(c) || is_by_worker(c);
+    return WEIR_LIKELY(atomic_load(&c->attentive) > 0);
+}
+
+bool weir_compute_call(struct compute *c)
+{
+    return worker_call_if_nobody_looks(c) || is_by_worker(c);
 }
 
 /* ---- helping ---- */
@@ -700,8 +705,10 @@ bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Ato
         return false;
     }
     r = weir_helper_take(c, &previous);
-    if (!r)
+    if (!r) {
+        worker_call_if_nobody_looks(c); /* we may have been woken in its place */
         return false;
+    }
     r->stop = stop;
     while (!stop || !atomic_load_explicit(stop, memory_order_acquire)) {
         enum claim claim;

@@ -125,6 +125,7 @@ static void submit_forked(struct weir_work *work)
         weir_log(WEIR_LOG_ERROR, "device used in a forked child: %s", weir_err_message());
 }
 
+/* False: a kernel that no worker looks for. */
 static bool submit(struct weir_device *dev, struct weir_work *work, bool wake)
 {
     work->counted = false;
@@ -133,7 +134,7 @@ static bool submit(struct weir_device *dev, struct weir_work *work, bool wake)
         submit_forked(work);
     else if (work->engine == WEIR_ENGINE_COMPUTE)
         return weir_compute_submit(&dev->compute,
-                                   WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), wake);
+                                   WEIR_CONTAINER_OF(work, struct weir_kernel_work, work));
     else
         weir_serial_submit(serial_of(dev, work->engine), work, wake);
     return true;
@@ -141,7 +142,17 @@ static bool submit(struct weir_device *dev, struct weir_work *work, bool wake)
 
 bool weir_device_submit(struct weir_device *dev, struct weir_work *work)
 {
+    return submit(dev, work, true) || weir_compute_call(&dev->compute);
+}
+
+bool weir_device_submit_uncalled(struct weir_device *dev, struct weir_work *work)
+{
     return submit(dev, work, true);
+}
+
+bool weir_device_call(struct weir_device *dev)
+{
+    return weir_compute_call(&dev->compute);
 }
 
 void weir_device_submit_helped(struct weir_device *dev, struct weir_work *work)

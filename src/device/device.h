@@ -131,6 +131,11 @@ void weir_device_destroy(struct weir_device *dev);
  * for all of them are busy with something long, if no host thread helps. Thread: any, also from
  * `done`. Takes DEVICE_QUEUE or ENGINE lock. */
 bool weir_device_submit(struct weir_device *dev, struct weir_work *work);
+/* The same in two steps: false for a kernel when no worker looks for work now. The caller then
+ * wakes a host thread that is going to call weir_device_help for it, or calls a worker, which says
+ * what weir_device_submit does. */
+bool weir_device_submit_uncalled(struct weir_device *dev, struct weir_work *work);
+bool weir_device_call(struct weir_device *dev);
 /* The same, when the caller is about to call weir_device_help for this work (a synchronous copy):
  * wakes nobody, so it never makes a system call. The caller must keep that promise, or the work may
  * wait until the next submit. */

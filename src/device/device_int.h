@@ -271,8 +271,10 @@ void weir_residency_leave_locked(struct residency *r, struct weir_kernel_work *k
 enum weir_err weir_compute_init(struct compute *c, struct weir_device *dev, int workers,
                                 const struct weir_device_size *size) WEIR_MUST_CHECK;
 void weir_compute_finish(struct compute *c);
-/* False: no worker is free, and none can be called. */
-bool weir_compute_submit(struct compute *c, struct weir_kernel_work *k, bool wake);
+/* False: no worker looks for work now. */
+bool weir_compute_submit(struct compute *c, struct weir_kernel_work *k);
+/* Calls a worker, unless one looks by now. False: none is free. */
+bool weir_compute_call(struct compute *c);
 bool weir_compute_help_parked(struct compute *c, struct weir_kernel_work *k);
 bool weir_compute_help(struct compute *c, struct weir_kernel_work *k, const _Atomic bool *stop);
 /* What an engine keeps of k as it is before its first block. */
