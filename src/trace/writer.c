@@ -1,42 +1,27 @@
-/* The file and its chunks (format.h). A thread maps the chunk that it writes; the pages are the
- * file's, so what a killed program wrote is there. A chunk of a thread that has ended goes on with
- * the next new thread.
+/* A thread's chunk of the file, which it alone writes (file.h); the pages are the file's, so what a
+ * killed program wrote is there. A chunk of a thread that has ended goes on with the next new
+ * thread.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/writer.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/thread.h"
+#include "trace/file.h"
 #include "trace/record.h"
-
-#define GROW_CHUNKS 16  /* the file grows by so many chunks at a time */
-#define FD_MIN      500 /* out of the way of programs that expect low numbers */
 
 _Atomic bool weir_trace_on;
 
 static struct {
     struct weir_lock lock; /* all below */
-    const char *path;
-    int fd; /* 0: not made yet */
-    dev_t device;
-    ino_t inode;
-    uint32_t header_bytes;
-    uint64_t chunks, room; /* handed out; the file has room for */
     struct weir_trace_buffer *idle;
     struct weir_strmap strings;
     struct weir_map sites;
@@ -47,110 +32,11 @@ static struct {
 
 WEIR_TLS struct weir_trace_buffer *weir_trace_own;
 
-/* ---- the file ---- */
-
-static void give_up(const char *what)
-{
-    if (atomic_exchange(&weir_trace_on, false))
-        weir_log(WEIR_LOG_WARN, "the trace %s ends here: %s: %s", state.path, what,
-                 strerror(errno));
-}
-
-static bool make_file_locked(void)
-{
-    struct weir_trace_file_header h = {.version = WEIR_TRACE_VERSION,
-                                       .chunk_bytes = WEIR_TRACE_CHUNK_BYTES,
-                                       .pid = (uint32_t)getpid()};
-    long page = sysconf(_SC_PAGESIZE);
-    struct timespec wall;
-    struct stat st;
-    int fd = state.path[0] ? open(state.path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-                           : memfd_create("weir-trace", MFD_CLOEXEC);
-    int high;
-
-    if (fd < 0)
-        return false;
-    high = fcntl(fd, F_DUPFD_CLOEXEC, FD_MIN);
-    if (high >= 0) {
-        close(fd);
-        fd = high;
-    }
-    clock_gettime(CLOCK_REALTIME, &wall);
-    memcpy(h.magic, WEIR_TRACE_MAGIC, sizeof h.magic);
-    h.header_bytes = (uint32_t)WEIR_MAX(page, 4096);
-    h.start_ns = weir_clock_ns();
-    h.wall_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
-    if (pwrite(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || fstat(fd, &st) != 0) {
-        close(fd);
-        return false;
-    }
-    state.fd = fd;
-    state.device = st.st_dev;
-    state.inode = st.st_ino;
-    state.header_bytes = h.header_bytes;
-    return true;
-}
-
-/* Space on the disk, not only in the file's length: a write to a mapped page that finds the disk
- * full would be a SIGBUS. */
-static bool grow_locked(void)
-{
-    off_t end = (off_t)(state.header_bytes + (state.room + GROW_CHUNKS) * WEIR_TRACE_CHUNK_BYTES);
-    off_t from = (off_t)(state.header_bytes + state.room * WEIR_TRACE_CHUNK_BYTES);
-
-    if (fallocate(state.fd, 0, from, end - from) != 0 &&
-        (errno != EOPNOTSUPP || ftruncate(state.fd, end) != 0))
-        return false;
-    state.room += GROW_CHUNKS;
-    return true;
-}
-
-/* The program may have closed all files. */
-static bool is_ours_locked(void)
-{
-    struct stat st;
-
-    return fstat(state.fd, &st) == 0 && st.st_dev == state.device && st.st_ino == state.inode;
-}
-
-static char *map_chunk(void)
-{
-    const char *what = "cannot be written";
-    void *p = MAP_FAILED;
-
-    weir_lock_acquire(&state.lock);
-    if (!state.fd && !make_file_locked()) {
-        what = "cannot be made";
-    } else if (!is_ours_locked()) {
-        errno = EBADF;
-        what = "the program closed it";
-    } else if (state.chunks < state.room || grow_locked()) {
-        p = mmap(NULL, WEIR_TRACE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                 state.fd, (off_t)(state.header_bytes + state.chunks * WEIR_TRACE_CHUNK_BYTES));
-        state.chunks += p != MAP_FAILED;
-    }
-    weir_lock_release(&state.lock);
-    if (p != MAP_FAILED)
-        return p;
-    give_up(what);
-    return NULL;
-}
-
 /* ---- chunks ---- */
 
 static struct weir_trace_chunk_header *header_of(struct weir_trace_buffer *b)
 {
     return (struct weir_trace_chunk_header *)b->chunk;
-}
-
-static void seal(struct weir_trace_buffer *b)
-{
-    struct weir_trace_chunk_header *h = header_of(b);
-
-    h->checksum = weir_hash_bytes(h + 1, h->used, 1);
-    __atomic_store_n(&h->state, WEIR_TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
-    munmap(b->chunk, WEIR_TRACE_CHUNK_BYTES);
-    b->chunk = NULL;
 }
 
 static void put_thread(struct weir_trace_buffer *b)
@@ -169,8 +55,8 @@ static bool next_chunk(struct weir_trace_buffer *b)
     struct weir_trace_chunk_header *h;
 
     if (b->chunk)
-        seal(b);
-    b->chunk = map_chunk();
+        weir_trace_chunk_give(b->chunk);
+    b->chunk = weir_trace_chunk_take();
     if (!b->chunk)
         return false;
     h = header_of(b);
@@ -364,7 +250,7 @@ static void fork_child(void)
 
 void weir_trace_start(const char *path)
 {
-    state.path = path;
+    weir_trace_file_name(path);
     weir_trace_clock_begin();
     if (pthread_atfork(NULL, NULL, fork_child) == 0)
         atomic_store(&weir_trace_on, true);
@@ -372,25 +258,11 @@ void weir_trace_start(const char *path)
 
 bool weir_trace_own_path(char out[32])
 {
-    bool ok;
-
-    weir_lock_acquire(&state.lock);
-    ok = atomic_load(&weir_trace_on) && state.fd && is_ours_locked();
-    if (ok)
-        snprintf(out, 32, "/proc/self/fd/%d", state.fd);
-    weir_lock_release(&state.lock);
-    return ok;
+    return atomic_load(&weir_trace_on) && weir_trace_file_own_path(out);
 }
 
 void weir_trace_stop(void)
 {
-    if (!atomic_exchange(&weir_trace_on, false))
-        return;
-    weir_lock_acquire(&state.lock);
-    /* Nobody maps a chunk behind this any more; those that are mapped stay inside. */
-    if (state.fd && is_ours_locked() &&
-        ftruncate(state.fd, (off_t)(state.header_bytes + state.chunks * WEIR_TRACE_CHUNK_BYTES)) ==
-            0)
-        state.room = state.chunks;
-    weir_lock_release(&state.lock);
+    if (atomic_exchange(&weir_trace_on, false))
+        weir_trace_file_end();
 }

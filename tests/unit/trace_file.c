@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "trace/file.h"
 #include "trace/format.h"
 #include "unit/trace_support.h"
 
@@ -308,6 +309,73 @@ static void test_threads(void **state)
     weir_trace_file_free(f);
 }
 
+static void many_threads_kept(void)
+{
+    weir_trace_keeper_cpus = 1;
+    many_threads();
+    /* (All chunks that it may have ready are there.) */
+    for (int i = 0; i < 10; i++)
+        usleep(1000);
+}
+
+/* With a thread that has chunks ready: each thread's stand in the order in which it wrote them, and
+ * none that nobody took is left in the file. */
+static void test_keeper(void **state)
+{
+    uint64_t last[THREADS] = {0};
+    struct weir_trace_file *f;
+    const char *message;
+    char path[64];
+    uint32_t magic;
+    struct stat st;
+    FILE *bytes;
+
+    (void)state;
+    trace_in_child(trace_path(path), many_threads_kept, end_well);
+    assert_int_equal(stat(path, &st), 0);
+    assert_non_null(bytes = fopen(path, "rb"));
+    assert_true(st.st_size > 8 * (off_t)WEIR_TRACE_CHUNK_BYTES);
+    for (off_t at = st.st_size % (off_t)WEIR_TRACE_CHUNK_BYTES; at < st.st_size;
+         at += (off_t)WEIR_TRACE_CHUNK_BYTES) {
+        assert_int_equal(fseeko(bytes, at, SEEK_SET), 0);
+        assert_int_equal(fread(&magic, sizeof magic, 1, bytes), 1);
+        assert_int_equal(magic, WEIR_TRACE_CHUNK_MAGIC);
+    }
+    fclose(bytes);
+    f = weir_trace_file_read(path, &message);
+    unlink(path);
+    assert_non_null(f);
+    assert_int_equal(f->ops_count, THREADS * LAUNCHES);
+    assert_int_equal(f->damaged_chunks, 0);
+    for (size_t i = 0; i < f->ops_count; i++) { /* by the time of submission */
+        uint64_t *seq = &last[f->streams[f->ops[i].stream].id - 100];
+
+        assert_true(f->ops[i].done);
+        assert_int_equal(f->ops[i].seq, *seq + 1);
+        *seq = f->ops[i].seq;
+    }
+    weir_trace_file_free(f);
+}
+
+static void kept_and_killed(void)
+{
+    weir_trace_keeper_cpus = 1;
+    launch_many((void *)1);
+    kill(getpid(), SIGKILL);
+}
+
+/* All that was written is there, and what the thread had ready is no damage. */
+static void test_keeper_killed(void **state)
+{
+    struct weir_trace_file *f = traced(kept_and_killed, end_killed);
+
+    (void)state;
+    assert_int_equal(f->ops_count, LAUNCHES);
+    assert_int_equal(f->damaged_chunks, 0);
+    assert_int_equal(f->ops[LAUNCHES - 1].done, 1);
+    weir_trace_file_free(f);
+}
+
 static void one_after_the_other(void)
 {
     for (uintptr_t i = 0; i < 100; i++) {
@@ -485,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_newer),
         cmocka_unit_test(test_touched),    cmocka_unit_test(test_killed),
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
+        cmocka_unit_test(test_keeper),     cmocka_unit_test(test_keeper_killed),
         cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
         cmocka_unit_test(test_sites),      cmocka_unit_test(test_graph),
     };
