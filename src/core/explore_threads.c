@@ -191,12 +191,15 @@ static struct stay *stay_locked(uint32_t id, enum rest rest)
 
     while (s < turn.stays + turn.stay_count && s->id != id)
         s++;
+    if (s == turn.stays + THREADS_MAX) /* in place of one not seen since the last turn */
+        for (s = turn.stays; s < turn.stays + THREADS_MAX && s->turns == turns;)
+            s++;
     if (s == turn.stays + THREADS_MAX)
         return NULL;
-    if (s == turn.stays + turn.stay_count) {
+    if (s == turn.stays + turn.stay_count)
         turn.stay_count++;
+    if (s->id != id)
         *s = (struct stay){.id = id, .turns = turns + 1};
-    }
     if (s->turns != turns) {
         s->turns = turns;
         s->since_ns = weir_clock_ns();
@@ -376,8 +379,8 @@ static bool is_too_long_locked(uint32_t id)
     if (!s || weir_clock_ns() - s->since_ns >= WEIR_EXPLORE_PATIENCE_MAX_NS)
         return true;
     if (rest == RUNS)
-        return cpu_ns_of(id) - s->cpu_ns >= WEIR_EXPLORE_PATIENCE_NS;
-    return weir_clock_ns() - s->still_ns >= WEIR_EXPLORE_PATIENCE_NS;
+        return cpu_ns_of(id) >= s->cpu_ns + WEIR_EXPLORE_PATIENCE_NS; /* 0: it has just ended */
+    return weir_clock_ns() - WEIR_MAX(s->still_ns, s->since_ns) >= WEIR_EXPLORE_PATIENCE_NS;
 }
 
 /* True: somebody has the turn now. */

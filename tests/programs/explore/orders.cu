@@ -296,6 +296,20 @@ static bool threads(bool ordered)
     return fetch_is_all(b, 4);
 }
 
+// One after the other, each beside the main thread.
+static bool many(void)
+{
+    for (int i = 0; i < 300; i++) {
+        pthread_t t;
+
+        pthread_create(&t, nullptr, worker, nullptr);
+        fill<<<N / 256, 256, 0, s3>>>(c, i);
+        pthread_join(t, nullptr);
+    }
+    OK(cudaDeviceSynchronize());
+    return true;
+}
+
 static int ready;
 
 static void *poller(void *)
@@ -399,7 +413,7 @@ int main(int argc, char **argv)
         bool (*run)(void);
     } single[] = {{"polls", polls}, {"flags", flags}, {"host-functions", host_functions},
                   {"order", order}, {"crash", crash}, {"hang", hang},
-                  {"meeting", meeting}, {"pauses", pauses}};
+                  {"meeting", meeting}, {"pauses", pauses}, {"many", many}};
 
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
