@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,46 @@ static const char waits[] =
          "LOOP: ld.volatile.global.u32 %r4,[%d2+1024]; setp.eq.u32 %p3,%r4,0; @%p3 bra LOOP;\n"
          "st.global.u32 [%d4],%r4; bra OUT;\n"
          "GIVE: mov.u32 %r5,9; st.volatile.global.u32 [%d2+1024],%r5; OUT: ret;\n}\n";
+
+/* Accesses in all forms, off by pn / 256 bytes; pn % 256 says which. %r4: an index that is no line,
+ * %r6: the offset in lane 77 alone. */
+static const char before_forms[] =
+    HEAD ".shared .align 16 .b8 s[4096]; .local .align 16 .b8 b[64]; .reg .b16 %h<4>;\n"
+         ".reg .b64 %e<8>; mov.u32 %r3,s; mul.lo.u32 %r4,%r2,%r2; and.b32 %r4,%r4,127;\n"
+         "and.b32 %r21,%r1,255; shr.u32 %r20,%r1,8; cvt.u64.u32 %d20,%r20;\n"
+         "setp.eq.u32 %p2,%r2,77; selp.b32 %r6,%r20,0,%p2; cvt.u64.u32 %d6,%r6;\n"
+         "add.u64 %d7,%d1,%d20; shl.b32 %r7,%r4,2; add.u32 %r5,%r3,%r20; add.u32 %r8,%r5,%r7;\n"
+         "mul.wide.u32 %d8,%r4,4; add.u64 %d9,%d1,%d8; add.u64 %d9,%d9,%d6; shl.b32 %r10,%r2,2;\n"
+         "mov.u64 %e2,b; add.u64 %e2,%e2,%d20; shl.b32 %r19,%r2,4; add.u32 %r12,%r3,%r7;\n"
+         "add.u32 %r12,%r12,%r6;\n";
+
+/* Bytes that it may be off by, and that it must not; 0: none. */
+static const struct form {
+    const char *access;
+    uint8_t good, bad;
+    bool elsewhere; /* in local or global memory, which is asked about */
+} forms[] = {
+    {"ld.shared.u32 %r9,[%r5];", 4, 2, false},
+    {"add.u32 %r11,%r5,%r10; ld.shared.u32 %r9,[%r11];", 8, 1, false},
+    {"ld.shared.u32 %r9,[%r8];", 4, 2, false},
+    {"add.u32 %r11,%r5,%r19; st.shared.v4.u32 [%r11],{%r2,%r2,%r2,%r2};", 16, 8, false},
+    {"atom.shared.add.u32 %r9,[%r8],1;", 4, 2, false},
+    {"add.u64 %d10,%d7,%d8; ld.global.u32 %r9,[%d10];", 4, 2, true},
+    {"ld.global.u32 %r9,[%d9];", 8, 2, true},
+    {"mul.wide.u32 %d10,%r2,%r20; add.u64 %d10,%d1,%d10; ld.global.u32 %r9,[%d10];", 4, 2, true},
+    {"ld.local.u32 %r9,[%e2];", 4, 1, true},
+    {"atom.global.add.u32 %r9,[%d9],0;", 4, 2, true},
+    {"mul.wide.u32 %d10,%r4,16; add.u64 %d10,%d10,%d7; ld.global.v2.u64 {%e3,%e4},[%d10];", 16, 8,
+     true},
+    {"ld.global.u16 %h1,[%d9];", 2, 1, true},
+    {"cvt.u64.u32 %d10,%r4; add.u64 %d10,%d10,%d7; ld.global.u8 %h1,[%d10];", 3, 0, true},
+    {"st.global.u32 [%d9],%r2;", 4, 1, true},
+    {"ld.shared.u32 %r9,[%r12];", 4, 2, false},
+    {"st.shared.u32 [%r12],%r2;", 4, 1, false},
+    {"ld.volatile.global.u32 %r9,[%d9];", 4, 2, true},
+    {"mad.wide.u32 %d10,%r2,6,%d7; ld.global.u32 %r9,[%d10];", 0, 4, true},
+};
+#define FORMS (sizeof forms / sizeof *forms)
 
 struct params {
     const uint32_t *in;
@@ -321,9 +362,40 @@ static void test_misaligned_is_asked_about(void **state)
     }
 }
 
+static void test_alignment_in_all_forms(void **state)
+{
+    static const uint32_t grid[3] = {1, 1, 1};
+    char text[8192];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", before_forms);
+    struct fixture f;
+    (void)state;
+    for (uint32_t k = 0; k < FORMS; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "setp.ne.u32 %%p1,%%r21,%u; @%%p1 bra N%u; %s N%u:\n", k, k,
+                                 forms[k].access, k);
+    snprintf(text + used, sizeof text - used, "st.global.u32 [%%d4],%%r2; ret;\n}\n");
+    for (int tier = 0; tier < 2; tier++) {
+        start(&f, text, (enum weir_jit_tier)tier, 0);
+        for (uint32_t k = 0; k < FORMS; k++) {
+            f.p.n = k | (uint32_t)forms[k].good << 8;
+            if (forms[k].good)
+                run(&f);
+            f.p.n = k | (uint32_t)forms[k].bad << 8;
+            if (!forms[k].bad)
+                continue;
+            assert_false(harness_run(&f.h, &f.k, grid, 0, &f.p, 20));
+            assert_int_equal(f.h.error, forms[k].elsewhere ? WEIR_ERR_ILLEGAL_ADDRESS
+                                                           : WEIR_ERR_MISALIGNED_ADDRESS);
+            assert_int_not_equal(f.h.error_address & 15, 0);
+        }
+        stop(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alignment_in_all_forms),
         cmocka_unit_test(test_misaligned_is_asked_about),
         cmocka_unit_test(test_index_that_wraps),
         cmocka_unit_test(test_pointer_that_walks),

@@ -2,6 +2,7 @@
  * 32-bit indices: the slow path works the addresses out itself from these, which is far less code
  * than 64-bit vectors.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/bits.h"
 #include "codegen/lower/lower.h"
 
 static LLVMValueRef plus(struct low *l, LLVMValueRef a, LLVMValueRef b)
@@ -39,6 +40,42 @@ static int32_t through_sum(struct low *l, const struct low_inst *i, enum weir_pt
         return b;
     }
     return INT32_MIN;
+}
+
+/* The register's definition, where what it was made of is still the same: earlier in this block. */
+static const struct low_inst *definition_here(const struct low *l, const struct low_inst *use,
+                                              int32_t reg)
+{
+    const struct low_reg *r = &l->regs.items[reg];
+    const struct low_inst *i = &l->insts.items[r->def_inst];
+    return r->def_count == 1 && i->kind == LOW_PTX && low_guard_of(l, i) < 0 && !i->p->cc &&
+                   i < use && r->def_inst >= l->blocks.items[l->block].first
+               ? i
+               : NULL;
+}
+
+static bool changes(const struct low *l, const struct low_inst *i, unsigned k)
+{
+    const struct weir_ptx_operand *o = &i->p->operands[k];
+    return o->kind == WEIR_PTX_OPERAND_REG && l->regs.items[low_reg_of(l, i, o->reg)].def_count > 1;
+}
+
+LLVMValueRef low_address_scalar(struct low *l, const struct low_address *a, unsigned bits)
+{
+    if (!a->op || a->op->reg < 0 || (a->op->imm & (int64_t)weir_bits_low(bits)))
+        return NULL;
+    const struct low_inst *i = definition_here(l, a->inst, low_reg_of(l, a->inst, a->op->reg));
+    if (!i || i->p->opcode != WEIR_PTX_OP_add || weir_ptx_type_bits(i->p->type[0]) != 64)
+        return NULL;
+    for (unsigned k = 1; k <= 2; k++) {
+        struct low_fact f = low_operand_fact(l, i, &i->p->operands[3 - k], WEIR_PTX_U64);
+        LLVMValueRef sum = NULL;
+        if (low_each_align(&f) < bits || changes(l, i, k))
+            continue;
+        if (varying_operand(l, i, k, false, WEIR_PTX_U64, &sum) == -1)
+            return sum;
+    }
+    return NULL;
 }
 
 static bool index_form(struct low *l, int32_t reg, struct low_form *f)

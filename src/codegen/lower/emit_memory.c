@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/bits.h"
 #include "codegen/lower/access.h"
 
 /* ---- aliasing ---- */
@@ -137,6 +138,32 @@ static void cluster_to_absolute(struct low *l, struct low_address *a)
     a->space = WEIR_PTX_GENERIC;
 }
 
+/* Bits of an address that must be 0 for an access of so many bytes. */
+static unsigned alignment_bits(uint32_t bytes)
+{
+    return bytes ? (unsigned)__builtin_ctz(bytes | 16) : 0;
+}
+
+/* log2 of what all lanes' addresses are a multiple of: shared and local memory begin at multiples
+ * of more than any access needs. */
+static uint8_t known_align(struct low *l, const struct low_inst *i, const struct low_address *a)
+{
+    struct low_fact f = {.shape = LOW_UNIFORM, .align = 31};
+    uint64_t imm = (uint64_t)a->op->imm;
+    bool own = a->space == WEIR_PTX_SHARED || a->space == WEIR_PTX_LOCAL;
+    if (a->op->reg >= 0 || (a->op->var && own))
+        f = low_operand_fact(l, i,
+                             &(struct weir_ptx_operand){.kind = a->op->reg >= 0
+                                                                    ? WEIR_PTX_OPERAND_REG
+                                                                    : WEIR_PTX_OPERAND_VAR,
+                                                        .reg = a->op->reg,
+                                                        .var = a->op->var},
+                             WEIR_PTX_U64);
+    else if (a->op->var)
+        f.align = 0;
+    return WEIR_MIN(low_each_align(&f), imm ? (uint8_t)__builtin_ctzll(imm) : 31);
+}
+
 void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                  uint8_t space, uint32_t bytes, struct low_address *a)
 {
@@ -151,11 +178,13 @@ void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_
     if (a->space == WEIR_PTX_SHARED_CLUSTER)
         cluster_to_absolute(l, a);
     a->is_param = a->space == WEIR_PTX_PARAM;
+    a->align = known_align(l, i, a);
+    bool aligned = a->align >= alignment_bits(bytes);
     if (a->space == WEIR_PTX_LOCAL) {
-        a->proven = o->reg < 0;
+        a->proven = o->reg < 0 && aligned;
         local_to_absolute(l, a);
     } else if (a->space == WEIR_PTX_SHARED) {
-        a->proven = proven_shared(l, a, &f, bytes);
+        a->proven = aligned && proven_shared(l, a, &f, bytes);
     } else {
         a->proven = a->is_param;
     }
@@ -176,7 +205,8 @@ void low_address_exact(struct low *l, const struct low_inst *i, const struct wei
 void low_address_prove(struct low *l, struct low_address *a, uint32_t bytes)
 {
     struct low_fact f = low_address_fact(l, a->inst, a->op);
-    a->proven = a->space == WEIR_PTX_SHARED && proven_shared(l, a, &f, bytes);
+    a->proven = a->space == WEIR_PTX_SHARED && a->align >= alignment_bits(bytes) &&
+                proven_shared(l, a, &f, bytes);
 }
 
 /* Pointer of a scalar address. */
@@ -226,10 +256,11 @@ static LLVMValueRef limit(struct low *l, const struct low_address *a, uint64_t b
     return LLVMBuildSub(l->b, l->window_bytes, LLVMConstInt(l->t.i64, bytes, 0), "");
 }
 
-/* Bits of an address that must be 0 for an access of so many bytes. */
-static unsigned alignment_bits(uint32_t bytes)
+/* The bits that are to be looked at. */
+static unsigned unknown_bits(const struct low_address *a, uint32_t bytes)
 {
-    return bytes ? (unsigned)__builtin_ctz(bytes | 16) : 0;
+    unsigned bits = alignment_bits(bytes);
+    return a->align >= bits ? 0 : bits;
 }
 
 /* The offset is at most `lim` and a multiple of 1 << bits: rotated, the bits that must not be there
@@ -249,10 +280,9 @@ static LLVMValueRef at_most(struct low *l, LLVMValueRef off, LLVMValueRef lim, u
 
 /* In what the kernel's text itself wants of shared memory, of which there is always so much: where
  * the warp is a constant, this is one, too. */
-static LLVMValueRef in_static_shared(struct low *l, LLVMValueRef off, uint64_t bytes)
+static LLVMValueRef in_static_shared(struct low *l, LLVMValueRef off, uint64_t bytes, unsigned bits)
 {
-    LLVMValueRef last = LLVMConstInt(l->t.i64, low_static_shared(l) - bytes, 0);
-    return LLVMBuildICmp(l->b, LLVMIntULE, off, last, "");
+    return at_most(l, off, LLVMConstInt(l->t.i64, low_static_shared(l) - bytes, 0), bits);
 }
 
 /* i1: [addr, addr + bytes) lies in the space, and addr is aligned. Shared offsets are signed here:
@@ -263,21 +293,20 @@ static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValue
     LLVMValueRef lim = limit(l, a, bytes), off;
     if (a->space == WEIR_PTX_SHARED) {
         off = low_resize(l, addr, 64, true);
-        LLVMValueRef in = LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
+        LLVMValueRef in = at_most(l, off, lim, bits);
         if (bytes > low_static_shared(l)) {
             LLVMValueRef zero = LLVMConstInt(l->t.i64, 0, 0);
             return LLVMBuildAnd(l->b, LLVMBuildICmp(l->b, LLVMIntSGE, lim, zero, ""), in, "");
         }
         return l->warp && LLVMIsConstant(l->warp)
-                   ? LLVMBuildOr(l->b, in_static_shared(l, off, bytes), in, "")
+                   ? LLVMBuildOr(l->b, in_static_shared(l, off, bytes, bits), in, "")
                    : in;
     }
     off = LLVMBuildSub(l->b, addr, l->window_base, "");
     return at_most(l, off, lim, bits);
 }
 
-/* The same for lanes apart; whether they are aligned is not looked at, which would cost a gather a
- * fifth of its time. */
+/* The same for lanes apart, but for their alignment. */
 static LLVMValueRef inside_vector(struct low *l, const struct low_address *a, LLVMValueRef addr,
                                   uint64_t bytes)
 {
@@ -290,6 +319,13 @@ static LLVMValueRef inside_vector(struct low *l, const struct low_address *a, LL
     }
     off = LLVMBuildSub(l->b, addr, low_splat(l, l->window_base), "");
     return LLVMBuildICmp(l->b, LLVMIntULE, off, lim, "");
+}
+
+static LLVMValueRef aligned_vector(struct low *l, LLVMValueRef addr, unsigned bits)
+{
+    LLVMTypeRef t = LLVMTypeOf(addr);
+    LLVMValueRef low = LLVMBuildAnd(l->b, addr, low_const(l, t, (int64_t)weir_bits_low(bits)), "");
+    return LLVMBuildICmp(l->b, LLVMIntEQ, low, LLVMConstNull(t), "");
 }
 
 static void scratch_addresses(struct low *l, struct low_address *a)
@@ -317,29 +353,47 @@ static LLVMValueRef active_bits(struct low *l)
     return l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
 }
 
+/* i32: the active lanes whose access is not good. Mostly addresses are a pointer and what is a
+ * multiple of the element in every lane: then one test of the pointer tells of all. */
+static LLVMValueRef bad_lanes(struct low *l, struct low_address *a, uint32_t bytes)
+{
+    unsigned abits = unknown_bits(a, bytes);
+    LLVMValueRef scalar = abits ? low_address_scalar(l, a, abits) : NULL, bad[LOW_MAX_GROUPS];
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef at = low_vector(l, &a->base, g), good = inside_vector(l, a, at, bytes);
+        if (abits && !scalar)
+            good = LLVMBuildAnd(l->b, good, aligned_vector(l, at, abits), "");
+        bad[g] = low_mask_not(l, good);
+        if (!l->mask_full)
+            bad[g] = low_mask_and(l, bad[g], l->mask[g]);
+    }
+    LLVMValueRef bits = low_mask_bits(l, bad);
+    if (!scalar)
+        return bits;
+    LLVMValueRef low =
+        LLVMBuildAnd(l->b, scalar, LLVMConstInt(l->t.i64, weir_bits_low(abits), 0), "");
+    low = LLVMBuildICmp(l->b, LLVMIntEQ, low, LLVMConstInt(l->t.i64, 0, 0), "");
+    return LLVMBuildSelect(l->b, low, bits, active_bits(l), "");
+}
+
 /* Checks a whole access; afterwards it may be made in any form. */
 static void check(struct low *l, struct low_address *a, uint32_t size, uint32_t comps,
                   uint32_t kind)
 {
     uint32_t bytes = size * comps;
-    unsigned abits = alignment_bits(bytes);
+    unsigned abits = unknown_bits(a, bytes);
+    int64_t stride = a->base.stride, unit = (int64_t)1 << abits;
     if (a->proven)
         return;
     LLVMValueRef ok = NULL, bits = NULL;
     if (a->base.shape == LOW_UNIFORM) {
         ok = inside(l, a, a->base.v[0], bytes, abits);
-    } else if (a->base.shape == LOW_AFFINE && a->base.stride >= 0 && a->base.stride < 65536) {
+    } else if (a->base.shape == LOW_AFFINE && stride >= 0 && stride < 65536 && stride % unit == 0) {
         uint64_t span = (uint64_t)a->base.stride * (l->width - 1) + bytes;
         for (unsigned g = 0; g < l->groups; g++)
             ok = low_and_ok(l, ok, inside(l, a, a->base.v[g], span, abits));
     } else {
-        LLVMValueRef bad[LOW_MAX_GROUPS];
-        for (unsigned g = 0; g < l->groups; g++) {
-            bad[g] = low_mask_not(l, inside_vector(l, a, low_vector(l, &a->base, g), bytes));
-            if (!l->mask_full)
-                bad[g] = low_mask_and(l, bad[g], l->mask[g]);
-        }
-        bits = low_mask_bits(l, bad);
+        bits = bad_lanes(l, a, bytes);
         ok = LLVMBuildICmp(l->b, LLVMIntEQ, bits, LLVMConstInt(l->t.i32, 0, 0), "");
     }
     LLVMBasicBlockRef bad = low_bb(l, "outside"), next = low_bb(l, "inside");
@@ -545,7 +599,7 @@ static LLVMValueRef spec_condition(struct low *l, struct low_access *x)
 {
     LLVMValueRef ok = x->a.ok;
     uint64_t span = (uint64_t)x->a.base.stride * (l->width - 1) + x->size * x->comps;
-    unsigned bits = alignment_bits(x->size * x->comps);
+    unsigned bits = unknown_bits(&x->a, x->size * x->comps);
     if (x->a.proven)
         return ok;
     if (l->otherwise && x->a.space != WEIR_PTX_SHARED)

@@ -40,6 +40,7 @@ enum low_shape { LOW_UNDEF, LOW_UNIFORM, LOW_AFFINE, LOW_VARYING };
 struct low_fact {
     uint8_t shape;  /* enum low_shape */
     uint8_t align;  /* log2 of a divisor of every group's lane-0 value */
+    uint8_t each;   /* VARYING: log2 of a divisor of all lanes' values (low_each_align) */
     bool is_const;  /* UNIFORM with a known value */
     bool has_range; /* all lanes are in [lo, hi], 0 <= lo <= hi < 2^31 */
     bool invariant; /* the same whenever it is computed: depends on launch constants and the
@@ -387,6 +388,8 @@ static inline void low_bit_set(uint64_t *set, uint32_t i)
 
 /* shape.c */
 void low_shapes(struct low *l);
+/* log2 of a divisor of all lanes' values. */
+uint8_t low_each_align(const struct low_fact *f);
 struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i,
                                  const struct weir_ptx_operand *o, enum weir_ptx_type type);
 /* Bytes that the address's lanes are apart, when it is affine or probably so. */
@@ -542,6 +545,7 @@ struct low_address {
     const struct weir_ptx_operand *op;
     const struct low_inst *inst;
     bool is_param, proven;
+    uint8_t align; /* log2 of a divisor of all lanes' addresses, as far as it is known */
     LLVMValueRef shared_off[LOW_MAX_GROUPS];
 };
 /* address_form.c: base + scale * extend(index + more), indices in a register of 32 bits. */
@@ -553,6 +557,9 @@ struct low_form {
     bool sign;
 };
 bool low_address_form(struct low *l, const struct low_address *a, struct low_form *f);
+/* The scalar of an address that is the sum of one and of what is a multiple of 1 << bits in every
+ * lane; NULL: it is no such sum. */
+LLVMValueRef low_address_scalar(struct low *l, const struct low_address *a, unsigned bits);
 void low_address(struct low *l, const struct low_inst *i, const struct weir_ptx_operand *o,
                  uint8_t space, uint32_t bytes, struct low_address *out);
 /* Neither guessed nor proven: for accesses lane by lane. */

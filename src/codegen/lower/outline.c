@@ -16,7 +16,7 @@
 /* What makes a function; compared as bytes. */
 struct kind {
     int64_t stride; /* AFFINE, or guessed: 0 or the access's bytes */
-    uint8_t store, shared, form, sign, shape, size, comps, guess;
+    uint8_t store, shared, form, sign, shape, size, comps, guess, align;
 };
 
 struct low_outline {
@@ -183,6 +183,7 @@ static void build(struct low *l, const struct kind *k, LLVMTypeRef result)
     low_note_line(l, l->block_ptr, l->slow_line);
     x.a.space = k->shared ? WEIR_PTX_SHARED : WEIR_PTX_GENERIC;
     x.a.inst = l->inst;
+    x.a.align = k->align;
     LLVMValueRef ok = take_address(l, k, &next, &base, &first);
     for (unsigned c = 0; c < k->comps && k->store; c++) {
         x.v[c].shape = LOW_VARYING;
@@ -298,6 +299,7 @@ bool low_outline_access(struct low *l, struct low_access *x, bool store)
     k.shared = x->a.space == WEIR_PTX_SHARED;
     k.size = (uint8_t)x->size;
     k.comps = (uint8_t)x->comps;
+    k.align = x->size * x->comps <= 1u << WEIR_MIN(x->a.align, 4) ? 4 : 0; /* few kinds */
     if (!push_address(l, x, &k, args, &count))
         return false;
     if (store)

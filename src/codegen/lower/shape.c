@@ -13,7 +13,8 @@
 #include "base/bits.h"
 #include "codegen/lower/lower.h"
 
-#define MAX_STRIDE (1 << 20)
+#define MAX_STRIDE   (1 << 20)
+#define WINDOW_ALIGN 4 /* log2: what the begins of shared and local memory are multiples of */
 
 static const struct low_fact varying = {.shape = LOW_VARYING};
 static const struct low_fact uniform = {.shape = LOW_UNIFORM};
@@ -62,6 +63,23 @@ struct low_fact low_operand_fact(const struct low *l, const struct low_inst *i,
     default:
         return (struct low_fact){.shape = LOW_UNIFORM, .invariant = true};
     }
+}
+
+uint8_t low_each_align(const struct low_fact *f)
+{
+    switch (f->shape) {
+    case LOW_UNIFORM:
+        return f->align;
+    case LOW_AFFINE:
+        return WEIR_MIN(f->align, align_of(f->stride));
+    default:
+        return f->each;
+    }
+}
+
+static uint8_t each_of_both(const struct low_fact *a, const struct low_fact *b)
+{
+    return WEIR_MIN(low_each_align(a), low_each_align(b));
 }
 
 /* ---- rules for linear instructions ---- */
@@ -118,6 +136,7 @@ static struct low_fact sum(const struct low_fact *a, const struct low_fact *b, i
         return constant(a->value + sign * b->value, bits);
     struct low_fact f = step(a, b, stride_of(a) + sign * stride_of(b), bits);
     f.align = WEIR_MIN(a->align, b->align);
+    f.each = each_of_both(a, b);
     if (sign > 0)
         set_range(&f, a->has_range && b->has_range, a->lo + b->lo, a->hi + b->hi);
     else
@@ -147,6 +166,7 @@ static struct low_fact product(const struct low_fact *a, const struct low_fact *
         f.invariant = a->invariant && b->invariant;
     }
     f.align = WEIR_MIN(a->align + b->align, 31);
+    f.each = WEIR_MIN(low_each_align(a) + low_each_align(b), 31);
     if (a->has_range && b->has_range && a->hi <= INT32_MAX && b->hi <= INT32_MAX)
         set_range(&f, true, a->lo * b->lo, a->hi * b->hi);
     return f;
@@ -171,6 +191,7 @@ static struct low_fact extend(const struct low *l, const struct low_fact *a, boo
             f.stride = 0;
     }
     f.root = false;
+    f.each = low_each_align(a);
     if (bits < 32 && !a->has_range)
         set_range(&f, !sign, 0, (int64_t)weir_bits_low(bits));
     return f;
@@ -183,6 +204,7 @@ static struct low_fact and_fact(const struct low *l, const struct low_fact *a,
     const struct low_fact *x = c == b ? a : b;
     struct low_fact f = varying;
     f.invariant = a->invariant && b->invariant;
+    f.each = WEIR_MAX(low_each_align(a), low_each_align(b));
     if (a->is_const && b->is_const)
         return constant(a->value & b->value, 64);
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM) {
@@ -216,6 +238,7 @@ static struct low_fact shift_left(const struct low_fact *a, const struct low_fac
             b->shape != LOW_VARYING)
             f.shape = WEIR_MAX(a->shape, b->shape);
         f.invariant = a->invariant && b->invariant;
+        f.each = low_each_align(a);
         return f;
     }
     struct low_fact c = constant((int64_t)((uint64_t)1 << b->value), 64);
@@ -243,6 +266,8 @@ static struct low_fact shift_right(const struct low *l, const struct low_fact *a
     }
     if (known && a->align > b->value && a->align < 31)
         f.align = (uint8_t)(a->align - b->value);
+    if (known && low_each_align(a) > b->value)
+        f.each = (uint8_t)(low_each_align(a) - b->value);
     if (known && a->has_range)
         set_range(&f, true, a->lo >> b->value, a->hi >> b->value);
     else if (known && !sign && bits == 32 && b->value > 1)
@@ -256,6 +281,7 @@ static struct low_fact choice(const struct low_fact *a, const struct low_fact *b
 {
     struct low_fact f = varying;
     f.invariant = a->invariant && b->invariant;
+    f.each = each_of_both(a, b);
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM && same_for_all) {
         f.shape = LOW_UNIFORM;
     } else if (same_in_group && a->shape != LOW_VARYING && b->shape != LOW_VARYING &&
@@ -324,6 +350,7 @@ static struct low_fact cvt_fact(const struct low *l, const struct weir_ptx_inst 
     if (tb >= 32) {
         f = step(a, NULL, stride_of(a), tb);
         f.align = a->align;
+        f.each = low_each_align(a);
     }
     if (tb < 32 && a->has_range && a->hi < ((int64_t)1 << (tb - 1)))
         set_range(&f, true, a->lo, a->hi);
@@ -367,6 +394,7 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
             *f = sum(&x->a[0], &tid, -1, 64);
         } else if (p->opcode == WEIR_PTX_OP_cvta) {
             f->is_const = f->has_range = false;
+            f->each = WEIR_MIN(low_each_align(f), WINDOW_ALIGN);
             f->align = 0;
         }
         return true;
@@ -416,7 +444,7 @@ static bool linear_fact(struct facts *x, struct low_fact *f)
         *f = choice(&x->a[0], &x->a[1], true, true);
         if (f->shape == LOW_VARYING && !x->a[0].spec && !x->a[1].spec &&
             x->a[0].shape == LOW_VARYING)
-            *f = varying;
+            *f = (struct low_fact){.shape = LOW_VARYING, .each = f->each};
         return true;
     case WEIR_PTX_OP_selp:
         *f = choice(&x->a[0], &x->a[1], x->a[2].shape == LOW_UNIFORM,
@@ -531,6 +559,10 @@ static struct low_fact inst_fact(struct facts *x)
              p->type[0] != WEIR_PTX_PRED && p->operands[0].kind == WEIR_PTX_OPERAND_REG &&
              p->operands[0].pred_reg == -1)
         f.shape = LOW_AFFINE;
+    if (p->opcode == WEIR_PTX_OP_or || p->opcode == WEIR_PTX_OP_xor) {
+        f.align = WEIR_MIN(x->a[0].align, x->a[1].align);
+        f.each = each_of_both(&x->a[0], &x->a[1]);
+    }
     f.flat = f.shape == LOW_VARYING && x->all_flat && gives_flat(p);
     f.invariant = x->invariant;
     if (p->opcode == WEIR_PTX_OP_mov && p->operands[p->dest_count].kind == WEIR_PTX_OPERAND_SREG)
@@ -555,6 +587,7 @@ static struct low_fact join(const struct low_fact *a, const struct low_fact *b)
         return *a;
     struct low_fact f = {0};
     f.align = WEIR_MIN(a->align, b->align);
+    f.each = each_of_both(a, b);
     bool same = linear(a) && linear(b) && stride_of(a) == stride_of(b);
     if (a->shape == LOW_UNIFORM && b->shape == LOW_UNIFORM) {
         f.shape = LOW_UNIFORM;
@@ -589,7 +622,7 @@ static struct low_fact dest_fact(const struct fixpoint *x, const struct low_reg 
             f.shape = LOW_VARYING;
         f.spec = f.root = f.has_range = f.is_const = false;
         f.stride = 0;
-        f.align = 0;
+        f.align = f.each = 0;
         if (r->bits > 1 && x->fact.has_range) {
             f.has_range = true;
         }
@@ -612,6 +645,7 @@ static void merge_def(void *ctx, int32_t reg, enum low_visit what)
     if (blend) {
         r->blended = true;
         bool keep = linear(&f) && f.shape != LOW_UNIFORM;
+        f.each = low_each_align(&f);
         f.spec = f.root = keep;
         f.stride = keep ? f.stride : 0;
         f.shape = LOW_VARYING;
@@ -688,10 +722,11 @@ static void one_round(struct low *l, struct low_fact *fresh)
 
 static bool same_fact(const struct low_fact *a, const struct low_fact *b)
 {
-    return a->shape == b->shape && a->align == b->align && a->is_const == b->is_const &&
-           a->has_range == b->has_range && a->invariant == b->invariant && a->spec == b->spec &&
-           a->flat == b->flat && a->root == b->root && a->stride == b->stride &&
-           a->value == b->value && a->lo == b->lo && a->hi == b->hi;
+    return a->shape == b->shape && a->align == b->align && a->each == b->each &&
+           a->is_const == b->is_const && a->has_range == b->has_range &&
+           a->invariant == b->invariant && a->spec == b->spec && a->flat == b->flat &&
+           a->root == b->root && a->stride == b->stride && a->value == b->value && a->lo == b->lo &&
+           a->hi == b->hi;
 }
 
 /* Values only ever get worse: joined with what was known before. */
@@ -703,6 +738,8 @@ static bool update(struct low *l, const struct low_fact *fresh)
         struct low_fact now = fresh[r];
         if (now.shape == LOW_UNDEF)
             continue;
+        if (old->shape != LOW_UNDEF)
+            now.each = each_of_both(&now, old);
         if (old->shape == LOW_VARYING && now.shape != LOW_VARYING) {
             now.shape = LOW_VARYING;
             now.spec = old->spec && (stride_of(&now) == old->stride);

@@ -98,8 +98,7 @@ static void emit_check(struct low *l, struct slow *s)
     low_bits = LLVMBuildAnd(l->b, low_bits, LLVMConstInt(l->t.i64, 15, 0), "");
     low_bits = LLVMBuildAnd(l->b, low_bits, off, "");
     LLVMValueRef aligned =
-        LLVMBuildOr(l->b, shared,
-                    LLVMBuildICmp(l->b, LLVMIntEQ, low_bits, LLVMConstInt(l->t.i64, 0, 0), ""), "");
+        LLVMBuildICmp(l->b, LLVMIntEQ, low_bits, LLVMConstInt(l->t.i64, 0, 0), "");
     fits = LLVMBuildAnd(l->b, fits, aligned, "");
     LLVMBuildCondBr(l->b, LLVMBuildAnd(l->b, in, fits, ""), next, out);
     LLVMPositionBuilderAtEnd(l->b, out);
@@ -107,7 +106,10 @@ static void emit_check(struct low *l, struct slow *s)
     LLVMPositionBuilderAtEnd(l->b, fail);
     LLVMValueRef at = LLVMConstInt(l->t.i64, offsetof(struct weir_block, error_address), 0);
     LLVMBuildStore(l->b, s->addr, LLVMBuildGEP2(l->b, l->t.i8, s->block, &at, 1, ""));
-    LLVMValueRef f[3] = {s->block, LLVMConstInt(l->t.i32, WEIR_ERR_ILLEGAL_ADDRESS, 0), s->line};
+    LLVMValueRef why =
+        LLVMBuildSelect(l->b, aligned, LLVMConstInt(l->t.i32, WEIR_ERR_ILLEGAL_ADDRESS, 0),
+                        LLVMConstInt(l->t.i32, WEIR_ERR_MISALIGNED_ADDRESS, 0), "");
+    LLVMValueRef f[3] = {s->block, why, s->line};
     service(l, services, offsetof(struct weir_kernel_services, fail), f, 3);
     LLVMBuildUnreachable(l->b);
     LLVMPositionBuilderAtEnd(l->b, ask);
