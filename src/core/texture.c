@@ -308,8 +308,8 @@ static uint32_t border_word(const struct weir_texture *t, float colour)
     return bits;
 }
 
-/* As an H200 has it: 16 bits, whatever the elements have; rounded to nearest, half up. Signed ones
- * of 8 bits are rounded up from 139/256 on, on both sides of 0 (117 to 118 of 256 are added). */
+/* As an H200 has it: 16 bits, whatever the elements have; but signed ones of 8 bits are added as
+ * they are. */
 static void set_steps(struct weir_texture *t)
 {
     bool is_signed = t->format == FORMAT_SIGNED;
@@ -318,8 +318,8 @@ static void set_steps(struct weir_texture *t)
     if (t->format == FORMAT_FLOAT || !t->sampler.as_float || t->sampler.srgb)
         return;
     t->steps = is_signed ? 32767 : 65535;
-    t->unit = t->steps / (double)weir_bits_low(t->channel_bits - is_signed);
-    t->half = is_signed && t->channel_bits == 8 ? 117.0 / 256 : 0.5;
+    t->most = (double)weir_bits_low(t->channel_bits - is_signed);
+    t->unit = is_signed ? 1 : t->steps / t->most;
 }
 
 static enum weir_err fill(struct weir_texture *t, const struct weir_texture_resource *resource,

@@ -66,9 +66,9 @@ struct weir_texture {
     uint8_t element_bytes;
     bool is_3d; /* slices become fewer from level to level */
     bool is_cube;
-    /* Filtered normalised integers: results are multiples of 1 / steps, elements count so many of
-     * them, and what is added before the rest is cut off; steps 0: floats. */
-    double steps, unit, half;
+    /* Filtered normalised integers: results are multiples of 1 / steps, the largest element, and
+     * what an element counts in sums; steps 0: floats. */
+    double steps, most, unit;
     uint32_t border[4]; /* words, as a fetch gives them */
     size_t size[3];     /* of an array, as it was made; [0] is 0: of none */
     uint32_t levels;
@@ -107,9 +107,8 @@ struct weir_texture_request {
     uint32_t *out;
 };
 #define WEIR_TEXTURE_ROW 32u /* words */
-/* Of normalised coordinates' fixed point. An H200's answers are those of 15 to 21 bits behind the
- * point: thirds and sixths fall short of the element that exact ones would reach. */
-#define WEIR_TEXTURE_UNIT 1048576.0
+/* Of normalised coordinates' fixed point, as an H200 has it. */
+#define WEIR_TEXTURE_UNIT 2097152.0
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r);
 /* A fetch of all lanes at once; false: not one of the simple kind. */
@@ -121,8 +120,10 @@ void weir_texture_touch(struct weir_block *block, const void *at, uint32_t bytes
 /* Bits of the float that sRGB v stands for. */
 uint32_t weir_texture_srgb(uint8_t v);
 uint16_t weir_half_of_float(uint32_t bits);
-/* A filtered float as the texture's format has it. */
-double weir_texture_rounded(const struct weir_texture *t, double v);
+/* A sum of elements as a result. */
+float weir_texture_rounded(const struct weir_texture *t, double v);
+/* Of halves only multiples of this are added; largest: a magnitude, neither 0 nor infinite. */
+double weir_texture_unit_of_halves(double largest);
 uint32_t weir_float_of_half(uint16_t h);
 
 #endif

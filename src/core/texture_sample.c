@@ -3,12 +3,14 @@
  * floor(x); linear filtering takes elements floor(x - 0.5) and the next one with weights 1 - a and
  * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). What is not documented is
  * as an H200 has it: a is rounded to nearest; floats are added
- * exactly and rounded once, halves to halves; in two dimensions the product of both a is itself
- * rounded to 8 bits, and the other three weights are what is left of a; in three, those of x and z
- * are each split along y; normalised integers' sums become multiples of 1/65535 or 1/32767; sRGB is
- * a table; normalised coordinates are cut to fixed point; integer coordinates beyond an array, and
- * all of a 1D array, give 0; a 1D array's border is mixed in along y, too. Wrap and mirror are for
- * normalised coordinates; without, they clamp. What was measured: tests/programs/textures_h200.
+ * exactly and rounded once, ties away from zero, halves to halves after what is below 2^-14 of the
+ * largest one's first bit was cut off each, slice by slice; all weights are whole 256ths:
+ * the whole is split between two levels, each part along z, then along x, then along y, the second
+ * one's share of a part rounded and the first one's what is left; normalised integers' sums become
+ * multiples of 1/65535 or 1/32767; sRGB is a table; normalised coordinates are cut to fixed point;
+ * integer coordinates beyond an array, and all of a 1D array, give 0; a 1D array's border is mixed
+ * in along y, too. Wrap and mirror are for normalised coordinates; without, they clamp. What was
+ * measured: tests/programs/textures_h200.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
@@ -119,7 +121,7 @@ static double amount(const struct weir_texture *t, const char *p, unsigned k)
         return (double)as_float(channel(t, p, k));
     if (t->channel_bits == 8) {
         memcpy(&b, p + k, 1);
-        return t->format ? (uint8_t)b * t->unit : WEIR_MAX(b, -127) * t->unit;
+        return t->format ? (uint8_t)b * t->unit : WEIR_MAX(b, -127);
     }
     memcpy(&s, p + 2 * k, 2);
     return t->format ? (uint16_t)s : WEIR_MAX(s, -32767);
@@ -129,15 +131,85 @@ static double amount_of_word(const struct weir_texture *t, uint32_t word)
 {
     double v = (double)as_float(word);
 
-    return t->steps > 0 ? rint(v * t->steps / t->unit) * t->unit : v;
+    return t->steps > 0 ? rint(v * t->most) * t->unit : v;
 }
 
-/* Sums of halves are halves. */
-double weir_texture_rounded(const struct weir_texture *t, double v)
+/* To a multiple of 2^-shift of v's own first bit, or of `least` where that is coarser; ties away
+ * from zero. */
+static double to_bits(double v, unsigned shift, double least)
 {
-    if (t->format != FORMAT_FLOAT || t->channel_bits != 16)
-        return v;
-    return (double)as_float(weir_float_of_half(weir_half_of_float(bits_of((float)v))));
+    const uint64_t half = (uint64_t)1 << (51 - shift);
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    bits = (bits + half) & ~(2 * half - 1);
+    if (fabs(v) < least * (double)((uint64_t)1 << shift))
+        return copysign(floor(fabs(v) / least + 0.5) * least, v);
+    memcpy(&v, &bits, sizeof bits);
+    return v;
+}
+
+/* Filtered normalised integers are of 16 bits, whatever the elements have. Signed ones of 8 bits
+ * are n + n / 127.5, where only the first 12 bits of n count for the second part. */
+float weir_texture_rounded(const struct weir_texture *t, double v)
+{
+    if (t->steps <= 0)
+        return (float)(t->format == FORMAT_FLOAT && t->channel_bits == 16
+                           ? to_bits(v, 10, 0x1p-24)
+                           : to_bits(v, 23, 0x1p-149));
+    if (t->format == 0 && t->channel_bits == 8) {
+        int32_t n = (int32_t)(v * 256);
+
+        return (float)((n + (((n >> 4) * 257 + 1024) >> 11)) / t->steps);
+    }
+    return (float)(floor(v + 0.5) / t->steps);
+}
+
+double weir_texture_unit_of_halves(double largest)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &largest, sizeof bits);
+    bits &= 0x7ff0000000000000;
+    memcpy(&largest, &bits, sizeof bits);
+    return largest * 0x1p-14;
+}
+
+/* What is to be added: elements with their weights. Two levels have eight corners each, of which a
+ * cube's may be three elements. */
+struct mix {
+    unsigned count, groups, begin[5]; /* a group: the elements of one level and one slice */
+    struct {
+        double weight, v[4];
+    } item[16];
+};
+
+/* The sum of a group. */
+static double sum_of_some(const struct weir_texture *t, const struct mix *m, unsigned k,
+                          unsigned first, unsigned end)
+{
+    bool cuts = t->format == FORMAT_FLOAT && t->channel_bits == 16;
+    double largest = 0, sum = 0, unit;
+
+    for (unsigned n = first; n < end && cuts; n++)
+        largest = WEIR_MAX(largest, fabs(m->item[n].v[k]));
+    cuts = largest > 0 && isfinite(largest);
+    unit = cuts ? weir_texture_unit_of_halves(largest) : 1;
+    for (unsigned n = first; n < end; n++) {
+        double v = m->item[n].v[k];
+
+        sum += m->item[n].weight * (cuts ? trunc(v / unit) * unit : v);
+    }
+    return sum;
+}
+
+static double sum_of(const struct weir_texture *t, const struct mix *m, unsigned k)
+{
+    double sum = 0;
+
+    for (unsigned g = 0; g < m->groups; g++)
+        sum += sum_of_some(t, m, k, m->begin[g], g + 1 < m->groups ? m->begin[g + 1] : m->count);
+    return sum;
 }
 
 /* ---- places ---- */
@@ -191,19 +263,24 @@ static double fixed(double x)
     return floor(x * COORD_UNIT) / COORD_UNIT;
 }
 
-static void set_axis(struct axis *a, double x, uint32_t size, int mode, bool linear)
+/* How many elements along an axis a request looks at, and whether by weights. */
+enum looks { LOOKS_AT_ONE, LOOKS_AT_TWO, LOOKS_BY_WEIGHT };
+
+static void set_axis(struct axis *a, double x, uint32_t size, int mode, enum looks looks)
 {
     int32_t n = (int32_t)size;
     double floor_x;
 
-    x = bounded(linear ? x - 0.5 : x);
+    x = bounded(looks == LOOKS_AT_ONE ? x : x - 0.5);
+    if (looks == LOOKS_BY_WEIGHT) /* which may bring the next two */
+        x = floor(x * 256 + 0.5) / 256;
     floor_x = floor(x);
     a->raw[0] = (int32_t)floor_x;
     a->at[0] = addressed(a->raw[0], n, mode);
     a->weight = 0;
-    if (!linear)
+    if (looks == LOOKS_AT_ONE)
         return;
-    a->weight = (uint32_t)((x - floor_x) * 256 + 0.5);
+    a->weight = (uint32_t)((x - floor_x) * 256);
     a->raw[1] = a->raw[0] + 1;
     a->at[1] = addressed(a->raw[1], n, mode);
 }
@@ -218,7 +295,8 @@ struct spot {
     struct axis axis[3];
     unsigned axes;
     size_t slice;
-    int face; /* of seamless cubes, else -1 */
+    uint32_t share; /* of the level, in 256ths */
+    int face;       /* of seamless cubes, else -1 */
     bool whole;
 };
 
@@ -346,58 +424,60 @@ static void nearest(const struct spot *s, uint32_t *words)
 }
 
 /* weight: in 256ths */
-static void add(const struct spot *s, unsigned bits, double weight, double *sum)
+static void add(const struct spot *s, unsigned bits, double weight, struct mix *m)
 {
     const char *p = weight != 0 ? corner(s, bits) : NULL;
 
-    for (unsigned k = 0; k < s->t->channels && weight != 0; k++)
-        sum[k] += weight / 256 * (p ? amount(s->t, p, k) : amount_of_word(s->t, border(s->t, k)));
+    if (weight == 0)
+        return;
+    m->item[m->count].weight = weight / 256;
+    for (unsigned k = 0; k < s->t->channels; k++)
+        m->item[m->count].v[k] = p ? amount(s->t, p, k) : amount_of_word(s->t, border(s->t, k));
+    m->count++;
 }
 
 /* The weight of a cube's corner goes to its neighbours, in whole 256ths: a third, rounded, to each
  * of those beside it, the rest to the one opposite. */
-static void add_around(const struct spot *s, unsigned lost, double weight, double *sum)
+static void add_around(const struct spot *s, unsigned lost, double weight, struct mix *m)
 {
     double third = floor(weight / 3 + 0.5);
 
-    add(s, lost ^ 1, third, sum);
-    add(s, lost ^ 2, third, sum);
-    add(s, lost ^ 3, weight - 2 * third, sum);
+    add(s, lost ^ 1, third, m);
+    add(s, lost ^ 2, third, m);
+    add(s, lost ^ 3, weight - 2 * third, m);
 }
 
-/* bits: 1 the second along x, 2 along y. */
-static uint32_t in_plane(uint32_t x, uint32_t y, unsigned bits)
+/* A share split along one axis: the second element's part is rounded, the first one has the rest.
+ */
+static uint32_t part(uint32_t share, const struct axis *a, uint32_t half, bool second)
 {
-    uint32_t both = (x * y + 128) >> 8;
+    uint32_t upper = (share * a->weight + half) >> 8;
 
-    return bits == 3 ? both : bits == 2 ? y - both : bits == 1 ? x - both : 256 - x - y + both;
+    return second ? upper : share - upper;
 }
 
-/* In 256ths. */
+/* In 256ths; bits: 1 the second along x, 2 along y, 4 along z. */
 static double weight_of(const struct spot *s, unsigned bits)
 {
-    const struct axis *a = s->axis;
-    uint32_t both, upper;
+    uint32_t w = s->share;
 
-    if (s->axes == 1)
-        return bits ? a[0].weight : 256 - a[0].weight;
-    if (s->axes == 2)
-        return in_plane(a[0].weight, a[1].weight, bits);
-    both = in_plane(a[0].weight, a[2].weight, (bits & 1) | (bits >> 1 & 2));
-    upper = (both * a[1].weight + 127 + (bits & 1)) >> 8;
-    return bits & 2 ? upper : both - upper;
+    if (s->axes == 3)
+        w = part(w, &s->axis[2], 127, bits & 4);
+    w = part(w, &s->axis[0], 128, bits & 1);
+    return s->axes == 1 ? w : part(w, &s->axis[1], 127 + (bits & 1), bits & 2);
 }
 
-static void weighted(const struct spot *s, double *sum)
+static void weighted(const struct spot *s, struct mix *m)
 {
-    memset(sum, 0, 4 * sizeof *sum);
     for (unsigned bits = 0; bits < 1u << s->axes; bits++) {
         double weight = weight_of(s, bits);
 
+        if (!(bits & 3))
+            m->begin[m->groups++] = m->count;
         if (weight != 0 && is_cube_corner(s, bits))
-            add_around(s, bits, weight, sum);
+            add_around(s, bits, weight, m);
         else
-            add(s, bits, weight, sum);
+            add(s, bits, weight, m);
     }
 }
 
@@ -458,12 +538,16 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
                      const struct weir_texture_request *r, const struct place *p, uint32_t level,
                      bool linear)
 {
+    enum looks looks = !linear                                   ? LOOKS_AT_ONE
+                       : WEIR_TEX_OP(r->code) == WEIR_TEX_GATHER ? LOOKS_AT_TWO
+                                                                 : LOOKS_BY_WEIGHT;
     uint32_t slices;
 
     s->t = t;
     s->level = &t->level[level];
     s->block = r->block;
     s->axes = p->axes;
+    s->share = 256;
     s->whole = p->whole;
     slices = s->level->size[2];
     s->face = p->face >= 0 && t->sampler.seamless ? p->face : -1;
@@ -482,9 +566,10 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
             mode = WEIR_ADDRESS_CLAMP;
         if (p->normalized)
             x = (p->face >= 0 ? x : fixed(in_period(x, mode))) * s->level->size[k];
-        set_axis(&s->axis[k], x, s->level->size[k], mode, linear);
+        set_axis(&s->axis[k], x, s->level->size[k], mode, looks);
+        /* levels become one element wide, which is not noticed where they are wrapped around */
         if (linear && s->face < 0 && s->axis[k].at[0] == s->axis[k].at[1] &&
-            mode != WEIR_ADDRESS_BORDER)
+            mode != WEIR_ADDRESS_BORDER && (mode != WEIR_ADDRESS_WRAP || t->level[0].size[k] == 1))
             s->axis[k].weight = 0; /* which shows where three weights are rounded together */
     }
     if (is_nothing(t, WEIR_TEX_GEOMETRY(r->code), p, slices))
@@ -493,23 +578,25 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
         add_border_row(s, WEIR_TEX_GEOMETRY(r->code));
 }
 
-static void level_floats(const struct weir_texture *t, const struct weir_texture_request *r,
-                         const struct place *p, uint32_t level, double *sum)
+/* Adds what one level gives, which counts so many 256ths. */
+static void add_level(const struct weir_texture *t, const struct weir_texture_request *r,
+                      const struct place *p, uint32_t level, uint32_t share, struct mix *m)
 {
     bool linear = t->sampler.linear && !p->whole && t->resource.type != WEIR_TEXTURE_LINEAR;
     uint32_t words[4];
     struct spot s;
 
     set_spot(&s, t, r, p, level, linear);
+    s.share = share;
     if (linear) {
-        weighted(&s, sum);
-        for (unsigned k = 0; k < t->channels; k++)
-            sum[k] = weir_texture_rounded(t, sum[k]);
+        weighted(&s, m);
         return;
     }
     nearest(&s, words);
-    for (unsigned k = 0; k < 4; k++)
-        sum[k] = amount_of_word(t, words[k]);
+    for (unsigned k = 0; k < t->channels; k++)
+        m->item[m->count].v[k] = amount_of_word(t, words[k]);
+    m->begin[m->groups++] = m->count;
+    m->item[m->count++].weight = share / 256.0;
 }
 
 /* The results of one lane, in the form that the instruction asks for. */
@@ -582,6 +669,46 @@ static double log2_of_step(double length)
     return exponent - 1 + detail_of_mantissa[(unsigned)((m * 2 - 1) * 256)] / 256.0;
 }
 
+/* The first ten bits. */
+static double ten_bits(double v)
+{
+    int exponent;
+    double m = frexp(v, &exponent);
+
+    return ldexp(trunc(m * 1024), exponent - 10);
+}
+
+/* 11 / scale of ten bits of v, rounded to an eighth of their last one's 11 times. */
+static double eleven(double v, double scale)
+{
+    int exponent;
+    double m = frexp(v, &exponent);
+
+    return ldexp(floor((11 * trunc(m * 1024) + 4) / 8) * 8 / scale, exponent - 10);
+}
+
+/* The length of a step, about: its longest part, 11/32 of the next one, 1/4 of the least. */
+static double length_of(const double *d, unsigned axes)
+{
+    double x = fabs(d[0]), y = axes > 1 ? fabs(d[1]) : 0, z = axes > 2 ? fabs(d[2]) : 0;
+    double low = fmin(x, y), high = fmax(x, y), mid = fmin(high, z);
+
+    return ten_bits(fmax(high, z)) + eleven(fmax(low, mid), 32) + ten_bits(fmin(low, mid)) / 4;
+}
+
+/* How far two steps reach: the longer one, or 11/16 of their sum or difference. */
+static double reach_of(const double *a, const double *b, unsigned axes)
+{
+    double sum[3] = {0}, difference[3] = {0};
+
+    for (unsigned k = 0; k < axes; k++) {
+        sum[k] = eleven(fabs(a[k] + b[k]), 16);
+        difference[k] = eleven(fabs(a[k] - b[k]), 16);
+    }
+    return fmax(fmax(length_of(a, axes), length_of(b, axes)),
+                fmax(length_of(sum, axes), length_of(difference, axes)));
+}
+
 /* log2 of how many elements of the largest level a step covers. */
 static double detail_of_gradient(const struct weir_texture *t, const struct weir_texture_request *r,
                                  const struct place *p)
@@ -590,10 +717,10 @@ static double detail_of_gradient(const struct weir_texture *t, const struct weir
     unsigned n = weir_tex_coordinates(geometry);
     const uint32_t *at = r->in + (weir_tex_is_layered(geometry) ? ROW : 0),
                    *d = at + (size_t)n * ROW;
-    double longest = 0;
+    double step[2][3] = {{0}}, reach;
 
     for (unsigned side = 0; side < 2; side++, d += (size_t)n * ROW) {
-        double v[3], dv[3], length = 0;
+        double v[3], dv[3];
 
         for (unsigned k = 0; k < n; k++) {
             v[k] = (double)as_float(at[k * ROW]);
@@ -601,14 +728,17 @@ static double detail_of_gradient(const struct weir_texture *t, const struct weir
         }
         if (p->face >= 0)
             cube_slope(p->face, v, dv, dv);
-        for (unsigned k = 0; k < p->axes; k++) {
-            double step = dv[k] * (p->normalized ? t->level[0].size[k] : 1);
-
-            length += step * step;
-        }
-        longest = WEIR_MAX(longest, length);
+        for (unsigned k = 0; k < p->axes; k++)
+            step[side][k] = ten_bits(dv[k] * (p->normalized ? t->level[0].size[k] : 1));
     }
-    return longest > 0 ? log2_of_step(sqrt(longest)) : -1000;
+    reach = reach_of(step[0], step[1], p->axes);
+    return reach > 0 ? log2_of_step(reach) : -1000;
+}
+
+/* Levels are told apart by 256ths. */
+static double cut(double level)
+{
+    return trunc(level * 256) / 256;
 }
 
 static double detail(const struct weir_texture *t, const struct weir_texture_request *r,
@@ -622,23 +752,17 @@ static double detail(const struct weir_texture *t, const struct weir_texture_req
     switch (WEIR_TEX_OP(r->code)) {
     case WEIR_TEX_LEVEL:
         lod = p->whole ? (double)(int32_t)r->in[rows * ROW] : (double)as_float(r->in[rows * ROW]);
-        lod = trunc(lod * 256) / 256 + trunc((double)s->bias * 256) / 256;
+        lod = cut(lod) + cut((double)s->bias);
         break;
     case WEIR_TEX_GRAD:
-        lod = detail_of_gradient(t, r, p) + trunc((double)s->bias * 256) / 256;
+        lod = detail_of_gradient(t, r, p) + cut((double)s->bias);
         break;
     default:
         break;
     }
     lod = isnan(lod) ? 0 : lod;
-    lod = WEIR_MIN(WEIR_MAX(lod, (double)s->least_level), (double)s->most_level);
+    lod = WEIR_MAX(WEIR_MIN(lod, cut((double)s->most_level)), cut((double)s->least_level));
     return WEIR_MIN(WEIR_MAX(lod, 0.0), (double)(t->levels - 1));
-}
-
-/* Filtered normalised integers are themselves of 16 bits. */
-static double in_steps(const struct weir_texture *t, double v)
-{
-    return t->steps > 0 ? floor(v + t->half) / t->steps : weir_texture_rounded(t, v);
 }
 
 static void gather(const struct weir_texture *t, const struct weir_texture_request *r,
@@ -655,15 +779,17 @@ static void gather(const struct weir_texture *t, const struct weir_texture_reque
 
         words[n] = e ? channel(t, e, k) : border(t, k);
         if (e && t->steps > 0) /* as of sums */
-            words[n] = bits_of((float)in_steps(t, amount(t, e, k)));
+            words[n] = bits_of(weir_texture_rounded(t, amount(t, e, k)));
     }
     give(t, r, words);
 }
 
 void weir_texture_sample(const struct weir_texture *t, const struct weir_texture_request *r)
 {
-    uint32_t words[4], level;
-    double lod, sum[4], next[4];
+    uint32_t words[4], level, next = 0;
+    bool by_weight;
+    double lod;
+    struct mix m;
     struct place p;
     struct spot s;
 
@@ -674,21 +800,20 @@ void weir_texture_sample(const struct weir_texture *t, const struct weir_texture
     }
     lod = t->levels > 1 ? detail(t, r, &p) : 0;
     level = (uint32_t)(t->sampler.linear_levels ? lod : lod + 0.5);
-    if (!t->gives_float || (!t->sampler.linear && (!t->sampler.linear_levels || t->levels == 1))) {
+    by_weight = t->sampler.linear && !p.whole && t->resource.type != WEIR_TEXTURE_LINEAR;
+    if (!t->gives_float || (!by_weight && (!t->sampler.linear_levels || t->levels == 1))) {
         set_spot(&s, t, r, &p, level, false);
         nearest(&s, words);
         give(t, r, words);
         return;
     }
-    level_floats(t, r, &p, level, sum);
-    if (t->sampler.linear_levels && lod > level) {
-        double a = floor((lod - level) * 256 + 0.5) / 256;
-
-        level_floats(t, r, &p, WEIR_MIN(level + 1, t->levels - 1), next);
-        for (unsigned k = 0; k < 4; k++)
-            sum[k] = sum[k] * (1 - a) + next[k] * a;
-    }
+    if (t->sampler.linear_levels && lod > level)
+        next = (uint32_t)((lod - level) * 256);
+    m.count = m.groups = 0;
+    add_level(t, r, &p, level, 256 - next, &m);
+    if (next)
+        add_level(t, r, &p, WEIR_MIN(level + 1, t->levels - 1), next, &m);
     for (unsigned k = 0; k < 4; k++)
-        words[k] = k < t->channels ? bits_of((float)in_steps(t, sum[k])) : 0;
+        words[k] = k < t->channels ? bits_of(weir_texture_rounded(t, sum_of(t, &m, k))) : 0;
     give(t, r, words);
 }

@@ -61,11 +61,11 @@ static void wrap(double *x)
     }
 }
 
-/* To the elements at and behind x - shift; indices bounded, not yet in range. */
-static void split(struct axis *a, const double *x, double shift)
+/* To the elements at and behind x - 0.5, or at x; indices bounded, not yet in range. */
+static void split(struct axis *a, const double *x, bool linear)
 {
     for (unsigned k = 0; k < LANES; k++) {
-        double y = x[k] - shift, whole;
+        double y = linear ? floor((x[k] - 0.5) * 256 + 0.5) / 256 : x[k], whole;
 
         y = y == y ? y : 0;
         y = y < COORD_MAX ? y : COORD_MAX;
@@ -74,12 +74,6 @@ static void split(struct axis *a, const double *x, double shift)
         a->at[0][k] = (int32_t)whole;
         a->weight[k] = y - whole;
     }
-}
-
-static void round_weights(struct axis *a)
-{
-    for (unsigned k = 0; k < LANES; k++)
-        a->weight[k] = floor(a->weight[k] * 256 + 0.5) / 256;
 }
 
 static void bring_in(struct axis *a, unsigned which, int32_t n, bool wraps)
@@ -116,9 +110,8 @@ static void set_axis(struct warp *w, unsigned k, const uint32_t *in, bool whole,
         wrap(x);
     if (normalized)
         scale(x, n);
-    split(a, x, w->linear ? 0.5 : 0);
+    split(a, x, w->linear);
     if (w->linear) {
-        round_weights(a);
         for (unsigned lane = 0; lane < LANES; lane++)
             a->at[1][lane] = a->at[0][lane] + 1;
         bring_in(a, 1, n, mode == WEIR_ADDRESS_WRAP);
@@ -256,7 +249,7 @@ static uint32_t border_units(const struct weir_texture *t, unsigned c)
     if (t->steps <= 0)
         return word;
     memcpy(&f, &word, sizeof f);
-    return (uint32_t)(int32_t)rint((double)f * t->steps / t->unit);
+    return (uint32_t)(int32_t)rint((double)f * t->most);
 }
 
 /* An axis that is no border must not count as outside. */
@@ -285,39 +278,29 @@ static void nearest(const struct warp *w)
     }
 }
 
-/* Products are rounded (texture_sample.c). */
-static void plane_weights(const double *x, const double *y, unsigned bits, double *out)
+/* Shares split along one axis (texture_sample.c). */
+static void split_shares(double *share, const struct axis *a, unsigned half, bool second)
 {
-    double sign = bits == 0 || bits == 3 ? 1 : -1, one = bits == 0;
+    for (unsigned k = 0; k < LANES; k++) {
+        double upper = floor(share[k] * a->weight[k] * 256 + half / 256.0) / 256;
 
-    for (unsigned k = 0; k < LANES; k++)
-        out[k] = one + sign * floor(x[k] * y[k] * 256 + 0.5) / 256 +
-                 (bits == 0   ? -x[k] - y[k]
-                  : bits == 1 ? x[k]
-                  : bits == 2 ? y[k]
-                              : 0);
+        share[k] = second ? upper : share[k] - upper;
+    }
 }
 
 static void weights(const struct warp *w, unsigned bits, double *out)
 {
-    const double *x = w->axis[0].weight, *y = w->axis[1].weight;
-    double half = (127 + (bits & 1)) / 256.0;
+    const struct axis *x = &w->axis[0];
 
-    if (w->axes == 1) {
+    for (unsigned k = 0; k < LANES; k++)
+        out[k] = w->axes == 3 ? (bits & 4 ? w->axis[2].weight[k] : 1 - w->axis[2].weight[k]) : 1;
+    if (w->axes == 3)
+        split_shares(out, x, 128, bits & 1);
+    else
         for (unsigned k = 0; k < LANES; k++)
-            out[k] = bits ? x[k] : 1 - x[k];
-        return;
-    }
-    if (w->axes == 2) {
-        plane_weights(x, y, bits, out);
-        return;
-    }
-    plane_weights(x, w->axis[2].weight, (bits & 1) | (bits >> 1 & 2), out);
-    for (unsigned k = 0; k < LANES; k++) {
-        double upper = floor(out[k] * y[k] * 256 + half) / 256;
-
-        out[k] = bits & 2 ? upper : out[k] - upper;
-    }
+            out[k] = bits & 1 ? x->weight[k] : 1 - x->weight[k];
+    if (w->axes > 1)
+        split_shares(out, &w->axis[1], 127 + (bits & 1), bits & 2);
 }
 
 /* units: of whole numbers; 0: words are floats */
@@ -338,11 +321,10 @@ static void add(const double *weight, const uint32_t *words, double unit, double
 
 static void round_sum(const struct weir_texture *t, const double *sum, uint32_t *out)
 {
-    double steps = t->steps, half = t->half;
     float f[LANES];
 
     for (unsigned k = 0; k < LANES; k++)
-        f[k] = (float)(steps > 0 ? floor(sum[k] + half) / steps : weir_texture_rounded(t, sum[k]));
+        f[k] = weir_texture_rounded(t, sum[k]);
     memcpy(out, f, sizeof f);
 }
 
@@ -406,7 +388,7 @@ bool weir_texture_sample_warp(const struct weir_texture *t, struct weir_block *b
     w.whole = whole;
     w.axes = weir_tex_coordinates(geometry);
     w.linear = t->sampler.linear && t->gives_float && !whole && !flat;
-    if ((whole && layered) ||
+    if ((whole && layered) || (w.linear && t->format == FORMAT_FLOAT && t->channel_bits == 16) ||
         (w.linear && geometry == WEIR_TEX_1D && t->sampler.address[1] == WEIR_ADDRESS_BORDER))
         return false; /* rare: texture_sample.c */
     for (unsigned k = 0; k < w.axes; k++) {

@@ -189,7 +189,7 @@ static void set_spot(struct spot *s, const struct texture *t, const struct place
     for (int k = 0; k < s->axes; k++)
         s->u[k] = !s->normalized ? c[k]
                   : cube         ? c[k] * s->l->size[k]
-                                 : ldexp(floor(ldexp(c[k], 20)), -20) * s->l->size[k];
+                                 : ldexp(floor(ldexp(c[k], 21)), -21) * s->l->size[k];
     s->no_layer = p->layer >= (unsigned)t->layers && (t->geometry == G_A1D || t->geometry == G_A2D);
     layer = p->layer < (unsigned)t->layers ? p->layer : (unsigned)t->layers - 1;
     s->slice = t->geometry == G_3D ? 0 : cube ? (int)layer * 6 : (int)layer;
@@ -232,94 +232,109 @@ static bool is_lost_corner(const struct spot *s, int i, int j)
     return s->face >= 0 && s->t->desc.seamlessCubemap && (i < 0 || i >= n) && (j < 0 || j >= n);
 }
 
-/* Weights of the four in two dimensions, in 256ths, as measured: the last one's is the product
- * rounded, the others are what is left. */
-static void plane(const double *a, double *w)
+/* Weights in whole 256ths, as measured: what a level counts is split along z, the parts along x,
+ * those along y. Second ones are rounded to nearest, first ones are what is left; what is exactly
+ * between two goes up along x, and along y of the second ones along x. */
+static double share(double whole, double a, bool up, bool second)
 {
-    double p = rint(a[0] * 256), q = rint(a[1] * 256), both = floor(p * q / 256 + 0.5);
+    double part = up ? floor(whole * a + 0.5) : ceil(whole * a - 0.5);
 
-    w[3] = both;
-    w[2] = q - both;
-    w[1] = p - both;
-    w[0] = 256 - p - q + both;
+    return second ? part : whole - part;
 }
 
-/* Of the eight in three: those in the plane of x and z, each split along y; what is exactly between
- * two 256ths goes up with the second along x, else down. */
-static void space(const double *a, double *w)
+static void split(double whole, int axes, const double *a, double *w)
 {
-    double xz[2] = {a[0], a[2]}, four[4], y = rint(a[1] * 256);
-
-    plane(xz, four);
     for (int corner = 0; corner < 8; corner++) {
-        double whole = four[(corner & 1) | (corner >> 1 & 2)];
-        double upper = corner & 1 ? floor(whole * y / 256 + 0.5) : ceil(whole * y / 256 - 0.5);
+        double z = axes == 3 ? share(whole, a[2], false, corner & 4) : whole;
+        double x = share(z, a[0], true, corner & 1);
 
-        w[corner] = corner & 2 ? upper : whole - upper;
+        w[corner] = share(x, a[1], corner & 1, corner & 2);
     }
 }
 
-/* To the nearest number with the 11 bits of a half, which is what sums of halves are. */
-static double as_half(const struct texture *t, double v)
+/* To the nearest number with so many bits, not below 2^least; ties away from zero. */
+static double to_bits(double v, int bits, int least)
 {
     int e;
 
-    if (t->kind != cudaChannelFormatKindFloat || t->bits != 16 || v == 0)
+    if (v == 0)
         return v;
     frexp(v, &e);
-    e = e - 11 > -24 ? e - 11 : -24;
-    return ldexp(rint(ldexp(v, -e)), e);
+    e = e - bits > least ? e - bits : least;
+    return ldexp(round(ldexp(v, -e)), e);
 }
 
-static double filtered(const struct spot *s, int c)
+static bool is_half(const struct texture *t)
 {
-    double weights[8];
+    return t->kind == cudaChannelFormatKindFloat && t->bits == 16;
+}
+
+/* Halves of one slice count in units of 2^-14 of the largest one's first bit. */
+static double cut(double v, double largest)
+{
+    int e;
+
+    if (largest == 0)
+        return v;
+    frexp(largest, &e);
+    return ldexp(trunc(ldexp(v, 15 - e)), e - 15);
+}
+
+/* whole: the level's weight in 256ths. */
+static double filtered(const struct spot *s, int c, double whole)
+{
+    double weights[8], values[8] = {0}, largest[2] = {0};
     int base[3] = {0}, n = 1 << s->axes;
     double a[3] = {0}, sum = 0;
     bool border;
 
     for (int k = 0; k < s->axes; k++) {
-        double x = s->u[k] - 0.5;
+        double x = floor((s->u[k] - 0.5) * 256 + 0.5) / 256;
+        enum cudaTextureAddressMode mode = s->t->desc.addressMode[k];
 
         base[k] = (int)floor(x);
-        a[k] = floor((x - base[k]) * 256 + 0.5) / 256;
-        if (s->face < 0 && s->t->desc.addressMode[k] != cudaAddressModeBorder &&
-            by_mode(base[k], s->l->size[k], s->t->desc.addressMode[k], s->normalized) ==
-                by_mode(base[k] + 1, s->l->size[k], s->t->desc.addressMode[k], s->normalized))
-            a[k] = 0; /* the same element twice */
+        a[k] = x - base[k];
+        /* the same element twice: at an edge, or where there is but one from the first level on */
+        if ((s->face < 0 || !s->t->desc.seamlessCubemap) && mode != cudaAddressModeBorder &&
+            by_mode(base[k], s->l->size[k], mode, s->normalized) ==
+                by_mode(base[k] + 1, s->l->size[k], mode, s->normalized) &&
+            (!s->normalized || mode != cudaAddressModeWrap || s->t->level[0].size[k] == 1))
+            a[k] = 0;
     }
     /* a 1D array is a row at y 0, half a row below the border, which shows in that mode alone */
     border = s->t->geometry == G_1D && s->t->desc.addressMode[1] == cudaAddressModeBorder;
     if (border)
         a[1] = 0.5;
-    if (s->axes == 3)
-        space(a, weights);
-    else
-        plane(a, weights); /* of one axis: with 0 along the other */
-    if (border)
-        sum = word_float(border_colour(s->t, c)) * (weights[0] + weights[1]) / 256;
-    for (int corner = 0; corner < n; corner++) {
+    split(whole, s->axes, a, weights);
+    for (int corner = 0; corner < 4; corner++) {
+        double lost = weights[corner], third = floor(lost / 3 + 0.5);
+
+        if (!is_lost_corner(s, base[0] + (corner & 1), base[1] + (corner >> 1)))
+            continue;
+        /* thirds in whole 256ths; the one across the corner gets what is left */
+        weights[corner ^ 1] += third;
+        weights[corner ^ 2] += third;
+        weights[corner ^ 3] += lost - 2 * third;
+        weights[corner] = 0;
+    }
+    for (int corner = 0; corner < (border ? 4 : n); corner++) {
         int d[3] = {corner & 1, corner >> 1 & 1, corner >> 2 & 1};
-        double w = weights[border ? corner + 2 : corner] / 256, v = 0;
+        double w = weights[corner], v = 0;
 
         if (w == 0)
             continue;
-        if (is_lost_corner(s, base[0] + d[0], base[1] + d[1])) {
-            /* thirds in whole 256ths; the one across the corner gets what is left */
-            double third = floor(w * 256 / 3 + 0.5), part;
-
-            for (int other = 0; other < 4; other++) {
-                part = other == corner ? 0 : (other ^ corner) == 3 ? w * 256 - 2 * third : third;
-                if (other != corner)
-                    v += word_float(at(s, base[0] + (other & 1), base[1] + (other >> 1), 0, c)) *
-                         part / (w * 256);
-            }
-        } else {
-            v = word_float(at(s, base[0] + d[0], base[1] + d[1], base[2] + d[2], c));
-        }
-        sum += w * v;
+        if (border && d[1] == 0)
+            v = word_float(border_colour(s->t, c));
+        else
+            v = word_float(at(s, base[0] + d[0], base[1] + (border ? 0 : d[1]), base[2] + d[2], c));
+        values[corner] = v;
+        largest[d[2]] = fmax(largest[d[2]], fabs(v));
     }
-    return as_half(s->t, sum);
+    for (int corner = 0; corner < 8; corner++)
+        if (values[corner] != 0)
+            sum += weights[corner] / 256 *
+                   (is_half(s->t) ? cut(values[corner], largest[corner >> 2]) : values[corner]);
+    return sum;
 }
 
 static uint32_t nearest(const struct spot *s, int c)
@@ -327,14 +342,31 @@ static uint32_t nearest(const struct spot *s, int c)
     return at(s, (int)floor(s->u[0]), (int)floor(s->u[1]), (int)floor(s->u[2]), c);
 }
 
-static double value_at_level(const struct texture *t, const struct place *p, int level, int c)
+static double value_at_level(const struct texture *t, const struct place *p, int level,
+                             double whole, int c)
 {
     struct spot s;
 
     set_spot(&s, t, p, level);
     return t->desc.filterMode == cudaFilterModeLinear && !p->whole && !t->flat
-               ? filtered(&s, c)
-               : word_float(nearest(&s, c));
+               ? filtered(&s, c, whole)
+               : word_float(nearest(&s, c)) * whole / 256;
+}
+
+/* Filtered normalised integers are of 16 bits; signed ones of 8 bits were added as they are. */
+static double in_steps(const struct texture *t, double v)
+{
+    double n;
+
+    if (t->kind == cudaChannelFormatKindFloat)
+        return is_half(t) ? to_bits(v, 11, -24) : to_bits(v, 24, -149);
+    if (t->kind == cudaChannelFormatKindUnsigned || t->bits == 16) {
+        double steps = t->kind == cudaChannelFormatKindUnsigned ? 65535 : 32767;
+
+        return floor((rint(v * steps * 256) + 128) / 256) / steps; /* whole 256ths */
+    }
+    n = rint(v * 127 * 256);
+    return (n + floor((floor(n / 16) * 257 + 1024) / 2048)) / 32767;
 }
 
 /* ---- whole fetches ---- */
@@ -349,36 +381,26 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
     lod = fmin(fmax(lod, (double)t->desc.minMipmapLevelClamp), (double)t->desc.maxMipmapLevelClamp);
     lod = t->levels > 1 ? fmin(fmax(lod, 0), t->levels - 1) : 0;
     first = t->desc.mipmapFilterMode == cudaFilterModeLinear ? floor(lod) : floor(lod + 0.5);
-    part = fmax(lod - first, 0);
     for (int c = 0; c < t->channels; c++) {
         if (!gives_float(t)) {
             set_spot(&s, t, p, (int)first);
             e->word[c] = nearest(&s, c);
             continue;
         }
-        v = value_at_level(t, p, (int)first, c);
         e->tolerance[c] =
-            t->desc.filterMode == cudaFilterModeLinear ||
+            (t->desc.filterMode == cudaFilterModeLinear && !p->whole && !t->flat) ||
                     (t->levels > 1 && t->desc.mipmapFilterMode == cudaFilterModeLinear)
-                ? 1e-6
+                ? 1e-9
                 : 0;
-        if (part > 0 && t->desc.mipmapFilterMode == cudaFilterModeLinear) {
-            part = floor(part * 256 + 0.5) / 256;
-            v = v * (1 - part) +
-                part * value_at_level(t, p,
-                                      (int)first + 1 < t->levels ? (int)first + 1 : (int)first, c);
-            e->tolerance[c] = 1e-6;
-            v = as_half(t, v);
-        }
+        part = t->desc.mipmapFilterMode == cudaFilterModeLinear ? fmax(lod - first, 0) * 256 : 0;
+        v = value_at_level(t, p, (int)first, 256 - part, c);
+        if (part > 0)
+            v += value_at_level(t, p, (int)first + 1 < t->levels ? (int)first + 1 : (int)first,
+                                part, c);
         if (t->desc.sRGB)
             e->tolerance[c] = SRGB_TOLERANCE;
-        else if (e->tolerance[c] > 0 && t->kind != cudaChannelFormatKindFloat) {
-            double steps = t->kind == cudaChannelFormatKindSigned ? 32767 : 65535;
-
-            v = floor(v * steps + (steps < 40000 && t->bits == 8 ? 117. / 256 : 0.5)) / steps;
-            e->tolerance[c] =
-                1.1 / steps / 100; /* of 100: a sum that is a tie but for its last bit */
-        }
+        else if (e->tolerance[c] > 0) /* of 100: a sum that is a tie but for its last bit */
+            v = in_steps(t, v);
         e->word[c] = float_word(v);
     }
 }
@@ -399,9 +421,8 @@ void expect_gather(const struct texture *t, const struct place *p, int component
     for (int k = 0; k < 4; k++) {
         e->word[k] = at(&s, i + dx[k], j + dy[k], 0, component);
         if (t->kind == cudaChannelFormatKindSigned && gives_float(t)) { /* in steps, like sums */
-            e->word[k] = float_word(
-                floor(word_float(e->word[k]) * 32767 + (t->bits == 8 ? 117. / 256 : 0.5)) / 32767);
-            e->tolerance[k] = 1.1 / 32767 / 100;
+            e->word[k] = float_word(in_steps(t, word_float(e->word[k])));
+            e->tolerance[k] = 1e-9;
         }
         if (t->desc.sRGB)
             e->tolerance[k] = SRGB_TOLERANCE;

@@ -45,6 +45,10 @@ extern uint32_t kernel_in[ROWS][LANES], kernel_out[ROWS][LANES];
 void kernels_load(void);
 cudaError_t run_kernel(const char *name, bool each, unsigned long long handle);
 bool runs(int lane); /* the others leave the kernel early */
+/* textures_answers.c: what a GPU answered, a row a run, four digits a lane. */
+bool answers_open(const char *path, bool record);
+void answers_row(const char *name);
+int answers_close(void); /* the lanes that differ */
 void check_untouched(const char *name);
 int runs_failed(void);
 
