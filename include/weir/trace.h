@@ -128,7 +128,8 @@ struct weir_trace_op {
     uint32_t pointer_first, pointer_count; /* kernels: in pointers */
     uint32_t pointer_reads; /* bit per pointer: the kernel only reads there (T const *) */
     uint64_t bytes;
-    bool touched_known; /* kernels, in traces of weir check: what it touched is known, in touched */
+    bool touched_known; /* kernels and graphs, in traces of weir check: what it touched is known, in
+                           touched */
     uint32_t touched_first, touched_count;
     uint64_t instructions; /* kernels, in traces of weir run --counts: of all warps; else 0 */
     uint64_t requested;    /* and what their lanes loaded and stored in global memory, bytes */

@@ -602,6 +602,8 @@ void weir_core_check_node(struct weir_item *item)
     if (item == node && has_early_part(item))
         early = weir_check_node(&plan->op->op, plan, node->run->count + number, WEIR_OP_KERNEL,
                                 item->kernel.function->name, reach_of, node->run);
+    if (weir_trace_enabled())
+        weir_core_trace_node_touched(item);
     if (item->kind == WEIR_ITEM_KERNEL)
         kernel_accesses(a, early, &item->kernel.work, item->kernel.function, item->kernel.image);
     else if (item->kind == WEIR_ITEM_COPY)

@@ -196,18 +196,52 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
     }
 }
 
-void weir_core_trace_touched(const struct weir_op *op, const void *touches)
+/* How many; more than there is room for: not known. */
+static size_t touched_of(const void *touches,
+                         struct weir_trace_touched out[2 * WEIR_TRACE_TOUCHED_MAX])
 {
     struct weir_touch_range ranges[WEIR_TRACE_TOUCHED_MAX + 1];
-    struct weir_trace_touched t[2 * WEIR_TRACE_TOUCHED_MAX];
     size_t count, n = 0;
 
     for (int writes = 0; writes < 2; writes++) {
         if (!weir_touches_ranges(touches, writes, ranges, WEIR_TRACE_TOUCHED_MAX, &count))
-            return;
+            return 2 * WEIR_TRACE_TOUCHED_MAX + 1;
         for (size_t i = 0; i < count; i++)
-            t[n++] =
+            out[n++] =
                 (struct weir_trace_touched){ranges[i].from, ranges[i].to - ranges[i].from, writes};
+    }
+    return n;
+}
+
+void weir_core_trace_touched(const struct weir_op *op, const void *touches)
+{
+    struct weir_trace_touched t[2 * WEIR_TRACE_TOUCHED_MAX];
+    size_t n = touched_of(touches, t);
+
+    if (n <= 2 * WEIR_TRACE_TOUCHED_MAX)
+        weir_trace_touched(weir_stream_of(op->m.stream)->id, op->m.seq, t, n);
+}
+
+void weir_core_trace_node_touched(const struct weir_item *item)
+{
+    const struct weir_op *op = &item->run->plan->op->op;
+    struct weir_trace_touched t[2 * WEIR_TRACE_TOUCHED_MAX];
+    const struct weir_copy_work *w = &item->copy;
+    size_t n = 0;
+
+    if (item->kind == WEIR_ITEM_KERNEL) {
+        const void *touches = item->kernel.work.launch.touches;
+
+        if (!touches || (n = touched_of(touches, t)) > 2 * WEIR_TRACE_TOUCHED_MAX)
+            return;
+    } else if (item->kind == WEIR_ITEM_COPY) {
+        if (!w->memset)
+            t[n++] = (struct weir_trace_touched){(uintptr_t)w->src,
+                                                 span(w, w->src_pitch, w->src_slice), false};
+        t[n++] = (struct weir_trace_touched){(uintptr_t)w->dst, span(w, w->dst_pitch, w->dst_slice),
+                                             true};
+    } else {
+        return;
     }
     weir_trace_touched(weir_stream_of(op->m.stream)->id, op->m.seq, t, n);
 }

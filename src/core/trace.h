@@ -22,6 +22,8 @@ void weir_core_trace_touched(const struct weir_op *op, const void *touches);
 /* A graph's node has run, and its launch is not complete yet. */
 struct weir_item;
 void weir_core_trace_node(struct weir_item *item, uint64_t start_ns, uint64_t end_ns);
+/* What the node touched, under weir check: a kernel's touches, not yet told, or a copy's memory. */
+void weir_core_trace_node_touched(const struct weir_item *item);
 void weir_core_trace_context(const struct weir_context *ctx);
 void weir_core_trace_event_wait(const struct weir_event *e, const struct weir_stream *in,
                                 const struct weir_model_dep *dep); /* dep NULL: nothing */

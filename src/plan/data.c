@@ -105,7 +105,7 @@ static struct range kernel_range(const struct tables *t, const char *kernel, uin
     return r;
 }
 
-/* It is known what the kernel touched. */
+/* It is known what the kernel, or all of the graph's nodes, touched. */
 static bool is_exact(const struct weir_trace_op *op)
 {
     return op->touched_known && op->touched_count <= RANGES_MAX;
@@ -145,6 +145,8 @@ static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
     case WEIR_TRACE_OP_MEMSET:
         out[0] = (struct range){op->u.copy.dst, op->u.copy.dst + op->u.copy.dst_span, true};
         return 1;
+    case WEIR_TRACE_OP_GRAPH:
+        return is_exact(op) ? exact_ranges(f, op, out) : 0;
     default:
         return 0;
     }
@@ -293,13 +295,15 @@ bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file 
         struct range r[RANGES_MAX];
         size_t ranges = ranges_of(f, &t, &f->ops[i], r);
 
+        if (f->ops[i].kind == WEIR_TRACE_OP_GRAPH)
+            continue; /* its nodes do */
         for (size_t k = 0; k < ranges; k++)
             d->touched[i] += r[k].to - r[k].from;
     }
-    /* What a graph's nodes touch is in a trace only where they count, and then for kernels alone.
-     */
+    /* Else what a graph's nodes touch is in a trace only where they count, and then for kernels
+     * alone. */
     for (size_t i = 0; i < f->ops_count; i++)
-        d->known = d->known && f->ops[i].kind != WEIR_TRACE_OP_GRAPH;
+        d->known = d->known && (f->ops[i].kind != WEIR_TRACE_OP_GRAPH || is_exact(&f->ops[i]));
     weir_free(t.pointers);
     weir_free(t.blocks);
     weir_free(bounds);

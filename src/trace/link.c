@@ -281,6 +281,11 @@ static uint32_t find_op(const struct weir_trace_file *f, uint32_t stream, uint64
     return exact && f->ops[found].seq != seq ? WEIR_TRACE_NONE : found;
 }
 
+uint32_t weir_trace_reader_op(const struct reader *r, uint64_t stream, uint64_t seq)
+{
+    return find_op(r->file, stream_index(r, stream), seq, true);
+}
+
 static void link_names(struct reader *r)
 {
     struct weir_trace_file *f = r->file;
@@ -309,16 +314,6 @@ static void link_names(struct reader *r)
             continue;
         f->ops[op].instructions = w->instructions;
         f->ops[op].requested = w->bytes;
-    }
-    for (size_t i = 0; i < r->touched.count; i++) {
-        const struct raw_touched *t = &r->touched.items[i];
-        uint32_t op = find_op(f, stream_index(r, t->stream), t->seq, true);
-
-        if (op == WEIR_TRACE_NONE || f->ops[op].kind != WEIR_TRACE_OP_KERNEL)
-            continue;
-        f->ops[op].touched_known = true;
-        f->ops[op].touched_first = t->first;
-        f->ops[op].touched_count = t->count;
     }
     for (size_t i = 0; i < f->waits_count; i++)
         f->waits[i].op = find_op(f, stream_index(r, r->raw_waits.items[i].stream),
@@ -698,6 +693,8 @@ bool weir_trace_link(struct reader *r)
         return false;
     link_names(r);
     time_launches(r);
+    if (!weir_trace_link_touched(r))
+        return false;
     if (!index_calls(f) || !settle_all(f) || !find_engine_waits(f) || !add_nodes(r))
         return false;
     find_bounds(f);

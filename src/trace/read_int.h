@@ -99,4 +99,9 @@ const char *weir_trace_keep(struct weir_trace_file *f, char *text);
 /* After all chunks: looks names and places up, sorts, finds ready times. False: no memory. */
 bool weir_trace_link(struct reader *r);
 
+/* link.c: of the stream's id and number, or NONE. After operations are sorted. */
+uint32_t weir_trace_reader_op(const struct reader *r, uint64_t stream, uint64_t seq);
+/* touched.c: what kernels touched, and graphs all of whose nodes told. False: no memory. */
+bool weir_trace_link_touched(struct reader *r);
+
 #endif

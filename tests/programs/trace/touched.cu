@@ -1,5 +1,6 @@
 // Two streams and a wait between them; both kernels are given the whole allocation, and touch what the form says. The first
-// writes the first half.   touched halves|same|halo|columns|reads
+// writes the first half.   touched halves|same|halo|columns|reads|graph-halves|graph-same: the latter two by graphs, one for
+// each stream, with a copy on the device of a value in its half.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstring>
@@ -33,6 +34,35 @@ static void check(cudaError_t e)
     }
 }
 
+static cudaGraphExec_t captured(cudaStream_t s, float *x, int first)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+
+    check(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    fill<<<N / 2 / 256, 256, 0, s>>>(x, first, 1);
+    check(cudaMemcpyAsync(x + first, x + first + 1, sizeof *x, cudaMemcpyDeviceToDevice, s));
+    check(cudaStreamEndCapture(s, &graph));
+    check(cudaGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+static void graphs(cudaStream_t s[2], cudaEvent_t done, float *x, bool same)
+{
+    cudaGraphExec_t a = captured(s[0], x, 0), b = captured(s[1], x, same ? 0 : N / 2);
+
+    for (int r = 0; r < ROUNDS; r++) {
+        check(cudaGraphLaunch(a, s[0]));
+        check(cudaEventRecord(done, s[0]));
+        check(cudaStreamWaitEvent(s[1], done, 0));
+        check(cudaGraphLaunch(b, s[1]));
+        check(cudaEventRecord(done, s[1]));
+        if (same)
+            check(cudaStreamWaitEvent(s[0], done, 0));
+    }
+    check(cudaDeviceSynchronize());
+}
+
 int main(int argc, char **argv)
 {
     const char *form = argc > 1 ? argv[1] : "halves";
@@ -47,6 +77,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         check(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
     check(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+    if (!strncmp(form, "graph-", 6)) {
+        graphs(s, done, x, !strcmp(form, "graph-same"));
+        return 0;
+    }
     for (int r = 0; r < ROUNDS; r++) {
         fill<<<grid, block, 0, s[0]>>>(x, 0, columns ? 2 : 1);
         check(cudaEventRecord(done, s[0]));

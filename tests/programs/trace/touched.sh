@@ -21,4 +21,10 @@ says halves no check --light --exit-code 0
 for form in halo same columns reads; do
     says $form no check
 done
+# Graphs: all that their nodes touched; without that nobody knows.
+says graph-halves no run
+advise_by_model --all t.weir | grep -qE '^  \? +does an event wait order work' || fail 'graphs: not known'
+says graph-halves yes check
+says graph-same no check
+says graph-halves no check --light --exit-code 0
 echo ok
