@@ -51,7 +51,7 @@ enum weir_api_id {
  */
 struct weir_api_hook {
     void (*enter)(enum weir_api_id id, const void *site);
-    void (*leave)(enum weir_api_id id, int err);
+    void (*leave)(enum weir_api_id id, int err); /* may be NULL */
 };
 
 /* NULL takes it away. Calls that have entered may still leave through the old one, which is

@@ -27,7 +27,7 @@ static void enter(enum weir_api_id id, const void *site)
 
 static void leave(enum weir_api_id id, int err)
 {
-    if (next)
+    if (next && next->leave)
         next->leave(id, err);
     if (is_call(id))
         weir_explore_leave(err == WEIR_ERR_NOT_READY);

@@ -18,7 +18,7 @@ static void leave(enum weir_api_id id, int err)
     const struct weir_api_entry *table;
     size_t count;
 
-    if (next)
+    if (next && next->leave)
         next->leave(id, err);
     table = weir_api_table(&count);
     if (err == WEIR_OK)

@@ -27,7 +27,7 @@ static void leave(enum weir_api_id id, int err)
     /* (A kernel's stub fetches its configuration: no call of the program's.) */
     if (id != WEIR_API_ID___cudaPopCallConfiguration && weir_trace_enabled())
         weir_trace_leave(table[id].name, &names[id], err);
-    if (next)
+    if (next && next->leave)
         next->leave(id, err);
 }
 

@@ -99,7 +99,7 @@ static WEIR_ALWAYS_INLINE const struct weir_api_hook *hook_enter(enum weir_api_i
 static WEIR_ALWAYS_INLINE void hook_leave(const struct weir_api_hook *h, enum weir_api_id id,
                                           enum weir_err err)
 {
-    if (WEIR_UNLIKELY(h))
+    if (WEIR_UNLIKELY(h) && h->leave)
         h->leave(id, (int)err);
 }
 
