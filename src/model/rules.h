@@ -76,6 +76,11 @@ enum weir_rule {
     WEIR_RULE_HARDWARE_QUEUE = 90, /* ORD-090 */
     WEIR_RULE_LAZY_LOADING = 91,   /* ORD-091 */
     WEIR_RULE_MANAGED_ACTIVE = 92, /* ORD-092 */
+    /* inside a grid */
+    WEIR_RULE_NESTED_STREAMS = 100,   /* ORD-100 */
+    WEIR_RULE_NESTED_COMPLETE = 101,  /* ORD-101 */
+    WEIR_RULE_NESTED_TAIL = 102,      /* ORD-102 */
+    WEIR_RULE_NESTED_TAIL_TAIL = 103, /* ORD-103 */
 };
 
 #endif
