@@ -63,6 +63,13 @@ struct weir_cg_kernel *weir_cg_kernel_find(struct weir_cg_module *m, const char 
 const char *weir_cg_kernel_at(struct weir_cg_module *m,
                               size_t index); /* names in order; NULL past the end */
 
+/* The kernel whose address has this value in code of m, or NULL. */
+struct weir_cg_kernel *weir_cg_kernel_of_address(struct weir_cg_module *m, uint64_t value);
+const char *weir_cg_kernel_name(const struct weir_cg_kernel *k);
+/* What the caller keeps with a kernel; NULL at first. Thread: any; of several that set it the first
+ * one's stays, which is returned. */
+void *weir_cg_kernel_keep(struct weir_cg_kernel *k, void *what);
+
 struct weir_cg_kernel_info {
     size_t static_shared_bytes, local_bytes, const_bytes, param_bytes;
     uint32_t param_count;

@@ -72,6 +72,7 @@ struct weir_cg_kernel {
     const char *unresolved; /* a symbol that it reaches and that nothing defines, or NULL */
     struct weir_cg_variant *_Atomic recent; /* launched last: found without the lock */
     _Atomic bool reported;                  /* by weir_cg_fidelity_report */
+    void *_Atomic kept;                     /* weir_cg_kernel_keep */
     struct weir_lock lock;                  /* COMPILE */
     /* guarded by lock */
     struct weir_map variants; /* packed shape -> variant */

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "ptx/ptx.h"
 
-#define WEIR_JIT_ABI 9
+#define WEIR_JIT_ABI 10
 
 /* The shared variables of a function begin at a multiple of it, behind those of the module. */
 #define WEIR_JIT_SHARED_ALIGN UINT64_C(128)
@@ -52,7 +52,7 @@ struct weir_jit_request {
 struct weir_jit_meta {
     uint32_t kernel_abi; /* WEIR_KERNEL_ABI */
     uint32_t state_bytes, local_bytes_per_thread, static_shared_bytes, mxcsr;
-    uint8_t may_park, cooperative, triggers, clusters, reads_clock, reserved[3];
+    uint8_t may_park, cooperative, triggers, clusters, reads_clock, launches, reserved[2];
 };
 
 struct weir_jit_result {

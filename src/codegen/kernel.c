@@ -322,6 +322,7 @@ static enum weir_err install(struct weir_cg_variant *v, enum weir_jit_tier tier,
     t->code.mxcsr = meta->mxcsr;
     t->code.may_park = meta->may_park;
     t->code.triggers = meta->triggers;
+    t->code.launches = meta->launches;
     t->code.reads_clock = meta->reads_clock;
     t->code.cooperative = meta->cooperative;
     t->code.clusters = meta->clusters;

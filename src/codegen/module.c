@@ -258,3 +258,32 @@ const char *weir_cg_kernel_at(struct weir_cg_module *m, size_t index)
 {
     return index < m->kernel_count ? m->kernels[index].function->name : NULL;
 }
+
+struct weir_cg_kernel *weir_cg_kernel_of_address(struct weir_cg_module *m, uint64_t value)
+{
+    uint64_t index = WEIR_JIT_FUNCTION_INDEX(value);
+    const struct weir_ptx_function *f;
+
+    if (index >= m->ptx->function_count || value != WEIR_JIT_FUNCTION_ADDRESS(index))
+        return NULL;
+    f = m->ptx->functions[index];
+    f = f->alias_of ? f->alias_of : f;
+    for (size_t i = 0; i < m->kernel_count; i++)
+        if (m->kernels[i].function == f)
+            return &m->kernels[i];
+    return NULL;
+}
+
+const char *weir_cg_kernel_name(const struct weir_cg_kernel *k)
+{
+    return k->function->name;
+}
+
+void *weir_cg_kernel_keep(struct weir_cg_kernel *k, void *what)
+{
+    void *had = NULL;
+
+    if (!what)
+        return atomic_load_explicit(&k->kept, memory_order_acquire);
+    return atomic_compare_exchange_strong(&k->kept, &had, what) ? what : had;
+}

@@ -9,6 +9,7 @@
 #include "core/copy.h"
 #include "core/graph_run.h"
 #include "core/module.h"
+#include "core/nested_int.h"
 #include "core/touch.h"
 #include "core/trace.h"
 #include "memory/memory.h"
@@ -21,6 +22,8 @@
 
 static bool is_checked(const struct weir_op *op)
 {
+    if (weir_stream_of(op->m.stream)->nest) /* what it does is its outermost grid's */
+        return false;
     switch (op->m.kind) {
     case WEIR_OP_RECORD: /* weir_check_record, weir_check_wait */
     case WEIR_OP_WAIT:
@@ -426,17 +429,119 @@ void weir_core_check_op(const struct weir_op *op)
         weir_check_op_done(op, NULL, 0);
 }
 
+/* ---- kernels that kernels have launched ---- */
+
+/* What one operation inside a grid has touched. */
+struct weir_nested_touch {
+    struct weir_nested_touch *next;
+    struct weir_function *function; /* NULL: a copy */
+    struct weir_function_image *image;
+    void *touches; /* NULL: arguments are all that is known */
+    void *params;
+    uint32_t shared_bytes;
+    size_t count;
+    struct weir_check_range ranges[COPY_RANGES];
+};
+
+/* Is there nothing to tell of the kernel's own blocks? (What notes it is good for the next one.) */
+static bool has_none(const struct weir_kernel_work *w, enum weir_err status)
+{
+    return w->launch.touches ? status == WEIR_OK && weir_touches_are_none(w->launch.touches)
+                             : status != WEIR_OK;
+}
+
+static bool note_kernel(struct weir_nested_touch *t, struct weir_kernel_op *op,
+                        struct weir_kernel_work *w, enum weir_err status)
+{
+    if (has_none(w, status))
+        return false;
+    t->function = op->function;
+    t->image = op->image;
+    t->touches = w->launch.touches;
+    t->shared_bytes = w->code->static_shared_bytes;
+    w->launch.touches = NULL;
+    if (t->touches)
+        return true;
+    t->params = weir_alloc(op->image->info.param_bytes + 1u);
+    if (t->params)
+        memcpy(t->params, w->launch.params, op->image->info.param_bytes);
+    return t->params != NULL;
+}
+
+static void nested_ran(struct weir_nest *n, struct weir_op *op, struct weir_work *work,
+                       enum weir_err status)
+{
+    struct weir_nested_touch *t = weir_calloc(1, sizeof *t);
+    bool some = false;
+
+    if (status != WEIR_OK)
+        weir_check_op_failed(n->checked, status);
+    if (t && op->m.kind == WEIR_OP_KERNEL)
+        some = note_kernel(t, (struct weir_kernel_op *)op,
+                           WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
+    else if (t && status == WEIR_OK)
+        some = (t->count = copy_ranges(WEIR_CONTAINER_OF(work, struct weir_copy_work, work), false,
+                                       t->ranges)) > 0;
+    if (!t)
+        weir_check_lost();
+    if (!some) {
+        weir_free(t);
+        return;
+    }
+    while (n->up)
+        n = n->up;
+    weir_lock_acquire(&n->lock);
+    t->next = n->touched;
+    n->touched = t;
+    weir_lock_release(&n->lock);
+}
+
+static struct weir_nest *nest_of(struct weir_kernel_work *w)
+{
+    return atomic_load_explicit(&w->nested, memory_order_relaxed);
+}
+
+static bool has_nested(struct weir_kernel_work *w)
+{
+    const struct weir_nest *n = nest_of(w);
+
+    return n && n->touched;
+}
+
+/* All of it is over. */
+static void nested_accesses(struct weir_actor *a, struct weir_kernel_work *w)
+{
+    struct weir_nest *n = nest_of(w);
+
+    while (n && n->touched) {
+        struct weir_nested_touch *t = n->touched;
+
+        n->touched = t->next;
+        if (t->touches)
+            weir_touches_end(t->touches, a, NULL, t->function, t->image, t->shared_bytes);
+        else if (t->function)
+            each_argument(t->function, t->image, t->params, argument_access, a);
+        else
+            weir_check_access(a, t->ranges, t->count);
+        weir_free(t->params);
+        weir_free(t);
+    }
+}
+
 static void judge_kernel(struct weir_kernel_op *op, struct weir_kernel_work *w,
                          enum weir_err status)
 {
+    bool none = has_none(w, status);
     struct weir_actor *a;
 
-    if (w->launch.touches ? status == WEIR_OK && weir_touches_are_none(w->launch.touches)
-                          : status != WEIR_OK)
-        return; /* (what notes them is good for the next one) */
+    if (none && !has_nested(w))
+        return;
     if (weir_trace_enabled() && w->launch.touches && status == WEIR_OK)
         weir_core_trace_touched(&op->op, w->launch.touches);
     a = weir_check_actor(&op->op);
+    nested_accesses(a, w);
+    if (none)
+        return;
     kernel_accesses(a, weir_check_early(a), w, op->function, op->image);
     kernel_closes_late(&op->op, op->function, op->image, w->launch.params);
 }
@@ -468,6 +573,10 @@ static bool is_of_gone_memory(const struct weir_op *op, const struct weir_work *
 
 void weir_core_check_ran(struct weir_op *op, struct weir_work *work, enum weir_err status)
 {
+    struct weir_nest *nest = weir_stream_of(op->m.stream)->nest;
+
+    if (weir_check_enabled() && nest && work)
+        nested_ran(nest, op, work, status);
     if (!weir_check_enabled() || !is_checked(op) || has_ended_already(op))
         return;
     if (status != WEIR_OK && !(weir_check_watches_more() && is_of_gone_memory(op, work)))
@@ -499,6 +608,8 @@ void weir_core_check_run_done(struct weir_op *first, struct weir_op *last)
     const void *ops[DONE_MOST];
     size_t count = 0;
 
+    if (!is_checked(first))
+        return;
     for (struct weir_op *op = first;; op = (struct weir_op *)op->m.next) {
         ops[count++] = op;
         if (op == last || count == DONE_MOST) {
@@ -567,7 +678,8 @@ void weir_core_check_node_begin(struct weir_item *item)
 
 void weir_core_check_node_failed(struct weir_item *item)
 {
-    if (item->kind == WEIR_ITEM_KERNEL && item->kernel.work.launch.touches)
+    if (item->kind == WEIR_ITEM_KERNEL &&
+        (item->kernel.work.launch.touches || has_nested(&item->kernel.work)))
         weir_core_check_node(item);
 }
 
@@ -604,9 +716,10 @@ void weir_core_check_node(struct weir_item *item)
                                 item->kernel.function->name, reach_of, node->run);
     if (weir_trace_enabled())
         weir_core_trace_node_touched(item);
-    if (item->kind == WEIR_ITEM_KERNEL)
+    if (item->kind == WEIR_ITEM_KERNEL) {
+        nested_accesses(a, &item->kernel.work);
         kernel_accesses(a, early, &item->kernel.work, item->kernel.function, item->kernel.image);
-    else if (item->kind == WEIR_ITEM_COPY)
+    } else if (item->kind == WEIR_ITEM_COPY)
         weir_check_access(a, ranges, copy_ranges(&item->copy, false, ranges));
     weir_check_node_end(a);
     weir_check_node_end(early);

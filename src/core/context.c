@@ -8,6 +8,7 @@
 #include "core/array.h"
 #include "core/inject.h"
 #include "core/module.h"
+#include "core/nested.h"
 #include "core/pool.h"
 #include "core/stream.h"
 #include "core/check.h"
@@ -186,6 +187,7 @@ static void empty(struct weir_context *ctx)
     atomic_fetch_add(&ctx->epoch, 1);
     weir_stream_retire_all(ctx);
     ctx->legacy->epoch = atomic_load(&ctx->epoch);
+    weir_nested_reset(ctx);
     weir_module_unload_context(ctx);
     weir_mem_free_owned(ctx->ordinal, weir_context_owner(ctx));
     if (ctx->index == ctx->ordinal) {

@@ -86,6 +86,8 @@ struct weir_context {
         _Atomic uint64_t count, ns;
     } implicit[WEIR_SYNC_COUNT];
     _Atomic uint64_t host_funcs, records, waits;
+    struct weir_nested_pool *_Atomic nested; /* nested.h; made at the first use */
+    _Atomic uint64_t nested_pending;         /* launches by kernels that are not complete */
 };
 
 #define WEIR_ACTIVE         1u /* engines run, there is a default stream */

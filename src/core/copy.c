@@ -472,6 +472,11 @@ enum weir_err weir_copy_submit(struct weir_stream *s, const struct weir_copy *c)
     return run_copy(s, c, src, dst, c->width * c->height * c->depth);
 }
 
+enum weir_err weir_copy_append(struct weir_stream *s, const struct weir_copy *c)
+{
+    return submit_copy(s, c, WEIR_ENGINE_D2D, NULL, 0, NULL, NULL);
+}
+
 static enum weir_err check_fill(const struct weir_context *ctx, const struct weir_fill *f,
                                 struct place *dst)
 {
@@ -574,4 +579,14 @@ enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *f)
     if (weir_check_follows() && rule.strength == WEIR_GUARANTEED)
         weir_check_host_saw_last();
     return err;
+}
+
+enum weir_err weir_fill_append(struct weir_stream *s, const struct weir_fill *f)
+{
+    struct weir_copy_op *op = begin_fill(s, f);
+
+    if (!op)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "a memset");
+    op->status = NULL;
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
 }

@@ -65,4 +65,9 @@ enum weir_err weir_fill_check(const struct weir_context *ctx, const struct weir_
                               struct weir_copy_sides *out) WEIR_MUST_CHECK;
 enum weir_err weir_fill_submit(struct weir_stream *s, const struct weir_fill *fill) WEIR_MUST_CHECK;
 
+/* In a stream that is no program's (nested.h), of more than nothing: unchecked, and waits for
+ * nothing. Errors: MEMORY_ALLOCATION. */
+enum weir_err weir_copy_append(struct weir_stream *s, const struct weir_copy *copy) WEIR_MUST_CHECK;
+enum weir_err weir_fill_append(struct weir_stream *s, const struct weir_fill *fill) WEIR_MUST_CHECK;
+
 #endif

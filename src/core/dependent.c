@@ -70,8 +70,7 @@ bool weir_dependent_ended(struct weir_op *op, enum weir_err status)
     return early;
 }
 
-/* Runs a block of the kernel at the stream's head that nobody else runs. */
-static bool help_head(struct weir_stream *s)
+bool weir_dependent_help_head(struct weir_stream *s)
 {
     struct weir_kernel_op *op;
     bool helped = false;
@@ -102,7 +101,7 @@ void weir_dependent_wait(struct weir_block *block)
     struct weir_model_point point;
     struct weir_stream *s;
 
-    if (work->work.done != weir_op_done) {
+    if (work->work.node) {
         weir_item_wait_dependencies(work->work.owner);
         if (WEIR_UNLIKELY(work->launch.touches != NULL))
             weir_touches_part(work->launch.touches);
@@ -111,7 +110,7 @@ void weir_dependent_wait(struct weir_block *block)
     s = weir_stream_of(op->op.m.stream);
     point = weir_model_waits_inside(&op->op.m);
     while (!weir_model_point_holds(&point)) {
-        if (!help_head(s))
+        if (!weir_dependent_help_head(s))
             weir_wait_briefly(&point, WAIT_NS);
     }
     if (WEIR_UNLIKELY(work->launch.touches != NULL) && (op->op.m.early & WEIR_EARLY_ASKS))

@@ -19,4 +19,7 @@ bool weir_dependent_ended(struct weir_op *op, enum weir_err status);
  * complete. Meanwhile the thread runs blocks of what it waits for, parked ones too. */
 void weir_dependent_wait(struct weir_block *block);
 
+/* Runs a block of the kernel at the stream's head that nobody else runs. False: there is none. */
+bool weir_dependent_help_head(struct weir_stream *s);
+
 #endif

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "core/explore_int.h"
 #include "core/module.h"
+#include "core/nested.h"
 #include "core/poll.h"
 #include "core/submit.h"
 #include "trace/symbols.h"
@@ -698,7 +699,7 @@ static size_t find(const struct weir_model_point *p)
             h->may = weir_poll_is_over((struct weir_poll_op *)h->stream_op);
         if (h->op.kind == WEIR_OP_POLL && !h->may)
             continue;
-        h->op.needed = needed && h->stream == needed;
+        h->op.needed = needed && &weir_nested_root(weir_stream_of(h->stream))->m == needed;
         x.them.items[count++] = h;
     }
     x.them.count = count;

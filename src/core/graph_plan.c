@@ -15,6 +15,7 @@ static void init_work(struct weir_work *w, enum weir_engine engine, struct weir_
     w->engine = (uint8_t)engine;
     w->priority = 0;
     w->counted = false;
+    w->node = true;
     w->done = weir_item_work_done;
     w->owner = item;
     w->ready_ns = w->start_ns = w->end_ns = 0;
@@ -49,6 +50,7 @@ static enum weir_err set_kernel(struct weir_item *item, struct weir_node *n)
     item->kernel.image = k->image;
     item->kernel.priority = k->priority;
     w->prepare = weir_item_prepare;
+    atomic_store_explicit(&w->nested, NULL, memory_order_relaxed);
     if (!same) {
         w->code = NULL;
         item->may_inline = false;

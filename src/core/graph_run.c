@@ -15,6 +15,7 @@
 #include "core/graph_run.h"
 #include "core/graph_state.h"
 #include "core/inject.h"
+#include "core/nested.h"
 #include "core/pages.h"
 #include "core/poll.h"
 #include "core/services.h"
@@ -664,7 +665,7 @@ static void learn(struct weir_item *item)
     uint64_t ns = w->work.end_ns - w->work.start_ns;
 
     item->may_inline = w->code && !weir_inject_enabled() && !weir_explore_enabled() &&
-                       !w->code->may_park && !w->code->cooperative;
+                       !w->code->may_park && !w->code->cooperative && !w->code->launches;
     item->cost_ns = ns < 1 ? 1 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 
@@ -684,12 +685,16 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
     struct weir_item *item = work->owner;
     struct burst b;
 
+    if (item->kind == WEIR_ITEM_KERNEL && weir_nested_goes_on(work, status))
+        return;
     if (weir_trace_enabled())
         weir_core_trace_node(item, work->start_ns, work->end_ns);
     if (item->kind == WEIR_ITEM_KERNEL)
         weir_pages_node_end(item->ctx->ordinal, item->kernel.function->name);
     if (weir_check_enabled())
         (status == WEIR_OK ? weir_core_check_node : weir_core_check_node_failed)(item);
+    if (item->kind == WEIR_ITEM_KERNEL)
+        weir_nested_forget(work);
     begin(&b, item->run);
     if (atomic_load_explicit(&item->run->plan->submitted, memory_order_relaxed) == item)
         atomic_store_explicit(&item->run->plan->submitted, NULL, memory_order_relaxed);

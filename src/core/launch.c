@@ -14,6 +14,7 @@
 #include "core/dependent.h"
 #include "core/inject.h"
 #include "core/module_code.h"
+#include "core/nested.h"
 #include "core/pages.h"
 #include "core/services.h"
 #include "core/submit.h"
@@ -190,7 +191,7 @@ static enum weir_err prepare(struct weir_kernel_work *work)
     if (WEIR_UNLIKELY(work->code->reads_clock))
         weir_core_clock_begin(work, &op->op);
     if (WEIR_UNLIKELY(work->launch.touches))
-        weir_touches_open(&work->launch, &op->op);
+        weir_touches_open(&work->launch, weir_nested_checked(&op->op));
     weir_pages_kernel_begin(weir_stream_of(op->op.m.stream)->ctx->ordinal);
     return WEIR_OK;
 }
@@ -238,6 +239,7 @@ static void init_work(struct weir_work *work, struct weir_stream *s, enum weir_e
     work->priority = (int8_t)s->priority;
     work->done = weir_op_done;
     work->owner = op;
+    work->node = false;
     work->ready_ns = work->start_ns = work->end_ns = 0;
 }
 
@@ -340,6 +342,7 @@ void weir_kernel_op_fill(struct weir_kernel_op *op, struct weir_job *job)
     w->triggered = weir_dependent_triggered;
     w->begun = NULL;
     w->first_block = w->end_block = 0;
+    atomic_store_explicit(&w->nested, NULL, memory_order_relaxed);
     if (weir_trace_enabled()) {
         atomic_store_explicit(&w->instructions, 0, memory_order_relaxed);
         atomic_store_explicit(&w->bytes, 0, memory_order_relaxed);
@@ -356,36 +359,31 @@ bool weir_kernel_op_open(struct weir_kernel_op *op, struct weir_job *job)
     if (op->early_status != WEIR_OK)
         return false;
     code = weir_cg_kernel_code_peek(op->image->kernel, w->launch.block);
-    if (!code || code->reads_clock)
+    if (!code || code->reads_clock || code->launches)
         return false;
     w->code = code;
     w->launch.module_data = code->module_data;
-    weir_touches_open(&w->launch, &op->op);
+    weir_touches_open(&w->launch, weir_nested_checked(&op->op));
     return true;
 }
 
-enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
-                                 const struct weir_launch_config *config, void *const *args)
+static void copy_args(unsigned char *params, const struct weir_function_image *image,
+                      void *const *args)
 {
-    struct weir_function_image *image;
+    for (uint32_t i = 0; i < image->info.param_count; i++)
+        memcpy(params + image->param_offsets[i], args[i], image->param_bytes[i]);
+}
+
+/* args, or (NULL) what they make: params as the kernel sees them. */
+static inline enum weir_err append(struct weir_function *f, struct weir_function_image *image,
+                                   struct weir_stream *s, const struct weir_launch_config *config,
+                                   void *const *args, const void *packed, bool tail)
+{
     struct weir_kernel_op *op;
     unsigned char *params, *heap = NULL;
     void *workspace;
     enum weir_err err;
 
-    if (weir_capture_any()) {
-        bool taken;
-
-        err = capture_kernel(f, s, config, args, &taken);
-        if (err != WEIR_OK || taken)
-            return err;
-    }
-    err = weir_function_image(f, s->ctx, &image);
-    if (WEIR_UNLIKELY(err != WEIR_OK))
-        return err;
-    err = check(f, s->ctx, image, config, args != NULL);
-    if (WEIR_UNLIKELY(err != WEIR_OK))
-        return err;
     if (WEIR_UNLIKELY(image->info.param_bytes > WEIR_LARGE_PARAMS || config->cooperative)) {
         heap = weir_alloc_aligned(64, WEIR_ALIGN_UP(image->info.param_bytes + 1, 64));
         if (!heap)
@@ -405,11 +403,14 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "launch of %s", f->name);
     }
     params = heap ? heap : op->params;
-    for (uint32_t i = 0; i < image->info.param_count; i++)
-        memcpy(params + image->param_offsets[i], args[i], image->param_bytes[i]);
+    if (WEIR_UNLIKELY(packed != NULL))
+        memcpy(params, packed, image->info.param_bytes);
+    else
+        copy_args(params, image, args);
     op->function = f;
     op->image = image;
     op->has_heap = heap != NULL;
+    op->tail = tail;
     if (WEIR_UNLIKELY(heap != NULL)) {
         op->heap.params = heap;
         op->heap.workspace = workspace;
@@ -420,7 +421,36 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
     op->early_status = WEIR_OK;
     if (weir_inject_enabled())
         op->early_status = (uint16_t)weir_inject_kernel(f->name);
-    err = weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+    return weir_submit_end(s, &op->op, NULL, 0, NULL, NULL);
+}
+
+enum weir_err weir_launch_append(struct weir_function *f, struct weir_function_image *image,
+                                 struct weir_stream *s, const struct weir_launch_config *config,
+                                 bool tail, const void *params)
+{
+    return append(f, image, s, config, NULL, params, tail);
+}
+
+enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
+                                 const struct weir_launch_config *config, void *const *args)
+{
+    struct weir_function_image *image;
+    enum weir_err err;
+
+    if (weir_capture_any()) {
+        bool taken;
+
+        err = capture_kernel(f, s, config, args, &taken);
+        if (err != WEIR_OK || taken)
+            return err;
+    }
+    err = weir_function_image(f, s->ctx, &image);
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        return err;
+    err = check(f, s->ctx, image, config, args != NULL);
+    if (WEIR_UNLIKELY(err != WEIR_OK))
+        return err;
+    err = append(f, image, s, config, args, NULL, false);
     if (WEIR_UNLIKELY(config->programmatic) && err == WEIR_OK)
         weir_dependent_look(s);
     if (WEIR_UNLIKELY(weir_core.config.launch_blocking) && err == WEIR_OK)

@@ -27,6 +27,12 @@ enum weir_err weir_launch_kernel(struct weir_function *f, struct weir_stream *s,
 enum weir_err weir_launch_check(struct weir_function *f, struct weir_context *ctx,
                                 const struct weir_launch_config *config, bool has_args,
                                 struct weir_function_image **image) WEIR_MUST_CHECK;
+/* A launch that was checked, in a stream that is no program's (nested.h): appends it, and waits for
+ * nothing. params: param_bytes of the image. tail: of a kernel (weir_nested_launch). Errors:
+ * MEMORY_ALLOCATION. */
+enum weir_err weir_launch_append(struct weir_function *f, struct weir_function_image *image,
+                                 struct weir_stream *s, const struct weir_launch_config *config,
+                                 bool tail, const void *params) WEIR_MUST_CHECK;
 /* Everything of a launch but arguments and grid_id. */
 void weir_launch_fill(struct weir_launch *l, struct weir_context *ctx,
                       const struct weir_function_image *image,

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "core/module_code.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -223,15 +224,17 @@ static enum weir_err image_locked(struct weir_module *m, struct weir_context *ct
                : WEIR_FAIL(image->error, "device code that could not be loaded");
 }
 
-static enum weir_err make_function_image(struct weir_function *f, struct weir_module_image *mi,
+/* kernel: f's; NULL: found by name. */
+static enum weir_err make_function_image(struct weir_function *f, struct weir_cg_module *cg,
+                                         struct weir_cg_kernel *kernel,
                                          struct weir_function_image **out)
 {
     struct weir_function_image *image = weir_calloc(1, sizeof *image);
 
     if (!image)
         return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "kernel %s", f->name);
-    image->cg = mi->cg;
-    image->kernel = weir_cg_kernel_find(mi->cg, f->name);
+    image->cg = cg;
+    image->kernel = kernel ? kernel : weir_cg_kernel_find(cg, f->name);
     if (!image->kernel) {
         weir_free(image);
         return weir_module_fail_missing(f->module, WEIR_ERR_INVALID_DEVICE_FUNCTION, f->name,
@@ -255,31 +258,93 @@ static enum weir_err make_function_image(struct weir_function *f, struct weir_mo
     return WEIR_OK;
 }
 
-static enum weir_err load_function(struct weir_function *f, struct weir_context *ctx,
-                                   struct weir_function_image **out)
+/* kernel: as in make_function_image, of f's module, which is loaded. */
+static enum weir_err load_function_locked(struct weir_function *f, struct weir_context *ctx,
+                                          struct weir_cg_kernel *kernel,
+                                          struct weir_function_image **out)
 {
-    _Atomic(struct weir_function_image *) *images;
+    _Atomic(struct weir_function_image *) *images =
+        atomic_load_explicit(&f->images, memory_order_relaxed);
     struct weir_module_image *mi;
-    enum weir_err err = WEIR_OK;
+    enum weir_err err;
 
-    lock_registry();
-    images = atomic_load_explicit(&f->images, memory_order_relaxed);
     if (!images) {
         images = weir_calloc(WEIR_MAX_CONTEXTS, sizeof *images);
         if (!images)
-            err = WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "kernel %s", f->name);
-        else
-            atomic_store_explicit(&f->images, images, memory_order_release);
+            return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "kernel %s", f->name);
+        atomic_store_explicit(&f->images, images, memory_order_release);
     }
-    *out = images ? atomic_load_explicit(&images[ctx->index], memory_order_relaxed) : NULL;
-    if (err == WEIR_OK && !*out) {
-        err = image_locked(f->module, ctx, &mi);
-        if (err == WEIR_OK)
-            err = make_function_image(f, mi, out);
-        if (err == WEIR_OK)
-            atomic_store_explicit(&images[ctx->index], *out, memory_order_release);
-    }
+    *out = atomic_load_explicit(&images[ctx->index], memory_order_relaxed);
+    if (*out)
+        return WEIR_OK;
+    err = image_locked(f->module, ctx, &mi);
+    if (err == WEIR_OK)
+        err = make_function_image(f, mi->cg, kernel, out);
+    if (err == WEIR_OK)
+        atomic_store_explicit(&images[ctx->index], *out, memory_order_release);
+    return err;
+}
+
+static enum weir_err load_function(struct weir_function *f, struct weir_context *ctx,
+                                   struct weir_function_image **out)
+{
+    enum weir_err err;
+
+    lock_registry();
+    err = load_function_locked(f, ctx, NULL, out);
     unlock_registry();
+    return err;
+}
+
+/* The function that stands for k: the one that the program has by this name, if that is k. */
+static enum weir_err function_of_kernel_locked(struct weir_module *m, struct weir_context *ctx,
+                                               struct weir_cg_module *cg, struct weir_cg_kernel *k,
+                                               struct weir_function **out)
+{
+    const char *name = weir_cg_kernel_name(k);
+    struct weir_function_image *image;
+    enum weir_err err;
+
+    *out = NULL;
+    if (weir_cg_kernel_find(cg, name) == k) {
+        WEIR_LIST_FOR_EACH(node, &m->functions)
+        {
+            struct weir_function *f = WEIR_LIST_ENTRY(node, struct weir_function, link);
+
+            if (strcmp(f->name, name) == 0)
+                *out = f;
+        }
+    }
+    if (!*out)
+        *out = function_new_locked(m, NULL, name);
+    if (!*out)
+        return WEIR_FAIL(WEIR_ERR_MEMORY_ALLOCATION, "kernel %s", name);
+    err = load_function_locked(*out, ctx, k, &image);
+    if (err == WEIR_OK)
+        (void)weir_cg_kernel_keep(k, *out);
+    return err;
+}
+
+enum weir_err weir_function_of_address(struct weir_module *m, struct weir_context *ctx,
+                                       struct weir_cg_module *cg, uint64_t address,
+                                       struct weir_function **out,
+                                       struct weir_function_image **image)
+{
+    struct weir_cg_kernel *k = weir_cg_kernel_of_address(cg, address);
+    enum weir_err err = WEIR_OK;
+
+    if (!k)
+        return WEIR_FAIL(WEIR_ERR_INVALID_DEVICE_FUNCTION, "%#" PRIx64 " is no kernel", address);
+    *out = weir_cg_kernel_keep(k, NULL);
+    if (WEIR_UNLIKELY(!*out)) {
+        lock_registry();
+        err = function_of_kernel_locked(m, ctx, cg, k, out);
+        unlock_registry();
+    }
+    if (err == WEIR_OK)
+        *image = atomic_load_explicit(
+            &atomic_load_explicit(&(*out)->images, memory_order_acquire)[ctx->index],
+            memory_order_acquire);
     return err;
 }
 

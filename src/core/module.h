@@ -124,6 +124,12 @@ enum weir_err weir_function_handle(struct weir_function *f) WEIR_MUST_CHECK;
 /* Its image on ctx's device; loads the module when needed. */
 enum weir_err weir_function_image(struct weir_function *f, struct weir_context *ctx,
                                   struct weir_function_image **out) WEIR_MUST_CHECK;
+/* The kernel whose address has this value in code of m, which is loaded in ctx as cg. Errors:
+ * INVALID_DEVICE_FUNCTION, MEMORY_ALLOCATION. Thread: any, also a block of cg. */
+enum weir_err weir_function_of_address(struct weir_module *m, struct weir_context *ctx,
+                                       struct weir_cg_module *cg, uint64_t address,
+                                       struct weir_function **out,
+                                       struct weir_function_image **image) WEIR_MUST_CHECK;
 /* Address and size of a __device__, __constant__ or __managed__ variable. Errors: INVALID_SYMBOL.
  */
 enum weir_err weir_symbol_address(const void *host, struct weir_context *ctx, void **address,

@@ -11,6 +11,7 @@
 #include "core/bulk.h"
 #include "core/context.h"
 #include "core/dependent.h"
+#include "core/nested.h"
 #include "core/printf.h"
 #include "core/race.h"
 #include "core/texture.h"
@@ -108,46 +109,49 @@ void weir_printf_flush(struct weir_context *ctx)
 
 /* Memory of device-side malloc is the kernels' alone: programs may not copy it (documented), so it
  * is INTERNAL. */
+void *weir_heap_alloc(struct weir_context *ctx, uint64_t bytes)
+{
+    size_t limit = atomic_load(&ctx->limits[WEIR_LIMIT_HEAP]), n = WEIR_ALIGN_UP(bytes, 16);
+    void *p = NULL;
+
+    if (n == 0 || n > limit)
+        return NULL;
+    if (atomic_fetch_add(&ctx->heap_used, n) + n > limit ||
+        weir_mem_alloc(WEIR_MEM_KIND_INTERNAL, ctx->ordinal, n, 0, &ctx->heap_used, &p) != WEIR_OK)
+        atomic_fetch_sub(&ctx->heap_used, n);
+    return p;
+}
+
+bool weir_heap_free(struct weir_context *ctx, uint64_t address)
+{
+    void *p = (void *)(uintptr_t)address;
+    struct weir_mem_info info;
+
+    if (!weir_mem_find(p, &info) || info.owner != &ctx->heap_used || info.base != address ||
+        weir_mem_free(WEIR_MEM_KIND_INTERNAL, p) != WEIR_OK)
+        return false;
+    atomic_fetch_sub(&ctx->heap_used, info.bytes);
+    return true;
+}
+
 static void kernel_malloc(struct weir_block *block, uint32_t mask, const uint64_t *bytes,
                           uint64_t *results)
 {
-    struct weir_context *ctx = context_of(block);
-    size_t limit = atomic_load(&ctx->limits[WEIR_LIMIT_HEAP]);
-
-    for (int lane = 0; lane < 32; lane++) {
-        size_t n = WEIR_ALIGN_UP(bytes[lane], 16);
-        void *p = NULL;
-
-        if (!(mask >> lane & 1))
-            continue;
-        results[lane] = 0;
-        if (n == 0 || n > limit)
-            continue;
-        if (atomic_fetch_add(&ctx->heap_used, n) + n > limit ||
-            weir_mem_alloc(WEIR_MEM_KIND_INTERNAL, ctx->ordinal, n, 0, &ctx->heap_used, &p) !=
-                WEIR_OK)
-            atomic_fetch_sub(&ctx->heap_used, n);
-        results[lane] = (uint64_t)(uintptr_t)p;
-    }
+    for (int lane = 0; lane < 32; lane++)
+        if (mask >> lane & 1)
+            results[lane] = (uint64_t)(uintptr_t)weir_heap_alloc(context_of(block), bytes[lane]);
 }
 
 static void kernel_free(struct weir_block *block, uint32_t mask, const uint64_t *ptrs)
 {
-    struct weir_context *ctx = context_of(block);
-
     for (int lane = 0; lane < 32; lane++) {
-        void *p = (void *)(uintptr_t)ptrs[lane];
-        struct weir_mem_info info;
-
-        if (!(mask >> lane & 1) || !p)
+        if (!(mask >> lane & 1) || !ptrs[lane])
             continue;
         /* Anything else was not given out by malloc: undefined there, an error here. */
-        if (!weir_mem_find(p, &info) || info.owner != &ctx->heap_used ||
-            info.base != (uintptr_t)p || weir_mem_free(WEIR_MEM_KIND_INTERNAL, p) != WEIR_OK) {
+        if (!weir_heap_free(context_of(block), ptrs[lane])) {
             block->error_address = ptrs[lane];
             weir_device_block_fail(block, WEIR_ERR_ILLEGAL_ADDRESS, 0);
         }
-        atomic_fetch_sub(&ctx->heap_used, info.bytes);
     }
 }
 
@@ -231,4 +235,5 @@ const struct weir_kernel_services weir_kernel_services = {
     .race = weir_race_access,
     .order = weir_race_order,
     .clock = weir_core_clock_tell,
+    .device_call = weir_nested_call,
 };

@@ -15,4 +15,9 @@ extern const struct weir_kernel_services weir_kernel_services;
  * nothing. Thread: any, no lock held. */
 void weir_printf_flush(struct weir_context *ctx);
 
+/* The device heap, of malloc in kernels. NULL: it is used up. */
+void *weir_heap_alloc(struct weir_context *ctx, uint64_t bytes) WEIR_MUST_CHECK;
+/* False: that is not of the heap. */
+bool weir_heap_free(struct weir_context *ctx, uint64_t address);
+
 #endif

@@ -89,8 +89,8 @@ static struct weir_hw_queues *queues_of(struct weir_context *ctx)
     return ctx->queues;
 }
 
-enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
-                                 uint32_t flags, int priority, struct weir_stream **out)
+static enum weir_err create(struct weir_context *ctx, enum weir_stream_class cls, uint32_t flags,
+                            int priority, struct weir_nest *nest, struct weir_stream **out)
 {
     struct weir_stream *s;
 
@@ -113,7 +113,8 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     s->wait_seq = UINT64_MAX;
     s->naps = false;
     atomic_store_explicit(&s->help_seq, 0, memory_order_relaxed);
-    s->queues = queues_of(ctx);
+    s->nest = nest;
+    s->queues = nest ? NULL : queues_of(ctx); /* what is inside must not wait for what is not */
     s->retired_next = NULL;
     weir_lock_init(&s->follows_lock, WEIR_RANK_LEAF);
     memset(s->policy_window, 0, sizeof s->policy_window);
@@ -123,16 +124,28 @@ enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_clas
     atomic_store_explicit(&s->captures, false, memory_order_relaxed);
     atomic_store_explicit(&s->sync_policy, -1, memory_order_relaxed); /* as measured */
     weir_model_stream_init(&weir_core.model, &s->m, ctx->index, cls, priority);
-    if (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING)
+    if (!nest && (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING))
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
     if (weir_trace_enabled())
         weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority);
-    if (weir_check_follows())
+    if (weir_check_follows() && !nest)
         weir_check_stream(s, s->id, ctx->index, cls);
     weir_lock_release(&s->lock);
     weir_lock_release(&ctx->streams_lock);
     *out = s;
     return WEIR_OK;
+}
+
+enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
+                                 uint32_t flags, int priority, struct weir_stream **out)
+{
+    return create(ctx, cls, flags, priority, NULL, out);
+}
+
+enum weir_err weir_stream_create_nested(struct weir_context *ctx, int priority,
+                                        struct weir_nest *nest, struct weir_stream **out)
+{
+    return create(ctx, WEIR_STREAM_NONBLOCKING, 1, priority, nest, out);
 }
 
 static void retire_locked(struct weir_stream *s)
@@ -144,7 +157,7 @@ static void retire_locked(struct weir_stream *s)
     weir_lock_release(&s->lock);
     if (weir_trace_enabled())
         weir_trace_stream_end(s->id);
-    if (weir_check_follows())
+    if (weir_check_follows() && !s->nest)
         weir_check_stream_end(s);
     s->retired_next = ctx->retired;
     ctx->retired = s;

@@ -11,6 +11,7 @@
 
 struct weir_op;
 struct weir_job;
+struct weir_nest;
 
 #define WEIR_NEAR_OPS            4
 #define WEIR_POLICY_WINDOW_BYTES 32
@@ -40,6 +41,7 @@ struct weir_stream {
     uint32_t flags;                /* cudaStreamNonBlocking */
     int priority;                  /* as the program sees it */
     struct weir_hw_queues *queues; /* of its device, by id; NULL: it shares none */
+    struct weir_nest *nest;        /* whose work is in it (nested.h); NULL: a program's stream */
     _Atomic int sync_policy;
     _Atomic uint32_t wake; /* futex word: changes, under lock, when wait_seq is reached, or a
                               sleeper is to help */
@@ -48,10 +50,9 @@ struct weir_stream {
     unsigned char policy_window[WEIR_POLICY_WINDOW_BYTES];
     uint32_t sync_domain, sync_domain_map;
 
-    /* A capture that it takes part in. guarded by the graphs' lock; `captures` is a hint that is
-     * exact for the thread that captures */
+    /* A capture that it takes part in. guarded by the graphs' lock; `captures`, below, is a hint
+     * that is exact for the thread that captures */
     struct weir_model_member member;
-    _Atomic bool captures;
 
     /* guarded by lock */
     struct weir_op *near_ops[WEIR_NEAR_OPS]; /* free ones, for the next submissions */
@@ -60,6 +61,7 @@ struct weir_stream {
     bool
         wants_help; /* a kernel became ready when no worker was free: who is about to sleep helps */
     bool naps;      /* a thread has slept here for a while only, and may then do something else */
+    _Atomic bool captures;     /* (not guarded) */
     _Atomic uint64_t help_seq; /* up to here a host thread waits that has slept, and helps with what
                                   is ready as soon as it is awake */
     struct weir_stream *retired_next; /* streams_lock: destroyed, work left */
@@ -171,6 +173,7 @@ struct weir_kernel_op {
     uint16_t block[3];
     uint8_t cluster[3]; /* as the launch says it; 0: not */
     bool cooperative, has_heap;
+    bool tail; /* launched by a kernel, as its tail (nested.h) */
     /* What the kernel is to fail with on demand (inject.h); what one that began early ended with.
      */
     uint16_t early_status; /* enum weir_err */
@@ -220,6 +223,10 @@ void weir_copy_op_view(const struct weir_copy_op *op, struct weir_copy_work *out
 enum weir_err weir_stream_create(struct weir_context *ctx, enum weir_stream_class cls,
                                  uint32_t flags, int priority,
                                  struct weir_stream **out) WEIR_MUST_CHECK;
+/* A stream inside a grid: no handle, and the checker does not know it. */
+enum weir_err weir_stream_create_nested(struct weir_context *ctx, int priority,
+                                        struct weir_nest *nest,
+                                        struct weir_stream **out) WEIR_MUST_CHECK;
 /* Does not wait: work left runs to its end. The caller has killed the handle (or owns the stream
  * otherwise). */
 void weir_stream_retire(struct weir_stream *s);

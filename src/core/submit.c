@@ -22,6 +22,7 @@
 #include "core/graph_run.h"
 #include "core/ipc.h"
 #include "core/late.h"
+#include "core/nested.h"
 #include "core/pages.h"
 #include "core/poll.h"
 #include "core/pool.h"
@@ -332,6 +333,8 @@ static bool complete_locked(struct weir_stream *s, struct weir_op *first, struct
 static void complete_run(struct weir_op *first, struct weir_op *op, struct weir_model_out *out)
 {
     struct weir_stream *s = weir_stream_of(op->m.stream);
+    struct weir_nest *nest = s->nest;
+    uint32_t count = (uint32_t)(op->m.seq - first->m.seq) + 1;
     bool wake;
 
     weir_lock_acquire(&s->lock);
@@ -341,6 +344,8 @@ static void complete_run(struct weir_op *first, struct weir_op *op, struct weir_
         weir_race_at(WEIR_RACE_COMPLETED);
         weir_futex_wake(&s->wake, INT_MAX);
     }
+    if (WEIR_UNLIKELY(nest != NULL))
+        weir_nested_over(nest, count);
 }
 
 static void complete(struct weir_op *op, struct weir_model_out *out)
@@ -820,9 +825,13 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
 {
     struct weir_op *op = work->owner;
 
+    if (op->m.kind == WEIR_OP_KERNEL && weir_nested_goes_on(work, status))
+        return;
     tell_ran(op, work, status);
     if (weir_check_follows())
         weir_core_check_done(op, work, status);
+    if (op->m.kind == WEIR_OP_KERNEL)
+        weir_nested_forget(work);
     if (WEIR_UNLIKELY(op->m.kind == WEIR_OP_KERNEL && (op->m.early & WEIR_EARLY_ASKS)) &&
         weir_dependent_ended(op, status))
         return;
@@ -872,7 +881,7 @@ struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
     struct weir_op *op;
 
     /* (A graph's caller may hold a lock: it has waited before.) */
-    if (kind != WEIR_OP_GRAPH && weir_model_takes_place(kind))
+    if (kind != WEIR_OP_GRAPH && !s->nest && weir_model_takes_place(kind))
         weir_submit_wait_for_room(s);
     weir_submit_lock(s);
     op = take_locked(s, size);
@@ -896,7 +905,7 @@ struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
  * wake sleepers. */
 static bool run_now_locked(struct weir_stream *s, struct weir_op *op, struct weir_model_out *out)
 {
-    if (out->ready != &op->m || !runs_in_place(op))
+    if (out->ready != &op->m || !runs_in_place(op) || s->nest)
         return false;
     weir_model_out_init(out);
     run_in_place(op);

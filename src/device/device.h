@@ -31,6 +31,7 @@ struct weir_work {
     uint8_t engine;
     int8_t priority; /* stream's: lower number first, 0 the lowest (0 .. -5) */
     bool counted;    /* engine's: the statistics know that it runs */
+    bool node;       /* core's: the owner is a graph's */
     /* Called once, on the engine's or a helping thread, no lock held. May submit further work. */
     void (*done)(struct weir_work *work, enum weir_err status);
     /* base/clock.h, set by the engine. ready_ns is exact while statistics are on, else up to a
@@ -78,6 +79,7 @@ struct weir_kernel_work {
     struct weir_block_needs needs;
     uint32_t resident; /* engine's, as the next (residency.c) */
     uint64_t refused;
+    _Atomic(void *) nested; /* core's: what its blocks have launched */
     /* Sums of what its blocks counted (kernel.h); the engine only adds. */
     _Atomic uint64_t instructions, bytes;
     /* of the first block that failed, when error_noted; to be read in `done` and later */

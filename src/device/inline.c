@@ -81,8 +81,8 @@ static uint32_t short_ns(struct compute *c, struct weir_kernel_work *k)
     const struct weir_kernel_code *code = k->code;
     uint64_t ps;
 
-    if (!code || code->may_park || code->cooperative || code->triggers || code->clusters ||
-        k->begun || c->residency.sms)
+    if (!code || code->may_park || code->cooperative || code->triggers || code->launches ||
+        code->clusters || k->begun || c->residency.sms)
         return 0;
     weir_kernel_begin(k);
     ps = weir_compute_block_ps(c, k);

@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-#define WEIR_KERNEL_ABI 12
+#define WEIR_KERNEL_ABI 13
 
 struct weir_block;
 struct weir_launch;
@@ -94,6 +94,11 @@ struct weir_kernel_services {
     /* Of code with `reads_clock`: the modelled clock of this warp of the block (weir_launch.clock);
      * what: enum weir_block_clock. Such code says when a block ends. */
     uint64_t (*clock)(struct weir_block *block, uint32_t what, uint32_t warp);
+    /* CUDA's runtime, called by a kernel (ptx/device_calls.h), for the lanes in the mask. rows: the
+     * arguments one behind the other, of each lane a word of 32 bits, or of 64; results: the same.
+     */
+    void (*device_call)(struct weir_block *block, uint32_t lanes, uint32_t call,
+                        const uint32_t *rows, void *results);
 };
 
 /* One launch, constant while it runs. Generated code reads it. */
@@ -188,6 +193,7 @@ struct weir_kernel_code {
     uint32_t mxcsr;   /* x86: value while a block runs (FTZ/DAZ kernels); 0 = default 0x1f80 */
     bool may_park;    /* can return PARKED: the engine keeps spare blocks */
     bool triggers;    /* has griddepcontrol.launch_dependents */
+    bool launches;    /* calls services->device_call: it may outlive its blocks */
     bool cooperative; /* uses grid synchronisation: all blocks must be resident */
     bool clusters;    /* needs weir_block.cluster */
     bool reads_clock; /* made for modelled time, and asks for it: needs weir_launch.clock */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ptx/device_calls.h"
 #include "ptx/ptx_int.h"
 
 static bool parse_version(struct ptx_parser *p)
@@ -372,5 +373,5 @@ bool weir_ptx_is_builtin(const struct weir_ptx_function *f)
         if (strcmp(f->name, names[i]) == 0)
             return true;
     }
-    return false;
+    return f->is_extern && weir_ptx_device_call(f->name) >= 0;
 }

@@ -1,9 +1,10 @@
-/* Calls that leave generated code: vprintf, malloc, free, __assertfail, cudaGraphSetConditional go
- * to the launch's services with one entry a lane.
+/* Calls that leave generated code: vprintf, malloc, free, __assertfail, cudaGraphSetConditional and
+ * CUDA's runtime on the device go to the launch's services with one entry a lane.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "codegen/lower/lower.h"
+#include "ptx/device_calls.h"
 
 static struct low_val argument(struct low *l, const struct low_inst *i, unsigned k,
                                enum weir_ptx_type type)
@@ -14,20 +15,32 @@ static struct low_val argument(struct low *l, const struct low_inst *i, unsigned
     return low_read_reg(l, low_param_piece(l, i->frame, o->var, 0, (uint32_t)o->var->bytes));
 }
 
-/* Argument k as an array with an entry a lane, in part n of the call area. */
-static LLVMValueRef argument_array(struct low *l, const struct low_inst *i, unsigned k, unsigned n,
-                                   enum weir_ptx_type type)
+static LLVMValueRef area_at(struct low *l, uint64_t offset)
 {
-    struct low_val v = argument(l, i, k, type);
+    LLVMValueRef at = LLVMConstInt(l->t.i64, offset, 0);
+    return LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+}
+
+/* A value as an array with an entry a lane, at this offset of the call area. */
+static LLVMValueRef put_array(struct low *l, struct low_val *v, uint64_t offset,
+                              enum weir_ptx_type type)
+{
     LLVMTypeRef t = low_type(l, type);
-    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 * (uint64_t)n, 0);
-    LLVMValueRef area = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+    LLVMValueRef area = area_at(l, offset);
     for (unsigned g = 0; g < l->groups; g++) {
-        LLVMValueRef w = low_resize(l, low_vector(l, &v, g), weir_ptx_type_bits(type), false);
+        LLVMValueRef w = low_resize(l, low_vector(l, v, g), weir_ptx_type_bits(type), false);
         LLVMValueRef idx = LLVMConstInt(l->t.i64, g * l->width, 0);
         LLVMBuildStore(l->b, w, LLVMBuildGEP2(l->b, t, area, &idx, 1, ""));
     }
     return area;
+}
+
+/* Argument k as such an array, in part n of the call area. */
+static LLVMValueRef argument_array(struct low *l, const struct low_inst *i, unsigned k, unsigned n,
+                                   enum weir_ptx_type type)
+{
+    struct low_val v = argument(l, i, k, type);
+    return put_array(l, &v, 256 * (uint64_t)n, type);
 }
 
 static LLVMValueRef service(struct low *l, size_t offset)
@@ -78,15 +91,48 @@ void low_emit_dependents(struct low *l, const struct low_inst *i)
     }
 }
 
+/* CUDA's runtime (ptx/device_calls.h). Structures come in their pieces. */
+static void device_call(struct low *l, const struct low_inst *i, int which, LLVMValueRef bits)
+{
+    const struct weir_ptx_device_call *info = weir_ptx_device_call_info((unsigned)which);
+    const struct weir_ptx_call *c = i->p->call;
+    LLVMValueRef out = area_at(l, WEIR_DEVICE_CALL_ROWS * 128u);
+    uint64_t offset = 0;
+    if (strlen(info->arguments) != c->arg_count)
+        low_refuse(l, i->p, c->callee->name);
+    for (unsigned k = 0; k < c->arg_count; k++) {
+        const struct weir_ptx_operand *o = &c->args[k];
+        uint32_t bytes, pieces = weir_ptx_device_call_pieces(info->arguments[k], &bytes);
+        enum weir_ptx_type type = bytes == 4 ? WEIR_PTX_U32 : WEIR_PTX_U64;
+        if (o->kind == WEIR_PTX_OPERAND_VAR ? o->var->bytes != pieces * bytes : pieces != 1)
+            low_refuse(l, i->p, c->callee->name);
+        for (unsigned n = 0; n < pieces; n++, offset += 32 * (uint64_t)bytes) {
+            struct low_val v = o->kind == WEIR_PTX_OPERAND_VAR
+                                   ? low_read_reg(l, low_argument_piece(l, i->frame, o->var, n))
+                                   : low_read(l, i, o, type);
+            (void)put_array(l, &v, offset, type);
+        }
+    }
+    LLVMValueRef a[5] = {l->block_ptr, bits, LLVMConstInt(l->t.i32, (unsigned)which, 0),
+                         area_at(l, 0), out};
+    l->result->meta.launches = 1;
+    call(l, offsetof(struct weir_kernel_services, device_call), a, 5);
+    result(l, i, out, info->result == 'w' ? WEIR_PTX_U32 : WEIR_PTX_U64);
+}
+
 void low_emit_call(struct low *l, const struct low_inst *i)
 {
     const char *name = i->p->call->callee->name;
     unsigned n = i->p->call->arg_count;
+    int device = weir_ptx_device_call(name);
     LLVMValueRef bits =
         l->mask_full ? LLVMConstInt(l->t.i32, 0xffffffff, 0) : low_mask_bits(l, l->mask);
-    LLVMValueRef at = LLVMConstInt(l->t.i64, 256 * 5, 0),
-                 out = LLVMBuildGEP2(l->b, l->t.i8, l->scratch, &at, 1, "");
+    LLVMValueRef out = area_at(l, 256 * 5);
     LLVMValueRef a[8] = {l->block_ptr, bits};
+    if (device >= 0) {
+        device_call(l, i, device, bits);
+        return;
+    }
     if (strcmp(name, "vprintf") == 0 && n == 2) {
         a[2] = argument_array(l, i, 0, 0, WEIR_PTX_U64);
         a[3] = argument_array(l, i, 1, 1, WEIR_PTX_U64);

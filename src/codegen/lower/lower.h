@@ -298,6 +298,10 @@ void low_inst_visit(const struct low *l, const struct low_inst *i, low_visit_fn 
 int32_t low_reg_of(const struct low *l, const struct low_inst *i, int32_t reg);
 /* The guard's register or -1. */
 int32_t low_guard_of(const struct low *l, const struct low_inst *i);
+/* Of an argument that a built-in function takes: how many words, and the register of the n-th. */
+uint32_t low_argument_pieces(const struct weir_ptx_var *var, uint32_t *bytes);
+int32_t low_argument_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
+                           uint32_t n);
 /* Register that stands for bytes of a call's parameter, made on first use. */
 int32_t low_param_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
                         uint64_t offset, uint32_t bytes);

@@ -416,16 +416,31 @@ static void visit_pieces(const struct visit *v, const struct weir_ptx_operand *a
               what);
 }
 
-/* A call of a built-in: its arguments are whole variables. */
+uint32_t low_argument_pieces(const struct weir_ptx_var *var, uint32_t *bytes)
+{
+    *bytes = var->bytes <= 8 ? (uint32_t)var->bytes : var->align < 8 ? 4 : 8;
+    return *bytes ? (uint32_t)(var->bytes / *bytes) : 0;
+}
+
+int32_t low_argument_piece(struct low *l, uint32_t frame, const struct weir_ptx_var *var,
+                           uint32_t n)
+{
+    uint32_t bytes;
+    (void)low_argument_pieces(var, &bytes);
+    return low_param_piece(l, frame, var, (uint64_t)n * bytes, bytes);
+}
+
+/* A call of a built-in: its arguments are whole variables, or the words of a structure. */
 static void visit_call(const struct visit *v)
 {
     const struct weir_ptx_call *c = v->i->p->call;
     struct low *l = (struct low *)(uintptr_t)v->l;
     for (unsigned k = 0; k < c->arg_count; k++) {
         const struct weir_ptx_operand *o = &c->args[k];
+        uint32_t bytes;
         if (o->kind == WEIR_PTX_OPERAND_VAR)
-            v->fn(v->ctx, low_param_piece(l, v->i->frame, o->var, 0, (uint32_t)o->var->bytes),
-                  LOW_USE);
+            for (uint32_t n = 0; n < low_argument_pieces(o->var, &bytes); n++)
+                v->fn(v->ctx, low_argument_piece(l, v->i->frame, o->var, n), LOW_USE);
         else
             visit_use(v, o, v->i->frame);
     }

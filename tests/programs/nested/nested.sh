@@ -1,0 +1,36 @@
+# Kernels that launch kernels, beside what an H200 answered. SPDX-License-Identifier: Apache-2.0
+nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
+[ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
+out=$BUILD/tests/nested src=$SOURCE/tests/programs/nested
+mkdir -p "$out" && cd "$out" || exit 1
+. "$SOURCE/tests/programs/check.sh"
+
+# 8.0 and later in one PTX; the device is an H200.
+newer probes && { nvcc -rdc=true -cudart static -gencode arch=compute_80,code=compute_80 -o probes "$src/probes.cu" || die probes; }
+# Not here: what may run beside what, which is no promise; what ends the context. On that GPU a memset in a kernel sets zeros
+# whatever the value (docs/ptx-status.md), and the program was built for 9.0.
+names=$(./probes | grep -vE '^beside_|traps|illegal|error_texts')
+want() { grep -E "^($(echo $* | tr ' ' '|')):" "$src/h200.txt"; }
+wanted=$(want $names | sed -e 's/^\(memset_value: .* left\) 0 0/\1 3 3/' -e 's/^\(function_calls: .*\) 90 90/\1 80 90/')
+check probes 0 "$wanted" ./probes $names
+
+check error_texts 0 "$(sed -n '/^error_texts/,/ end /p' "$src/h200.txt")" ./probes error_texts
+for name in child_traps child_illegal tail_illegal; do
+    message="kernel \(trap_now\|illegal\): cudaError" check $name 0 "$(want $name)" ./probes $name
+done
+
+# One worker: a kernel's launches run when its block has ended, or before.
+WEIR_WORKERS=1 check one-worker 0 "$(want quick pending_forget tail_of_tail tails_in_order)" ./probes pending_forget tails_in_order tail_of_tail quick
+
+# The checker: what is inside a grid is the grid's.
+check_order='writes_before late_write memcpy_chain many_lanes quick next_waits_tail'
+sorted=$(want $check_order | sort)
+got=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check ./probes $check_order 2>err | sort)
+if [ "$got" = "$sorted" ] && ! grep -qE 'race|finding [0-9]' err; then
+    echo "ok check"
+else
+    printf 'FAILED check\n%s\n%s\n' "$got" "$(cat err)"
+    failed=1
+fi
+rm -f err
+exit $failed
