@@ -3,8 +3,8 @@
  * is. To the stream that it was launched into it stays one operation, as a launch of a graph does.
  *
  * Pure. Streams inside are streams of the model (non-blocking ones): what is here is where work
- * goes, and when the grid ends. Shards: the nest, the caller's lock. SPDX-License-Identifier:
- * Apache-2.0 */
+ * goes, and when the grid ends. Shards: the nest, the caller's lock.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef WEIR_MODEL_NESTED_H
 #define WEIR_MODEL_NESTED_H
 
