@@ -721,6 +721,37 @@ void weir_check_free(const void *p, size_t bytes, bool judged)
     weir_check_unlock();
 }
 
+uintptr_t weir_check_mapped_name(size_t bytes)
+{
+    uintptr_t name;
+
+    weir_check_lock();
+    name = weir_shadow_name(&weir_checker.shadow, bytes);
+    weir_check_unlock();
+    return name;
+}
+
+void weir_check_mapped_gone(uintptr_t name, size_t bytes)
+{
+    weir_check_lock();
+    weir_shadow_forget(&weir_checker.shadow, name, name + bytes);
+    weir_check_unlock();
+}
+
+void weir_check_mapped(uintptr_t p, size_t bytes, uintptr_t name)
+{
+    weir_check_lock();
+    weir_shadow_map(&weir_checker.shadow, p, p + bytes, name);
+    weir_check_unlock();
+}
+
+void weir_check_mapped_end(uintptr_t p, size_t bytes)
+{
+    weir_check_lock();
+    weir_shadow_unmap(&weir_checker.shadow, p, p + bytes);
+    weir_check_unlock();
+}
+
 void weir_check_frees_in_order(bool on)
 {
     here.frees_in_order = on;

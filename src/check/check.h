@@ -344,6 +344,12 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind);
 /* Before the memory is given back, by a call of the host's. judged: that is a mistake while
  * something may use it (weir_model_free_needs_wait). */
 void weir_check_free(const void *p, size_t bytes, bool judged);
+/* Memory that is mapped to its addresses (cuMemMap): its name, to be given back when it goes; that
+ * it is at p from now on, from the byte that is called `name`; that it is there no more. */
+uintptr_t weir_check_mapped_name(size_t bytes);
+void weir_check_mapped_gone(uintptr_t name, size_t bytes);
+void weir_check_mapped(uintptr_t p, size_t bytes, uintptr_t name);
+void weir_check_mapped_end(uintptr_t p, size_t bytes);
 /* At their places in the stream (cudaMallocAsync, cudaFreeAsync). The allocation comes after all
  * that is known of the same bytes: the pool that gives them away again keeps that order. */
 void weir_check_alloc_async(const void *stream, const void *p, size_t bytes);

@@ -29,6 +29,8 @@ struct page {
 
 #define BLOCK_PAGES 64u
 #define BLOCK_BYTES ((uintptr_t)BLOCK_PAGES * PAGE_BYTES)
+/* Of one entry of `mapped`. */
+#define MAPPED_BLOCKS (WEIR_SHADOW_MAPPED_BYTES / BLOCK_BYTES)
 
 /* Either pages, or marks of all bytes: a page that stands for each of the block's. */
 struct block {
@@ -346,15 +348,29 @@ static void page_remove(struct weir_shadow *s, struct block *b, unsigned i)
     b->used--;
 }
 
+/* By what the blocks are found, of a page's number: memory that is mapped is found by what it is
+ * known as, at whichever address. */
+static uint64_t block_key(const struct weir_shadow *s, uint64_t number)
+{
+    uint64_t key = number / BLOCK_PAGES;
+    const void *known;
+
+    if (WEIR_LIKELY(!s->mapped.count))
+        return key;
+    known = weir_map_get(&s->mapped, key / MAPPED_BLOCKS);
+    return known ? (uintptr_t)known * MAPPED_BLOCKS + key % MAPPED_BLOCKS : key;
+}
+
 /* Number: of one of its pages. */
 static struct block *block_get(struct weir_shadow *s, uint64_t number, bool make)
 {
-    struct block *b = weir_map_get(&s->blocks, number / BLOCK_PAGES);
+    uint64_t key = block_key(s, number);
+    struct block *b = weir_map_get(&s->blocks, key);
 
     if (b || !make)
         return b;
     b = weir_calloc(1, sizeof *b);
-    if (!b || !weir_map_put(&s->blocks, number / BLOCK_PAGES, b)) {
+    if (!b || !weir_map_put(&s->blocks, key, b)) {
         s->failed = true;
         weir_free(b);
         return NULL;
@@ -652,7 +668,7 @@ static void block_trim(struct weir_shadow *s, uint64_t number)
     }
     if (!b || b->used || b->whole.count)
         return;
-    weir_map_remove(&s->blocks, number / BLOCK_PAGES);
+    weir_map_remove(&s->blocks, block_key(s, number));
     marks_drop(s, &b->whole);
     s->bytes -= sizeof *b;
     weir_free(b);
@@ -688,6 +704,30 @@ void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end)
         block_trim(s, number);
         begin = stop;
     }
+}
+
+uintptr_t weir_shadow_name(struct weir_shadow *s, size_t bytes)
+{
+    uintptr_t name = s->names ? s->names : WEIR_SHADOW_NAMES;
+
+    s->names = name + WEIR_ALIGN_UP(bytes, WEIR_SHADOW_MAPPED_BYTES);
+    return name;
+}
+
+void weir_shadow_map(struct weir_shadow *s, uintptr_t begin, uintptr_t end, uintptr_t name)
+{
+    for (; begin < end; begin += WEIR_SHADOW_MAPPED_BYTES, name += WEIR_SHADOW_MAPPED_BYTES) {
+        uint64_t piece = begin / WEIR_SHADOW_MAPPED_BYTES;
+
+        if (!weir_map_put(&s->mapped, piece, (void *)(name / WEIR_SHADOW_MAPPED_BYTES)))
+            s->failed = true;
+    }
+}
+
+void weir_shadow_unmap(struct weir_shadow *s, uintptr_t begin, uintptr_t end)
+{
+    for (; begin < end; begin += WEIR_SHADOW_MAPPED_BYTES)
+        weir_map_remove(&s->mapped, begin / WEIR_SHADOW_MAPPED_BYTES);
 }
 
 /* [begin, end) is in the unit. False: no more. */
@@ -784,6 +824,7 @@ void weir_shadow_finish(struct weir_shadow *s)
         weir_free(b);
     }
     weir_map_finish(&s->blocks);
+    weir_map_finish(&s->mapped);
     for (struct weir_actor *a = s->spare, *next; a; a = next) {
         next = a->detail;
         weir_free(a);

@@ -62,6 +62,8 @@ struct weir_race {
 struct weir_shadow {
     struct weir_order *order;
     struct weir_map blocks;
+    struct weir_map mapped; /* address -> name, both in WEIR_SHADOW_MAPPED_BYTES */
+    uintptr_t names;        /* the next one; 0: none was asked for */
     void (*race)(void *ctx, const struct weir_race *race);
     void (*met)(void *ctx, struct weir_actor *op, struct weir_actor *host);
     void (*gone)(void *ctx, struct weir_actor *a); /* the last reference is dropped */
@@ -104,6 +106,15 @@ void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum w
                              uintptr_t begin, size_t width, size_t height, size_t pitch);
 /* The memory is no longer what it was: freed and not yet allocated again. */
 void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end);
+/* Memory that comes to its addresses by a mapping, perhaps to several at once, is known by a name:
+ * where it would be if it had an address of its own, in addresses that nothing else has. Between
+ * map and unmap what is told of [begin, end) is told of the memory from `name` on. The memory goes:
+ * weir_shadow_forget, of its name. All are multiples of WEIR_SHADOW_MAPPED_BYTES. */
+#define WEIR_SHADOW_MAPPED_BYTES ((uintptr_t)2 << 20)
+#define WEIR_SHADOW_NAMES        ((uintptr_t)1 << 60)
+uintptr_t weir_shadow_name(struct weir_shadow *s, size_t bytes);
+void weir_shadow_map(struct weir_shadow *s, uintptr_t begin, uintptr_t end, uintptr_t name);
+void weir_shadow_unmap(struct weir_shadow *s, uintptr_t begin, uintptr_t end);
 /* Who touched some byte of [begin, end) and is not known by the host to be finished: `visit` for
  * each, until it returns false. */
 void weir_shadow_unfinished(struct weir_shadow *s, uintptr_t begin, uintptr_t end,

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "check/check.h"
 #include "memory/region.h"
 
 struct weir_vmm_memory {
@@ -20,6 +21,7 @@ struct weir_vmm_memory {
     size_t bytes, charged;
     unsigned handles, mappings;
     int fd;
+    uintptr_t name; /* by which the checker knows it; 0: not at all */
 };
 
 struct mapping {
@@ -74,6 +76,8 @@ static void settle_locked(struct weir_vmm_memory *m)
     if (m->handles || m->mappings)
         return;
     weir_list_remove(&m->link);
+    if (m->name)
+        weir_check_mapped_gone(m->name, m->bytes);
     weir_mem_discharge(m->props.device, m->charged);
     close(m->fd);
     weir_free(m);
@@ -91,6 +95,8 @@ static enum weir_err add_memory(struct weir_vmm_memory m, uint64_t *handle)
     }
     *out = m;
     out->handles = 1;
+    if (weir_check_enabled())
+        out->name = weir_check_mapped_name(m.bytes);
     weir_lock_acquire(&store.lock);
     weir_list_append(&store.memories, &out->link);
     weir_lock_release(&store.lock);
@@ -346,6 +352,8 @@ static enum weir_err map_locked(struct range *r, const struct mapping *m, size_t
         r->maps.items[i] = r->maps.items[i - 1];
     r->maps.items[at] = *m;
     m->memory->mappings++;
+    if (m->memory->name)
+        weir_check_mapped(r->base + m->offset, m->bytes, m->memory->name + offset);
     return WEIR_OK;
 }
 
@@ -403,6 +411,8 @@ enum weir_err weir_vmm_unmap(uintptr_t at, size_t bytes)
         struct mapping *m = &r->maps.items[i];
 
         weir_mem_region_close(r->region, region_offset(r, m->offset), m->bytes, false);
+        if (m->memory->name)
+            weir_check_mapped_end(r->base + m->offset, m->bytes);
         m->memory->mappings--;
         settle_locked(m->memory);
     }

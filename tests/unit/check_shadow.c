@@ -413,6 +413,60 @@ static void freed_memory_is_forgotten(void **state)
     end();
 }
 
+static void count_mapped(void *ctx, const struct weir_race *r)
+{
+    uintptr_t *begin = ctx;
+
+    assert_ptr_not_equal(r->before, r->now);
+    *begin = r->begin;
+}
+
+static bool count_any(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
+                      uintptr_t end)
+{
+    (void)a;
+    (void)kind;
+    assert_true(begin < end);
+    ++*(int *)ctx;
+    return true;
+}
+
+static void memory_is_one_at_all_its_addresses(void **state)
+{
+    const uintptr_t piece = WEIR_SHADOW_MAPPED_BYTES, one = 5 * piece, other = 9 * piece;
+    uintptr_t name, raced_at = 0;
+    int n = 0;
+
+    (void)state;
+    begin(false);
+    while (weir_actor_before(t.actor[0], t.actor[1])) { /* two that have no order */
+        end();
+        begin(false);
+    }
+    t.shadow.race = count_mapped;
+    t.shadow.ctx = &raced_at;
+    name = weir_shadow_name(&t.shadow, 2 * piece);
+    assert_true(weir_shadow_name(&t.shadow, piece) >= name + 2 * piece);
+    weir_shadow_map(&t.shadow, one, one + 2 * piece, name);
+    weir_shadow_map(&t.shadow, other, other + piece, name + piece);
+    weir_shadow_access(&t.shadow, t.actor[0], WEIR_ACCESS_WRITE, one, one + 2 * piece);
+    weir_shadow_access(&t.shadow, t.actor[1], WEIR_ACCESS_READ, other + piece, other + 2 * piece);
+    assert_int_equal(raced_at, 0); /* behind the second mapping */
+    weir_shadow_access(&t.shadow, t.actor[1], WEIR_ACCESS_READ, other + 8, other + 12);
+    assert_int_equal(raced_at, other + 8);
+    weir_shadow_unmap(&t.shadow, one, one + 2 * piece); /* the memory remains */
+    weir_shadow_unfinished(&t.shadow, one, one + 2 * piece, count_any, &n);
+    assert_int_equal(n, 0);
+    weir_shadow_unfinished(&t.shadow, other, other + 1, count_any, &n);
+    assert_int_equal(n, 1);
+    weir_shadow_forget(&t.shadow, name, name + 2 * piece);
+    weir_shadow_unmap(&t.shadow, other, other + piece);
+    weir_shadow_forget(&t.shadow, other, other + 2 * piece);
+    assert_int_equal(t.shadow.blocks.count, 0);
+    assert_int_equal(t.shadow.mapped.count, 0);
+    end();
+}
+
 /* ---- the program itself ---- */
 
 enum { HOST_LANE = LANES + 1 };
@@ -561,6 +615,7 @@ int main(void)
         cmocka_unit_test(every_race_is_told_and_nothing_else),
         cmocka_unit_test(what_the_host_knows_is_not_unfinished_and_can_be_forgotten),
         cmocka_unit_test(freed_memory_is_forgotten),
+        cmocka_unit_test(memory_is_one_at_all_its_addresses),
         cmocka_unit_test(blocks_are_as_their_pages),
         cmocka_unit_test(whole_blocks_are_small),
         cmocka_unit_test(the_host_is_ordered_by_what_it_knows),

@@ -1,6 +1,7 @@
 /* Small programs, right and wrong, by name: what weir check must say of each is in hazards.sh. None
  * depends on luck: the verdict follows from the documented order alone.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +438,14 @@ static void event_nodes_chain(bool misses)
     OK(cudaStreamDestroy(s3));
 }
 
+static void *driver_fn(const char *name)
+{
+    void *fn;
+
+    OK(cudaGetDriverEntryPointByVersion(name, &fn, 12000, cudaEnableDefault, NULL));
+    return fn;
+}
+
 /* Values in memory: cuStreamWriteValue32, cuStreamWaitValue32 (at least the value, as signed). */
 typedef int value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
 static value_fn *value_fns[2];
@@ -444,11 +453,8 @@ static unsigned *flag;
 
 static void values_begin(bool of_host)
 {
-    const char *names[] = {"cuStreamWriteValue32", "cuStreamWaitValue32"};
-
-    for (int i = 0; i < 2; i++)
-        OK(cudaGetDriverEntryPointByVersion(names[i], (void **)&value_fns[i], 12000,
-                                            cudaEnableDefault, NULL));
+    value_fns[0] = (value_fn *)driver_fn("cuStreamWriteValue32");
+    value_fns[1] = (value_fn *)driver_fn("cuStreamWaitValue32");
     if (of_host)
         OK(cudaMallocHost(&flag, sizeof *flag));
     else
@@ -579,6 +585,82 @@ static void values_polled(void)
         ;
     if (got[7] != got[8])
         printf("wrong\n");
+}
+
+/* Memory that is mapped to addresses. */
+#define CU(fn, ...) OK((cudaError_t)((decltype(&fn))driver_fn(#fn))(__VA_ARGS__))
+enum { PIECE = 2 << 20 };
+static CUdeviceptr addresses; /* for two pieces */
+static CUmemGenericAllocationHandle memory[2];
+
+static int *map_piece(int address, int which)
+{
+    CUmemAccessDesc access = {};
+    CUdeviceptr at = addresses + (size_t)address * PIECE;
+
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CU(cuMemMap, at, PIECE, 0, memory[which], 0);
+    CU(cuMemSetAccess, at, PIECE, &access, 1);
+    return (int *)at;
+}
+
+static void unmap_piece(int address)
+{
+    OK(cudaDeviceSynchronize());
+    CU(cuMemUnmap, addresses + (size_t)address * PIECE, PIECE);
+}
+
+static void mapped_begin(void)
+{
+    CUmemAllocationProp prop = {};
+
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    CU(cuMemAddressReserve, &addresses, 2 * PIECE, 0, 0, 0);
+    for (int i = 0; i < 2; i++)
+        CU(cuMemCreate, &memory[i], PIECE, &prop, 0);
+}
+
+static void mapped_end(void)
+{
+    for (int i = 0; i < 2; i++) {
+        unmap_piece(i);
+        CU(cuMemRelease, memory[i]);
+    }
+    CU(cuMemAddressFree, addresses, 2 * PIECE);
+}
+
+/* One stream writes at an address, the other one reads at another: of the same memory, or not. */
+static void mapped(int second, bool ordered, int from)
+{
+    int *p, *q;
+
+    mapped_begin();
+    p = map_piece(0, 0);
+    q = map_piece(1, second);
+    fill<<<blocks(N), 256, 0, s1>>>(p, 1, N);
+    if (ordered) {
+        OK(cudaEventRecord(e, s1));
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    }
+    copy<<<blocks(N), 256, 0, s2>>>(b, q + from, N);
+    mapped_end();
+}
+
+/* The memory goes to another address, while its first one becomes that of other memory, or comes to
+ * be its second. */
+static void mapped_moves(int then)
+{
+    int *p;
+
+    mapped_begin();
+    p = map_piece(0, 0);
+    OK(cudaMemsetAsync(p, 1, PIECE, s1));
+    unmap_piece(0);
+    OK(cudaMemsetAsync(map_piece(1, 0), 2, PIECE, s2));
+    OK(cudaMemsetAsync(map_piece(0, then), 3, PIECE, s1));
+    mapped_end();
 }
 
 static void run(const char *form)
@@ -714,6 +796,18 @@ static void run(const char *form)
         values_many(false);
     else if (!strcmp(form, "values-polled"))
         values_polled();
+    else if (!strcmp(form, "mapped-twice-unordered"))
+        mapped(0, false, 0);
+    else if (!strcmp(form, "mapped-twice"))
+        mapped(0, true, 0);
+    else if (!strcmp(form, "mapped-twice-apart"))
+        mapped(0, false, N);
+    else if (!strcmp(form, "mapped-once"))
+        mapped(1, false, 0);
+    else if (!strcmp(form, "mapped-moves-and-back"))
+        mapped_moves(0);
+    else if (!strcmp(form, "mapped-moves"))
+        mapped_moves(1);
     else
         exit(3);
 }

@@ -90,6 +90,12 @@ values-host -
 values-graph -
 values-polled -
 values-many race
+mapped-twice-unordered race
+mapped-twice -
+mapped-twice-apart -
+mapped-once -
+mapped-moves-and-back race
+mapped-moves -
 EOF
 verdict values-many-open -
 grep -q 'not everything was looked at: too many waits for values' err || { echo "FAILED: values-many-open: it is not said"; cat err; failed=1; }
