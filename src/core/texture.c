@@ -283,11 +283,21 @@ static enum weir_err check_sampler(const struct weir_texture *t)
     return WEIR_OK;
 }
 
+/* The byte that stands for a linear 0 .. 1: the inverse of weir_texture_srgb, by the curve. */
+static uint8_t srgb_of(float linear)
+{
+    float v = linear <= 0.0031308f ? linear * 12.92f : 1.055f * powf(linear, 1 / 2.4f) - 0.055f;
+
+    return (uint8_t)(v * 255 + 0.5f);
+}
+
 /* The border's colour in the elements' format, as measured (tests/ptx/textures_h200.txt): clamped
- * and rounded, half towards zero; integers take the low bits of the float. */
-static uint32_t border_word(const struct weir_texture *t, float colour)
+ * and rounded, half towards zero; integers take the low bits of the float. Sent to
+ * sRGB and back where the elements are sRGB. */
+static uint32_t border_word(const struct weir_texture *t, unsigned k)
 {
     float most = (float)weir_bits_low(t->channel_bits - (t->format == FORMAT_SIGNED)), v;
+    float colour = t->sampler.border[k];
     uint32_t bits, low = (uint32_t)weir_bits_low(t->channel_bits);
 
     memcpy(&bits, &colour, sizeof bits);
@@ -303,6 +313,8 @@ static uint32_t border_word(const struct weir_texture *t, float colour)
         return t->format == FORMAT_SIGNED && bits >> (t->channel_bits - 1) ? bits | ~low : bits;
     }
     v = fminf(fmaxf(colour, t->format == FORMAT_SIGNED ? -1 : 0), 1) * most; /* half is half here */
+    if (k < t->srgb_channels)
+        return weir_texture_srgb(srgb_of(v / most));
     colour = copysignf(ceilf(fabsf(v) - 0.5f), v) / most + 0.0f;
     memcpy(&bits, &colour, sizeof bits);
     return bits;
@@ -315,8 +327,11 @@ static void set_steps(struct weir_texture *t)
     bool is_signed = t->format == FORMAT_SIGNED;
 
     t->steps = t->unit = 0;
-    if (t->format == FORMAT_FLOAT || !t->sampler.as_float || t->sampler.srgb)
+    t->srgb_channels = 0;
+    if (t->format == FORMAT_FLOAT || !t->sampler.as_float)
         return;
+    if (t->sampler.srgb && t->channel_bits == 8 && !is_signed)
+        t->srgb_channels = t->channels == 2 ? 1 : 3;
     t->steps = is_signed ? 32767 : 65535;
     t->most = (double)weir_bits_low(t->channel_bits - is_signed);
     t->unit = is_signed ? 1 : t->steps / t->most;
@@ -339,7 +354,7 @@ static enum weir_err fill(struct weir_texture *t, const struct weir_texture_reso
     t->gives_float = t->format == FORMAT_FLOAT || t->sampler.as_float;
     set_steps(t);
     for (unsigned k = 0; k < 4; k++)
-        t->border[k] = border_word(t, t->sampler.border[k]);
+        t->border[k] = border_word(t, k);
     return sampler ? check_sampler(t) : WEIR_OK;
 }
 

@@ -64,7 +64,8 @@ struct weir_texture {
     bool gives_float;
     uint8_t channels, channel_bits, format; /* cudaChannelFormatKind */
     uint8_t element_bytes;
-    bool is_3d; /* slices become fewer from level to level */
+    uint8_t srgb_channels; /* the first ones, which are sRGB */
+    bool is_3d;            /* slices become fewer from level to level */
     bool is_cube;
     /* Filtered normalised integers: results are multiples of 1 / steps, the largest element, and
      * what an element counts in sums; steps 0: floats. */
@@ -120,10 +121,8 @@ void weir_texture_touch(struct weir_block *block, const void *at, uint32_t bytes
 /* Bits of the float that sRGB v stands for. */
 uint32_t weir_texture_srgb(uint8_t v);
 uint16_t weir_half_of_float(uint32_t bits);
-/* A sum of elements as a result. */
-float weir_texture_rounded(const struct weir_texture *t, double v);
-/* Of halves only multiples of this are added; largest: a magnitude, neither 0 nor infinite. */
-double weir_texture_unit_of_halves(double largest);
+/* A sum of elements as the result of channel k. */
+float weir_texture_rounded(const struct weir_texture *t, double v, unsigned k);
 uint32_t weir_float_of_half(uint16_t h);
 
 #endif

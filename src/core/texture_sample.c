@@ -2,15 +2,16 @@
  * Fetching": with N elements, a normalised coordinate x becomes N x; the nearest element is
  * floor(x); linear filtering takes elements floor(x - 0.5) and the next one with weights 1 - a and
  * a, a the rest in 8 bits behind the point (9 bits, so that 1 is exact). What is not documented is
- * as an H200 has it: a is rounded to nearest; floats are added
- * exactly and rounded once, ties away from zero, halves to halves after what is below 2^-14 of the
- * largest one's first bit was cut off each, slice by slice; all weights are whole 256ths:
- * the whole is split between two levels, each part along z, then along x, then along y, the second
- * one's share of a part rounded and the first one's what is left; normalised integers' sums become
- * multiples of 1/65535 or 1/32767; sRGB is a table; normalised coordinates are cut to fixed point;
- * integer coordinates beyond an array, and all of a 1D array, give 0; a 1D array's border is mixed
- * in along y, too. Wrap and mirror are for normalised coordinates; without, they clamp. What was
- * measured: tests/programs/textures_h200.
+ * as an H200 has it: a is rounded to nearest; floats are added exactly and rounded once, ties away
+ * from zero, halves to halves after what is below 2^-14 of the largest one's first bit was cut off
+ * each, slice by slice, sRGB in the same way with 2^-7; all weights are whole 256ths: the whole is
+ * split between two levels, each part along z, then along x, then along y, the second one's share
+ * of a part rounded and the first one's what is left; normalised integers' sums become multiples of
+ * 1/65535 or 1/32767; integers are mixed between levels alone; sRGB is a table; normalised
+ * coordinates are cut to fixed point; integer coordinates beyond an array, and all of a 1D array,
+ * give 0; a 1D array's border is mixed in along y, too. Wrap and mirror are for normalised
+ * coordinates; without, they clamp. What was measured: tests/programs/textures_h200, and
+ * tests/ptx/h200/textures_*.txt.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
@@ -91,8 +92,7 @@ static inline uint32_t channel(const struct weir_texture *t, const char *p, unsi
             return is_signed ? (uint32_t)(int8_t)v : v;
         if (is_signed)
             return bits_of(fmaxf((float)(int8_t)v / 127.0f, -1.0f));
-        return t->sampler.srgb && k < (t->channels == 2 ? 1 : 3) ? weir_texture_srgb(v)
-                                                                 : bits_of((float)v / 255.0f);
+        return k < t->srgb_channels ? weir_texture_srgb(v) : bits_of((float)v / 255.0f);
     }
     if (t->channel_bits == 16) {
         uint16_t v;
@@ -111,27 +111,37 @@ static inline uint32_t channel(const struct weir_texture *t, const char *p, unsi
     return v;
 }
 
+static inline bool is_in_steps(const struct weir_texture *t, unsigned k)
+{
+    return t->steps > 0 && k >= t->srgb_channels;
+}
+
+static inline bool is_half(const struct weir_texture *t)
+{
+    return t->format == FORMAT_FLOAT && t->channel_bits == 16;
+}
+
 /* A channel for sums: in units of 1 / steps, or the float. */
 static double amount(const struct weir_texture *t, const char *p, unsigned k)
 {
     int8_t b;
     int16_t s;
 
-    if (t->steps <= 0)
+    if (!is_in_steps(t, k))
         return (double)as_float(channel(t, p, k));
     if (t->channel_bits == 8) {
         memcpy(&b, p + k, 1);
-        return t->format ? (uint8_t)b * t->unit : WEIR_MAX(b, -127);
+        return t->format ? (uint8_t)b * t->unit : b;
     }
     memcpy(&s, p + 2 * k, 2);
     return t->format ? (uint16_t)s : WEIR_MAX(s, -32767);
 }
 
-static double amount_of_word(const struct weir_texture *t, uint32_t word)
+static double amount_of_word(const struct weir_texture *t, uint32_t word, unsigned k)
 {
     double v = (double)as_float(word);
 
-    return t->steps > 0 ? rint(v * t->most) * t->unit : v;
+    return is_in_steps(t, k) ? rint(v * t->most) * t->unit : v;
 }
 
 /* To a multiple of 2^-shift of v's own first bit, or of `least` where that is coarser; ties away
@@ -150,29 +160,31 @@ static double to_bits(double v, unsigned shift, double least)
 }
 
 /* Filtered normalised integers are of 16 bits, whatever the elements have. Signed ones of 8 bits
- * are n + n / 127.5, where only the first 12 bits of n count for the second part. */
-float weir_texture_rounded(const struct weir_texture *t, double v)
+ * are n + n / 127.5, where only the first 12 bits of n count for the second part; -128 is added as
+ * it is. */
+float weir_texture_rounded(const struct weir_texture *t, double v, unsigned k)
 {
-    if (t->steps <= 0)
-        return (float)(t->format == FORMAT_FLOAT && t->channel_bits == 16
-                           ? to_bits(v, 10, 0x1p-24)
-                           : to_bits(v, 23, 0x1p-149));
+    if (!is_in_steps(t, k))
+        return (float)(is_half(t) || k < t->srgb_channels ? to_bits(v, 10, 0x1p-24)
+                                                          : to_bits(v, 23, 0x1p-149));
     if (t->format == 0 && t->channel_bits == 8) {
         int32_t n = (int32_t)(v * 256);
 
-        return (float)((n + (((n >> 4) * 257 + 1024) >> 11)) / t->steps);
+        return (float)fmax((n + (((n >> 4) * 257 + 1024) >> 11)) / t->steps, -1);
     }
     return (float)(floor(v + 0.5) / t->steps);
 }
 
-double weir_texture_unit_of_halves(double largest)
+/* Of halves only multiples of this are added, and of sRGB; largest: a magnitude, neither 0 nor
+ * infinite. */
+static double unit_of_sum(const struct weir_texture *t, double largest)
 {
     uint64_t bits;
 
     memcpy(&bits, &largest, sizeof bits);
     bits &= 0x7ff0000000000000;
     memcpy(&largest, &bits, sizeof bits);
-    return largest * 0x1p-14;
+    return largest * (is_half(t) ? 0x1p-14 : 0x1p-7);
 }
 
 /* What is to be added: elements with their weights. Two levels have eight corners each, of which a
@@ -188,13 +200,13 @@ struct mix {
 static double sum_of_some(const struct weir_texture *t, const struct mix *m, unsigned k,
                           unsigned first, unsigned end)
 {
-    bool cuts = t->format == FORMAT_FLOAT && t->channel_bits == 16;
+    bool cuts = is_half(t) || k < t->srgb_channels;
     double largest = 0, sum = 0, unit;
 
     for (unsigned n = first; n < end && cuts; n++)
         largest = WEIR_MAX(largest, fabs(m->item[n].v[k]));
     cuts = largest > 0 && isfinite(largest);
-    unit = cuts ? weir_texture_unit_of_halves(largest) : 1;
+    unit = cuts ? unit_of_sum(t, largest) : 1;
     for (unsigned n = first; n < end; n++) {
         double v = m->item[n].v[k];
 
@@ -263,22 +275,20 @@ static double fixed(double x)
     return floor(x * COORD_UNIT) / COORD_UNIT;
 }
 
-/* How many elements along an axis a request looks at, and whether by weights. */
-enum looks { LOOKS_AT_ONE, LOOKS_AT_TWO, LOOKS_BY_WEIGHT };
-
-static void set_axis(struct axis *a, double x, uint32_t size, int mode, enum looks looks)
+/* two: the request looks at both neighbours, as a gather and a filter do. */
+static void set_axis(struct axis *a, double x, uint32_t size, int mode, bool two)
 {
     int32_t n = (int32_t)size;
     double floor_x;
 
-    x = bounded(looks == LOOKS_AT_ONE ? x : x - 0.5);
-    if (looks == LOOKS_BY_WEIGHT) /* which may bring the next two */
+    x = bounded(two ? x - 0.5 : x);
+    if (two) /* the weight's rounding may bring the next two */
         x = floor(x * 256 + 0.5) / 256;
     floor_x = floor(x);
     a->raw[0] = (int32_t)floor_x;
     a->at[0] = addressed(a->raw[0], n, mode);
     a->weight = 0;
-    if (looks == LOOKS_AT_ONE)
+    if (!two)
         return;
     a->weight = (uint32_t)((x - floor_x) * 256);
     a->raw[1] = a->raw[0] + 1;
@@ -432,7 +442,7 @@ static void add(const struct spot *s, unsigned bits, double weight, struct mix *
         return;
     m->item[m->count].weight = weight / 256;
     for (unsigned k = 0; k < s->t->channels; k++)
-        m->item[m->count].v[k] = p ? amount(s->t, p, k) : amount_of_word(s->t, border(s->t, k));
+        m->item[m->count].v[k] = p ? amount(s->t, p, k) : amount_of_word(s->t, border(s->t, k), k);
     m->count++;
 }
 
@@ -534,13 +544,20 @@ static bool is_nothing(const struct weir_texture *t, uint32_t geometry, const st
     return geometry == WEIR_TEX_1D || (weir_tex_is_layered(geometry) && p->layer >= slices);
 }
 
+/* Whether two neighbours along axis k that are one element count as one: at every edge, but levels
+ * become one element wide, which is not noticed where they are wrapped around; along z at the edges
+ * of clamped ones alone. */
+static bool is_noticed(const struct weir_texture *t, unsigned k, int mode)
+{
+    if (k == 2)
+        return mode == WEIR_ADDRESS_CLAMP;
+    return mode != WEIR_ADDRESS_BORDER && (mode != WEIR_ADDRESS_WRAP || t->level[0].size[k] == 1);
+}
+
 static void set_spot(struct spot *s, const struct weir_texture *t,
                      const struct weir_texture_request *r, const struct place *p, uint32_t level,
                      bool linear)
 {
-    enum looks looks = !linear                                   ? LOOKS_AT_ONE
-                       : WEIR_TEX_OP(r->code) == WEIR_TEX_GATHER ? LOOKS_AT_TWO
-                                                                 : LOOKS_BY_WEIGHT;
     uint32_t slices;
 
     s->t = t;
@@ -566,16 +583,46 @@ static void set_spot(struct spot *s, const struct weir_texture *t,
             mode = WEIR_ADDRESS_CLAMP;
         if (p->normalized)
             x = (p->face >= 0 ? x : fixed(in_period(x, mode))) * s->level->size[k];
-        set_axis(&s->axis[k], x, s->level->size[k], mode, looks);
-        /* levels become one element wide, which is not noticed where they are wrapped around */
-        if (linear && s->face < 0 && s->axis[k].at[0] == s->axis[k].at[1] &&
-            mode != WEIR_ADDRESS_BORDER && (mode != WEIR_ADDRESS_WRAP || t->level[0].size[k] == 1))
+        set_axis(&s->axis[k], x, s->level->size[k], mode, linear);
+        if (linear && s->face < 0 && s->axis[k].at[0] == s->axis[k].at[1] && is_noticed(t, k, mode))
             s->axis[k].weight = 0; /* which shows where three weights are rounded together */
     }
     if (is_nothing(t, WEIR_TEX_GEOMETRY(r->code), p, slices))
         s->axis[0].at[0] = OUTSIDE;
     if (linear)
         add_border_row(s, WEIR_TEX_GEOMETRY(r->code));
+}
+
+static void nearest_at(const struct weir_texture *t, const struct weir_texture_request *r,
+                       const struct place *p, uint32_t level, uint32_t *words)
+{
+    struct spot s;
+
+    set_spot(&s, t, r, p, level, false);
+    nearest(&s, words);
+}
+
+static int64_t integer_of(const struct weir_texture *t, uint32_t word)
+{
+    return t->format == 0 ? (int64_t)(int32_t)word : (int64_t)word;
+}
+
+/* A sum of integers in 256ths; small ones are rounded, half up. */
+static uint32_t integer_word(const struct weir_texture *t, int64_t sum)
+{
+    return (uint32_t)((sum + (t->channel_bits < 32 ? 128 : 0)) >> 8);
+}
+
+/* Integers of two levels; share: of the second, in 256ths. */
+static void mix_integers(const struct weir_texture *t, const struct weir_texture_request *r,
+                         const struct place *p, uint32_t level, uint32_t share, uint32_t *words)
+{
+    uint32_t next[4];
+
+    nearest_at(t, r, p, level, next);
+    for (unsigned k = 0; k < t->channels; k++)
+        words[k] = integer_word(t, integer_of(t, words[k]) * (int64_t)(256 - share) +
+                                       integer_of(t, next[k]) * (int64_t)share);
 }
 
 /* Adds what one level gives, which counts so many 256ths. */
@@ -594,7 +641,7 @@ static void add_level(const struct weir_texture *t, const struct weir_texture_re
     }
     nearest(&s, words);
     for (unsigned k = 0; k < t->channels; k++)
-        m->item[m->count].v[k] = amount_of_word(t, words[k]);
+        m->item[m->count].v[k] = amount_of_word(t, words[k], k);
     m->begin[m->groups++] = m->count;
     m->item[m->count++].weight = share / 256.0;
 }
@@ -765,6 +812,38 @@ static double detail(const struct weir_texture *t, const struct weir_texture_req
     return WEIR_MIN(WEIR_MAX(lod, 0.0), (double)(t->levels - 1));
 }
 
+/* Channel k where a cube has no element: of the other three, as add_around() weighs them. */
+static uint32_t gathered_around(const struct spot *s, unsigned lost, unsigned k)
+{
+    const struct weir_texture *t = s->t;
+    struct mix m;
+    int64_t sum = 0;
+
+    if (t->gives_float) {
+        m.count = m.begin[0] = 0;
+        m.groups = 1;
+        add_around(s, lost, 256, &m);
+        return bits_of(weir_texture_rounded(t, sum_of(t, &m, k), k));
+    }
+    for (unsigned n = 1; n < 4; n++)
+        sum += integer_of(t, channel(t, corner(s, lost ^ n), k)) * (n < 3 ? 85 : 86);
+    return integer_word(t, sum);
+}
+
+static uint32_t gathered(const struct spot *s, unsigned bits, unsigned k)
+{
+    const struct weir_texture *t = s->t;
+    const char *e;
+
+    if (is_cube_corner(s, bits))
+        return gathered_around(s, bits, k);
+    e = corner(s, bits);
+    if (is_in_steps(t, k)) /* as of sums */
+        return bits_of(
+            weir_texture_rounded(t, e ? amount(t, e, k) : amount_of_word(t, border(t, k), k), k));
+    return e ? channel(t, e, k) : border(t, k);
+}
+
 static void gather(const struct weir_texture *t, const struct weir_texture_request *r,
                    const struct place *p)
 {
@@ -774,13 +853,8 @@ static void gather(const struct weir_texture *t, const struct weir_texture_reque
     struct spot s;
 
     set_spot(&s, t, r, p, 0, true);
-    for (unsigned n = 0; n < 4 && k < t->channels; n++) {
-        const char *e = corner(&s, corners[n]);
-
-        words[n] = e ? channel(t, e, k) : border(t, k);
-        if (e && t->steps > 0) /* as of sums */
-            words[n] = bits_of(weir_texture_rounded(t, amount(t, e, k)));
-    }
+    for (unsigned n = 0; n < 4 && k < t->channels; n++)
+        words[n] = gathered(&s, corners[n], k);
     give(t, r, words);
 }
 
@@ -791,7 +865,6 @@ void weir_texture_sample(const struct weir_texture *t, const struct weir_texture
     double lod;
     struct mix m;
     struct place p;
-    struct spot s;
 
     read_place(t, r, &p);
     if (WEIR_TEX_OP(r->code) == WEIR_TEX_GATHER) {
@@ -801,19 +874,20 @@ void weir_texture_sample(const struct weir_texture *t, const struct weir_texture
     lod = t->levels > 1 ? detail(t, r, &p) : 0;
     level = (uint32_t)(t->sampler.linear_levels ? lod : lod + 0.5);
     by_weight = t->sampler.linear && !p.whole && t->resource.type != WEIR_TEXTURE_LINEAR;
+    if (t->sampler.linear_levels && lod > level)
+        next = (uint32_t)((lod - level) * 256);
     if (!t->gives_float || (!by_weight && (!t->sampler.linear_levels || t->levels == 1))) {
-        set_spot(&s, t, r, &p, level, false);
-        nearest(&s, words);
+        nearest_at(t, r, &p, level, words);
+        if (next)
+            mix_integers(t, r, &p, level + 1, next, words);
         give(t, r, words);
         return;
     }
-    if (t->sampler.linear_levels && lod > level)
-        next = (uint32_t)((lod - level) * 256);
     m.count = m.groups = 0;
     add_level(t, r, &p, level, 256 - next, &m);
     if (next)
         add_level(t, r, &p, WEIR_MIN(level + 1, t->levels - 1), next, &m);
     for (unsigned k = 0; k < 4; k++)
-        words[k] = k < t->channels ? bits_of(weir_texture_rounded(t, sum_of(t, &m, k))) : 0;
+        words[k] = k < t->channels ? bits_of(weir_texture_rounded(t, sum_of(t, &m, k), k)) : 0;
     give(t, r, words);
 }

@@ -117,7 +117,7 @@ static void set_axis(struct warp *w, unsigned k, const uint32_t *in, bool whole,
         bring_in(a, 1, n, mode == WEIR_ADDRESS_WRAP);
     }
     bring_in(a, 0, n, mode == WEIR_ADDRESS_WRAP);
-    if (w->linear && mode != WEIR_ADDRESS_BORDER)
+    if (w->linear && (k < 2 ? mode != WEIR_ADDRESS_BORDER : mode == WEIR_ADDRESS_CLAMP))
         drop_weights(a);
     w->borders |= mode == WEIR_ADDRESS_BORDER;
 }
@@ -206,8 +206,8 @@ static void whole_channel(const struct weir_texture *t, const int32_t *offset, u
     } else {
         small_at(t, base + c * t->channel_bits / 8, offset, out);
     }
-    if (t->steps > 0 && t->format == 0) /* the least stands for -1, too */
-        at_least(out, t->channel_bits == 8 ? -127 : -32767);
+    if (t->steps > 0 && t->format == 0 && t->channel_bits == 16)
+        at_least(out, -32767); /* the least stands for -1, too */
 }
 
 static void normalise(const struct weir_texture *t, uint32_t *words)
@@ -319,12 +319,12 @@ static void add(const double *weight, const uint32_t *words, double unit, double
     }
 }
 
-static void round_sum(const struct weir_texture *t, const double *sum, uint32_t *out)
+static void round_sum(const struct weir_texture *t, const double *sum, unsigned c, uint32_t *out)
 {
     float f[LANES];
 
     for (unsigned k = 0; k < LANES; k++)
-        f[k] = weir_texture_rounded(t, sum[k]);
+        f[k] = weir_texture_rounded(t, sum[k], c);
     memcpy(out, f, sizeof f);
 }
 
@@ -347,7 +347,7 @@ static void weighted(const struct warp *w)
         }
     }
     for (unsigned c = 0; c < channels; c++)
-        round_sum(w->t, sum[c], w->out + (size_t)c * LANES);
+        round_sum(w->t, sum[c], c, w->out + (size_t)c * LANES);
     for (unsigned c = channels; c < 4; c++)
         memset(w->out + (size_t)c * LANES, 0, LANES * sizeof *w->out);
 }
@@ -357,7 +357,7 @@ static bool is_simple(const struct weir_texture *t, const struct weir_block *blo
     uint32_t op = WEIR_TEX_OP(code), geometry = WEIR_TEX_GEOMETRY(code);
 
     return (op == WEIR_TEX_FETCH || op == WEIR_TEX_LEVEL || op == WEIR_TEX_GRAD) &&
-           geometry < WEIR_TEX_CUBE && t->levels == 1 && !t->sampler.srgb &&
+           geometry < WEIR_TEX_CUBE && t->levels == 1 && !t->srgb_channels &&
            WEIR_TEX_RESULT(code) == WEIR_TEX_WORD && !block->launch->touches &&
            t->level[0].slice * t->level[0].size[2] < OFFSET_MAX;
 }

@@ -1,7 +1,8 @@
 /* Textures and surfaces in PTX: every geometry, format, mode and instruction, with random elements
  * and coordinates, against textures_reference.c. WEIR_JIT_TIER picks the compiler's tier.
  *   t_ptx_textures [SEED [ROUNDS [-w|-c FILE]]] | -p FILE (writes the PTX)
- * -w FILE: keeps what a GPU answered; -c FILE: compares with that.
+ * -w FILE: keeps what a GPU answered; -c FILE: compares with that (h200/textures_SEED.txt: 4
+ * rounds).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 

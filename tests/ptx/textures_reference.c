@@ -54,6 +54,12 @@ static double linear_of_srgb(double c)
     return ldexp(nearbyint(ldexp(v, -e)), e);
 }
 
+static bool is_srgb(const struct texture *t, int c)
+{
+    return t->desc.sRGB && t->bits == 8 && t->kind == cudaChannelFormatKindUnsigned &&
+           c < (t->channels == 2 ? 1 : 3);
+}
+
 /* The border's colour in the texture's format, as an H200 has it. */
 static uint32_t border_colour(const struct texture *t, int c)
 {
@@ -70,6 +76,11 @@ static uint32_t border_colour(const struct texture *t, int c)
         return is_signed && word > most ? word - (uint32_t)ldexp(1, t->bits) : word;
     }
     v = fmin(fmax((double)colour, is_signed ? -1 : 0), 1) * most;
+    if (is_srgb(t, c)) { /* to a byte of sRGB, and back */
+        v /= most;
+        v = v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
+        return float_word(linear_of_srgb(floor(v * most + 0.5) / most));
+    }
     v = v - trunc(v) > 0.5 ? trunc(v) + 1 : v - trunc(v) < -0.5 ? trunc(v) - 1 : trunc(v);
     return float_word(v / most + 0.0);
 }
@@ -93,9 +104,10 @@ static uint32_t element(const struct texture *t, const struct level *l, const in
     if (t->desc.readMode != cudaReadModeNormalizedFloat)
         return (uint32_t)value;
     most = ldexp(1, t->bits - is_signed) - 1;
-    if (t->desc.sRGB && t->bits == 8 && !is_signed && c < (t->channels == 2 ? 1 : 3))
+    if (is_srgb(t, c))
         return float_word(linear_of_srgb((double)value / most));
-    return float_word(fmax((double)value / most, -1));
+    /* of 8 bits the least counts in sums as it is; results are no less than -1 */
+    return float_word(t->bits == 8 ? (double)value / most : fmax((double)value / most, -1));
 }
 
 /* -1: the border. */
@@ -298,7 +310,8 @@ static double filtered(const struct spot *s, int c, double whole)
         if ((s->face < 0 || !s->t->desc.seamlessCubemap) && mode != cudaAddressModeBorder &&
             by_mode(base[k], s->l->size[k], mode, s->normalized) ==
                 by_mode(base[k] + 1, s->l->size[k], mode, s->normalized) &&
-            (!s->normalized || mode != cudaAddressModeWrap || s->t->level[0].size[k] == 1))
+            (k == 2 ? !s->normalized || mode == cudaAddressModeClamp
+                    : !s->normalized || mode != cudaAddressModeWrap || s->t->level[0].size[k] == 1))
             a[k] = 0;
     }
     /* a 1D array is a row at y 0, half a row below the border, which shows in that mode alone */
@@ -339,7 +352,10 @@ static double filtered(const struct spot *s, int c, double whole)
 
 static uint32_t nearest(const struct spot *s, int c)
 {
-    return at(s, (int)floor(s->u[0]), (int)floor(s->u[1]), (int)floor(s->u[2]), c);
+    uint32_t word = at(s, (int)floor(s->u[0]), (int)floor(s->u[1]), (int)floor(s->u[2]), c);
+    bool least = s->t->kind == cudaChannelFormatKindSigned && gives_float(s->t);
+
+    return least && word_float(word) < -1 ? float_word(-1) : word;
 }
 
 static double value_at_level(const struct texture *t, const struct place *p, int level,
@@ -366,7 +382,36 @@ static double in_steps(const struct texture *t, double v)
         return floor((rint(v * steps * 256) + 128) / 256) / steps; /* whole 256ths */
     }
     n = rint(v * 127 * 256);
-    return (n + floor((floor(n / 16) * 257 + 1024) / 2048)) / 32767;
+    return fmax((n + floor((floor(n / 16) * 257 + 1024) / 2048)) / 32767, -1);
+}
+
+/* A sum of integers in 256ths, as an H200 has it. */
+static uint32_t integer_word(const struct texture *t, double sum)
+{
+    return (uint32_t)(int64_t)floor(sum / 256 + (t->bits < 32 ? 0.5 : 0));
+}
+
+static double integer_of(const struct texture *t, uint32_t word)
+{
+    return t->kind == cudaChannelFormatKindSigned ? (double)(int32_t)word : (double)word;
+}
+
+/* Integers are not filtered, but mixed between two levels. */
+static uint32_t integer_of_levels(const struct texture *t, const struct place *p, double lod, int c)
+{
+    bool mixed = t->desc.mipmapFilterMode == cudaFilterModeLinear;
+    int first = (int)floor(mixed ? lod : lod + 0.5);
+    double part = mixed ? floor((lod - first) * 256) : 0;
+    struct spot s;
+    uint32_t word;
+
+    set_spot(&s, t, p, first);
+    word = nearest(&s, c);
+    if (part <= 0)
+        return word;
+    set_spot(&s, t, p, first + 1);
+    return integer_word(t,
+                        integer_of(t, word) * (256 - part) + integer_of(t, nearest(&s, c)) * part);
 }
 
 /* ---- whole fetches ---- */
@@ -374,7 +419,6 @@ static double in_steps(const struct texture *t, double v)
 void expect_fetch(const struct texture *t, const struct place *p, double lod, struct expected *e)
 {
     double first, part, v;
-    struct spot s;
 
     memset(e, 0, sizeof *e);
     lod += (double)t->desc.mipmapLevelBias;
@@ -383,8 +427,7 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
     first = t->desc.mipmapFilterMode == cudaFilterModeLinear ? floor(lod) : floor(lod + 0.5);
     for (int c = 0; c < t->channels; c++) {
         if (!gives_float(t)) {
-            set_spot(&s, t, p, (int)first);
-            e->word[c] = nearest(&s, c);
+            e->word[c] = integer_of_levels(t, p, lod, c);
             continue;
         }
         e->tolerance[c] =
@@ -405,6 +448,25 @@ void expect_fetch(const struct texture *t, const struct place *p, double lod, st
     }
 }
 
+/* Where a cube has no element: 85 256ths of those beside it, 86 of the one across. */
+static uint32_t around(const struct spot *s, int x, int y, int other_x, int other_y, int c)
+{
+    uint32_t words[3] = {at(s, other_x, y, 0, c), at(s, x, other_y, 0, c),
+                         at(s, other_x, other_y, 0, c)};
+    double sum = 0, largest = 0;
+
+    for (int k = 0; k < 3; k++)
+        largest = fmax(largest, fabs(word_float(words[k])));
+    for (int k = 0; k < 3; k++) {
+        double v = !gives_float(s->t) ? integer_of(s->t, words[k])
+                   : is_half(s->t)    ? cut(word_float(words[k]), largest)
+                                      : word_float(words[k]);
+
+        sum += v * (k < 2 ? 85 : 86);
+    }
+    return gives_float(s->t) ? float_word(sum / 256) : integer_word(s->t, sum);
+}
+
 void expect_gather(const struct texture *t, const struct place *p, int component,
                    struct expected *e)
 {
@@ -416,18 +478,21 @@ void expect_gather(const struct texture *t, const struct place *p, int component
     if (component >= t->channels)
         return;
     set_spot(&s, t, p, 0);
-    i = (int)floor(s.u[0] - 0.5);
-    j = (int)floor(s.u[1] - 0.5);
+    i = (int)floor(floor((s.u[0] - 0.5) * 256 + 0.5) / 256);
+    j = (int)floor(floor((s.u[1] - 0.5) * 256 + 0.5) / 256);
     for (int k = 0; k < 4; k++) {
-        e->word[k] = at(&s, i + dx[k], j + dy[k], 0, component);
-        if (t->kind == cudaChannelFormatKindSigned && gives_float(t)) { /* in steps, like sums */
+        int x = i + dx[k], y = j + dy[k];
+
+        if (is_lost_corner(&s, x, y))
+            e->word[k] = around(&s, x, y, i + i + 1 - x, j + j + 1 - y, component);
+        else
+            e->word[k] = at(&s, x, y, 0, component);
+        if (gives_float(t)) { /* like sums */
             e->word[k] = float_word(in_steps(t, word_float(e->word[k])));
             e->tolerance[k] = 1e-9;
         }
         if (t->desc.sRGB)
             e->tolerance[k] = SRGB_TOLERANCE;
-        if (is_lost_corner(&s, i + dx[k], j + dy[k])) /* any neighbour's: nothing is documented */
-            e->tolerance[k] = 1e30;
     }
 }
 
