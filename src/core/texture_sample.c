@@ -182,6 +182,8 @@ static double unit_of_sum(const struct weir_texture *t, double largest)
     uint64_t bits;
 
     memcpy(&bits, &largest, sizeof bits);
+    if (!is_half(t))
+        bits += (uint64_t)(256 - 244) << 45; /* 244/256 counts as 1 does, as measured */
     bits &= 0x7ff0000000000000;
     memcpy(&largest, &bits, sizeof bits);
     return largest * (is_half(t) ? 0x1p-14 : 0x1p-7);
