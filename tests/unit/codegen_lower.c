@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unit/codegen_lower_harness.h"
 
@@ -48,14 +49,15 @@ static const char neighbours[] =
          "add.u32 %r5,%r5,1; setp.lt.u32 %p2,%r5,16; @%p2 bra LOOP;\n"
          "st.global.u32 [%d4],%r4; ret;\n}\n";
 
-/* a count of bytes in shared memory, by lanes that collide and with values of their own */
+/* a count of bytes in shared memory, by lanes that collide and with values of their own, at the
+ * word and at the next one */
 static const char counts[] =
-    HEAD ".shared .align 4 .b8 s[1024]; .reg .b16 %h<4>;\n"
+    HEAD ".shared .align 4 .b8 s[1028]; .reg .b16 %h<4>;\n"
          "mov.u32 %r3,s; shl.b32 %r4,%r2,2; add.u32 %r5,%r3,%r4; mov.u32 %r6,0;\n"
          "st.shared.u32 [%r5],%r6; st.shared.u32 [%r5+512],%r6; bar.sync 0;\n"
          "cvt.u64.u32 %d5,%r2; add.u64 %d6,%d1,%d5; ld.global.u8 %h1,[%d6];\n"
          "setp.ge.u32 %p1,%r2,%r1; mul.wide.u16 %r7,%h1,4; add.u32 %r8,%r3,%r7;\n"
-         "@%p1 bra ADDED; red.shared.add.u32 [%r8],1; red.shared.add.u32 [%r8],%r2;\n"
+         "@%p1 bra ADDED; red.shared.add.u32 [%r8],1; red.shared.add.u32 [%r8+4],%r2;\n"
          "ADDED: bar.sync 0; ld.shared.u32 %r9,[%r5]; ld.shared.u32 %r10,[%r5+512];\n"
          "st.global.u32 [%d4],%r9; st.global.u32 [%d4+512],%r10; ret;\n}\n";
 
@@ -92,6 +94,41 @@ static const char clamped[] =
     HEAD "sub.s32 %r3,%r2,5; max.s32 %r3,%r3,0; min.s32 %r3,%r3,%r1;\n"
          "mul.wide.s32 %d5,%r3,4; add.s64 %d6,%d1,%d5; ld.global.u32 %r4,[%d6+4];\n"
          "st.global.u32 [%d4],%r4; ret;\n}\n";
+
+/* in[t - 2] to in[t + 2], no index of which is below the upper half of pn or above the lower; its
+ * registers are written once. Each counts a word of the thread's own up, and stores its index where
+ * all who have the same one store it. */
+#define NEAR(k, away)                                                                              \
+    "add.s32 %a" k ",%r2," away "; max.s32 %b" k ",%a" k ",%r7; min.s32 %c" k ",%b" k ",%r8;\n"    \
+    "mul.wide.s32 %w" k ",%c" k ",4; add.s64 %x" k ",%d1,%w" k "; add.s64 %y" k ",%d2,%w" k ";\n"  \
+    "ld.global.u32 %v" k ",[%x" k "]; mad.lo.u32 %r4,%r4,3,%v" k ";\n"                             \
+    "ld.global.u32 %t" k ",[%d4+1024]; add.u32 %u" k ",%t" k ",1; st.global.u32 [%d4+1024],%u" k   \
+    ";\nst.global.u32 [%y" k "+2048],%c" k ";\n"
+#define FIVE_NEAR(skip)                                                                            \
+    HEAD                                                                                           \
+        ".reg .b32 %a<5>,%b<5>,%c<5>,%v<5>,%t<5>,%u<5>; .reg .b64 %w<5>,%x<5>,%y<5>;\n"            \
+        "shr.s32 %r7,%r1,16; and.b32 %r8,%r1,65535; mov.u32 %r4,0; add.u64 %d5,%d2,%d3;\n"         \
+        "ld.global.u32 %r5,[%d5+8192]; setp.ne.u32 %p1,%r5,0; " skip NEAR("0", "-2") NEAR(         \
+            "1",                                                                                   \
+            "-1") "ld.global.u32 %r9,[%d5+4096]; and.b32 %r10,%r9,255; mul.wide.u32 %d6,%r10,4;\n" \
+                  "add.u64 %d7,%d1,%d6; ld.global.u32 %r11,[%d7]; xor.b32 %r4,%r4,%r11;\n" NEAR(   \
+                      "2", "0") NEAR("3", "1")                                                     \
+                      NEAR("4", "2") "st.global.u32 [%d4],%r4; OUT: ret;\n}\n"
+static const char near_all[] = FIVE_NEAR("");
+static const char near_some[] = FIVE_NEAR("@%p1 bra OUT;\n");
+
+/* rows of 16 threads, 4 KiB apart */
+static const char rows[] =
+    HEAD "mov.u32 %r3,%tid.y; mad.lo.u32 %r4,%r3,1024,%r2; mul.wide.u32 %d5,%r4,4;\n"
+         "add.u64 %d6,%d1,%d5; ld.global.u32 %r5,[%d6]; mad.lo.u32 %r6,%r3,16,%r2;\n"
+         "mul.wide.u32 %d7,%r6,4; add.u64 %d8,%d2,%d7; st.global.u32 [%d8],%r5; ret;\n}\n";
+
+/* what is rounded and held to 0 .. 1 in vectors that may be longer than the processor's */
+static const char rounds[] =
+    HEAD ".reg .f32 %f<4>; .reg .f64 %g<4>;\n"
+         "add.u64 %d5,%d1,%d3; ld.global.f32 %f1,[%d5]; cvt.sat.f32.f32 %f2,%f1;\n"
+         "st.global.f32 [%d4],%f2; cvt.rn.f64.u32 %g1,%r2; mov.f64 %g2,0d3CA0000000000000;\n"
+         "add.rp.f64 %g3,%g1,%g2; add.u64 %d6,%d4,%d3; st.global.f64 [%d6+1024],%g3; ret;\n}\n";
 
 /* lane 40 waits for lane 7 through memory */
 static const char waits[] =
@@ -152,17 +189,25 @@ struct fixture {
     struct harness_kernel k;
 };
 
-static void start(struct fixture *f, const char *ptx, enum weir_jit_tier tier, uint32_t n)
+/* cpu NULL: this one */
+static void start_as(struct fixture *f, const char *ptx, enum weir_jit_tier tier, uint32_t n,
+                     const uint32_t block[3], const char *cpu)
 {
-    static const uint32_t block[3] = {128, 1, 1};
     memset(f, 0, sizeof *f);
     f->h.tier = tier;
+    f->h.cpu = cpu;
     assert_true(harness_start(&f->h, 4u << 20, ptx, strlen(ptx)));
     uint32_t *in = harness_alloc(&f->h, 65536);
     for (uint32_t k = 0; k < 16384; k++)
         in[k] = k * 2654435761u;
-    f->p = (struct params){in, harness_alloc(&f->h, 4096), n};
+    f->p = (struct params){in, harness_alloc(&f->h, 16384), n};
     assert_true(harness_compile(&f->h, "k", block, &f->k));
+}
+
+static void start(struct fixture *f, const char *ptx, enum weir_jit_tier tier, uint32_t n)
+{
+    static const uint32_t block[3] = {128, 1, 1};
+    start_as(f, ptx, tier, n, block, NULL);
 }
 
 static void run(struct fixture *f)
@@ -243,21 +288,63 @@ static void test_far_steps_are_prefetched(void **state)
     }
 }
 
+static void test_short_rows_are_prefetched(void **state)
+{
+    static const uint32_t block[3] = {16, 8, 1};
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start_as(&f, rows, (enum weir_jit_tier)tier, 0, block, NULL);
+        run(&f);
+        for (uint32_t t = 0; t < 128; t++)
+            assert_int_equal(f.p.out[t], f.p.in[t / 16 * 1024 + t % 16]);
+        assert_int_equal(prefetches(&f), tier == WEIR_JIT_BEST);
+        stop(&f);
+    }
+}
+
+static void test_vectors_longer_than_the_processors(void **state)
+{
+    static const uint32_t block[3] = {128, 1, 1},
+                          values[4] = {0x7fa00000, 0x3f000000, 0xbf800000, 0x40000000},
+                          wanted[4] = {0, 0x3f000000, 0, 0x3f800000};
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start_as(&f, rounds, (enum weir_jit_tier)tier, 0, block, "x86-64-v3");
+        for (uint32_t t = 0; t < 128; t++)
+            ((uint32_t *)(uintptr_t)f.p.in)[t] = values[t % 4];
+        run(&f);
+        for (uint32_t t = 0; t < 128; t++) {
+            double d = t; /* and a little, up to the next one */
+            uint64_t want, got;
+            memcpy(&want, &d, 8);
+            want = t ? want + 1 : UINT64_C(0x3ca0000000000000);
+            memcpy(&got, &f.p.out[256 + 2 * t], 8);
+            assert_int_equal(f.p.out[t], wanted[t % 4]);
+            assert_true(got == want);
+        }
+        stop(&f);
+    }
+}
+
 static void test_shared_counts(void **state)
 {
     struct fixture f;
     (void)state;
     for (uint32_t n = 0; n <= 128; n += 16)
         for (int tier = 0; tier < 2; tier++) {
-            uint32_t want[256] = {0};
+            uint32_t want[257] = {0};
             start(&f, counts, (enum weir_jit_tier)tier, n);
             unsigned char *bytes = (unsigned char *)f.p.in;
             for (uint32_t t = 0; t < 128; t++)
                 bytes[t] = (unsigned char)(t % 3 ? 255 - t % 7 : t);
-            for (uint32_t t = 0; t < n; t++)
-                want[bytes[t]] += 1 + t;
+            for (uint32_t t = 0; t < n; t++) {
+                want[bytes[t]]++;
+                want[bytes[t] + 1] += t;
+            }
             run(&f);
-            assert_memory_equal(f.p.out, want, sizeof want);
+            assert_memory_equal(f.p.out, want, 256 * sizeof *want);
             stop(&f);
         }
 }
@@ -316,6 +403,162 @@ static void test_clamped_index(void **state)
             assert_int_equal(f.p.out[t], f.p.in[at + 1]);
         }
         stop(&f);
+    }
+}
+
+static int32_t held(int32_t x, int32_t low, int32_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* A run of near_all, or of near_some without the lanes that out[2048 + t] leaves out. */
+static void run_near(struct fixture *f, bool some, int16_t low, uint16_t high)
+{
+    uint32_t want[1024] = {0};
+    memset(f->p.out, 0, 4096);
+    f->p.n = (uint32_t)(uint16_t)low << 16 | high;
+    for (int32_t t = 0; t < 128; t++) {
+        if (some && f->p.out[2048 + t])
+            continue;
+        for (int32_t k = 0; k < 5; k++) {
+            int32_t at = held(t + k - 2, low, high);
+            want[t] = (k == 2 ? want[t] ^ f->p.in[f->p.out[1024 + t] & 255] : want[t]) * 3;
+            want[t] += f->p.in[at];
+            want[512 + at] = (uint32_t)at;
+        }
+        want[256 + t] = 5;
+    }
+    run(f);
+    assert_memory_equal(f->p.out, want, sizeof want);
+}
+
+static void start_near(struct fixture *f, const char *ptx, int tier)
+{
+    start(f, ptx, (enum weir_jit_tier)tier, 0);
+    for (uint32_t t = 0; t < 128; t++)
+        f->p.out[1024 + t] = t * 2654435761u >> 25;
+}
+
+/* Guesses hold in no warp, in some, and up to some instruction. */
+static void test_guesses_that_fail(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start_near(&f, near_all, tier);
+        for (uint16_t high = 28; high < 67; high++) /* the ends of groups and of warps */
+            run_near(&f, false, 0, high);
+        run_near(&f, false, 0, 1000);
+        run_near(&f, false, 5, 5);
+        run_near(&f, false, 62, 1000);
+        stop(&f);
+    }
+}
+
+static void test_guesses_of_some_lanes(void **state)
+{
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start_near(&f, near_some, tier);
+        uint32_t *skip = &f.p.out[2048];
+        for (uint32_t without = 0; without <= 128; without += 8) { /* of warps in which all are */
+            for (uint32_t t = 0; t < 128; t++)
+                skip[t] = t % 64 < 32 && t < without && t % 3 == 0;
+            run_near(&f, true, 0, 1000);
+            run_near(&f, true, 0, 97);
+        }
+        stop(&f);
+    }
+}
+
+static void test_guesses_at_the_windows_end(void **state)
+{
+    static const uint32_t grid[3] = {1, 1, 1};
+    struct fixture f;
+    (void)state;
+    for (int tier = 0; tier < 2; tier++) {
+        start_near(&f, near_all, tier);
+        char *in = (char *)(uintptr_t)f.p.in, *end = f.h.window + f.h.window_bytes;
+        /* the offsets of two groups together have all bits set, though both lie inside */
+        f.p.in = memcpy(f.h.window + f.h.window_bytes / 2 - 24, in, 16384);
+        run_near(&f, false, -100, 1000);
+        f.p.in = memcpy(end - 130 * sizeof *f.p.in, in, 130 * sizeof *f.p.in); /* up to two on */
+        run_near(&f, false, -100, 1000);
+        f.p.in++;
+        assert_false(harness_run(&f.h, &f.k, grid, 0, &f.p, 20));
+        assert_int_equal(f.h.error, WEIR_ERR_ILLEGAL_ADDRESS);
+        assert_int_equal(f.h.error_address, (uintptr_t)end);
+        f.p.in = (const uint32_t *)(const void *)(in + 256 + 2);
+        f.p.n = 0xff9c0000u | 1000;
+        assert_false(harness_run(&f.h, &f.k, grid, 0, &f.p, 20));
+        assert_int_equal(f.h.error_address, (uintptr_t)(f.p.in - 2));
+        f.p.in = (const uint32_t *)(const void *)(f.h.window + 4);
+        assert_false(harness_run(&f.h, &f.k, grid, 0, &f.p, 20));
+        assert_int_equal(f.h.error, WEIR_ERR_ILLEGAL_ADDRESS);
+        assert_int_equal(f.h.error_address, (uintptr_t)(f.h.window - 4));
+        stop(&f);
+    }
+}
+
+/* Whether blocks are made in two forms: "either" is where these meet. */
+static bool has_two_forms(const char *ptx, enum weir_jit_tier tier)
+{
+    char dir[] = "/tmp/weir-test-forms-XXXXXX", line[256], path[2][64];
+    struct fixture f;
+    bool found = false;
+    assert_non_null(mkdtemp(dir));
+    setenv("WEIR_DUMP_IR", dir, 1);
+    start(&f, ptx, tier, 100);
+    unsetenv("WEIR_DUMP_IR");
+    stop(&f);
+    for (int k = 0; k < 2; k++)
+        snprintf(path[k], sizeof path[k], "%s/k.%d.ll", dir, k);
+    FILE *ir = fopen(path[0], "r");
+    assert_non_null(ir);
+    while (fgets(line, sizeof line, ir))
+        found |= strncmp(line, "either", 6) == 0;
+    fclose(ir);
+    for (int k = 0; k < 2; k++)
+        unlink(path[k]);
+    rmdir(dir);
+    return found;
+}
+
+static void test_blocks_in_two_forms(void **state)
+{
+    enum { HELD, WORD, BYTE };
+    static const struct {
+        unsigned load, loads;
+        bool some, twice;
+    } c[] = {{HELD, 3, false, false}, {HELD, 4, false, true}, {HELD, 2, true, true},
+             {WORD, 1, true, false},  {WORD, 2, true, true},  {BYTE, 1, true, true},
+             {BYTE, 4, false, false}};
+    char text[4096];
+    (void)state;
+    for (unsigned k = 0; k < sizeof c / sizeof *c; k++) {
+        size_t used = (size_t)snprintf(text, sizeof text, "%s%s", HEAD,
+                                       "cvt.u64.u32 %d7,%r2; add.u64 %d5,%d1,%d3; add.u64 "
+                                       "%d6,%d1,%d7; setp.ge.u32 %p1,%r2,%r1; mov.u32 %r4,0;\n");
+        if (c[k].some)
+            used += (size_t)snprintf(text + used, sizeof text - used, "@%%p1 bra OUT;\n");
+        for (unsigned n = 0; n < c[k].loads; n++) {
+            if (c[k].load == HELD)
+                used += (size_t)snprintf(text + used, sizeof text - used,
+                                         "max.s32 %%r1%u,%%r2,%%r1; mul.wide.s32 %%d1%u,%%r1%u,4; "
+                                         "add.s64 %%d2%u,%%d1,%%d1%u; ",
+                                         n, n, n, n, n);
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     c[k].load == HELD   ? "ld.global.u32 %%r2%u,[%%d2%u]; "
+                                     : c[k].load == WORD ? "ld.global.u32 %%r2%u,[%%d5+%u]; "
+                                                         : "ld.global.u8 %%r2%u,[%%d6+%u]; ",
+                                     n, c[k].load == WORD ? 4 * n : n);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "add.u32 %%r4,%%r4,%%r2%u;\n", n);
+        }
+        snprintf(text + used, sizeof text - used, "OUT: st.global.u32 [%%d4],%%r4; ret;\n}\n");
+        assert_int_equal(has_two_forms(text, WEIR_JIT_BEST), c[k].twice);
+        assert_false(has_two_forms(text, WEIR_JIT_QUICK));
     }
 }
 
@@ -400,6 +643,12 @@ int main(void)
         cmocka_unit_test(test_index_that_wraps),
         cmocka_unit_test(test_pointer_that_walks),
         cmocka_unit_test(test_far_steps_are_prefetched),
+        cmocka_unit_test(test_short_rows_are_prefetched),
+        cmocka_unit_test(test_vectors_longer_than_the_processors),
+        cmocka_unit_test(test_guesses_that_fail),
+        cmocka_unit_test(test_guesses_of_some_lanes),
+        cmocka_unit_test(test_guesses_at_the_windows_end),
+        cmocka_unit_test(test_blocks_in_two_forms),
         cmocka_unit_test(test_shared_counts),
         cmocka_unit_test(test_warps_in_step),
         cmocka_unit_test(test_warps_by_two_ways),
