@@ -30,4 +30,30 @@ static inline bool weir_sanitize_thread(void)
     return __tsan_init != NULL;
 }
 
+/* Around what Weir does inside of a call that ThreadSanitizer has intercepted, for when Weir is
+ * built with it: during calls that may wait it does not see what atomics order, but would all
+ * accesses. Thread: any. */
+#if defined(WEIR_BUILT_TSAN)
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+#endif
+
+static inline void weir_sanitize_intercepted_begin(void)
+{
+#if defined(WEIR_BUILT_TSAN)
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+}
+
+static inline void weir_sanitize_intercepted_end(void)
+{
+#if defined(WEIR_BUILT_TSAN)
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+#endif
+}
+
 #endif

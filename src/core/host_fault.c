@@ -11,6 +11,7 @@
 #include <ucontext.h>
 
 #include "base/log.h"
+#include "base/sanitize.h"
 #include "check/check.h"
 #include "device/device.h"
 #include "memory/memory.h"
@@ -242,18 +243,32 @@ bool weir_host_fault(void *siginfo, void *ucontext)
 static bool io_begin(const void *p, size_t bytes, bool does_write, const char *call, const void *at)
 {
     const void *caller = NULL;
+    bool held;
 
     if (!weir_check_enabled() || !weir_check_may_watch((uintptr_t)p, (uintptr_t)p + bytes))
         return false;
+    weir_sanitize_intercepted_begin();
     if (in_library((uintptr_t)at)) /* streams of C++, sanitizers */
         caller = caller_of((uintptr_t)at);
-    return weir_check_io_begin(p, bytes, does_write, call, caller ? caller : at);
+    held = weir_check_io_begin(p, bytes, does_write, call, caller ? caller : at);
+    weir_sanitize_intercepted_end();
+    return held;
+}
+
+static void io_end(const void *p, size_t bytes)
+{
+    weir_sanitize_intercepted_begin();
+    weir_check_io_end(p, bytes);
+    weir_sanitize_intercepted_end();
 }
 
 static void io_gone(const void *p, size_t bytes, bool moves, const char *call, const void *at)
 {
-    if (weir_check_enabled() && weir_check_watches_more() && !is_own(at))
-        weir_check_unmapped(p, bytes, !moves, call, at);
+    if (!weir_check_enabled() || !weir_check_watches_more() || is_own(at))
+        return;
+    weir_sanitize_intercepted_begin();
+    weir_check_unmapped(p, bytes, !moves, call, at);
+    weir_sanitize_intercepted_end();
 }
 
 static void io_freed(const void *p, size_t bytes, const char *call, const void *at)
@@ -267,9 +282,11 @@ static void io_freed(const void *p, size_t bytes, const char *call, const void *
         bytes = malloc_usable_size((void *)(uintptr_t)p);
     if (!weir_check_may_be_registered((uintptr_t)p, bytes))
         return;
+    weir_sanitize_intercepted_begin();
     if (in_library((uintptr_t)at)) /* delete, containers */
         caller = caller_of((uintptr_t)at);
     weir_check_block_freed(p, bytes, call, caller ? caller : at);
+    weir_sanitize_intercepted_end();
 }
 
 /* takeover/io.h */
@@ -284,7 +301,7 @@ static void claim_io(void)
     } symbol = {.object = dlsym(RTLD_DEFAULT, "weir_io_claim")};
 
     if (symbol.object)
-        symbol.claim(io_begin, weir_check_io_end, io_gone, io_freed);
+        symbol.claim(io_begin, io_end, io_gone, io_freed);
 }
 
 void weir_host_fault_start(void)

@@ -25,7 +25,7 @@ verdict() { # WANTED DEVICES FORM [forgets]: kinds of hazards
     fi
 }
 
-./real | while read -r form devices; do echo "$form ${devices:-1}"; done >forms
+LD_PRELOAD=$SANITIZER_PRELOAD ./real | while read -r form devices; do echo "$form ${devices:-1}"; done >forms
 [ "$(wc -l <forms)" -ge 25 ] || { echo "FAILED: forms"; failed=1; }
 while read -r form devices; do
     case $form in
