@@ -32,5 +32,24 @@ else
     printf 'FAILED check\n%s\n%s\n' "$got" "$(cat err)"
     failed=1
 fi
+
+# What children do is their outermost grid's to what is outside; what looks at a run.
+newer ordered && { nvcc -rdc=true -cudart static -gencode arch=compute_80,code=compute_80 -o ordered "$src/ordered.cu" || die ordered; }
+# looks NAME STATUS SAID COMMAND...
+looks() {
+    name=$1 status=$2 said=$3
+    shift 3
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" "$@" >err 2>&1
+    rc=$?
+    if [ $rc -eq "$status" ] && grep -q "$said" err; then
+        echo "ok $name"
+    else
+        printf 'FAILED %s: status %s\n%s\n' "$name" $rc "$(cat err)"
+        failed=1
+    fi
+}
+looks race 99 'kernel writes_by_children writes' check ./ordered races
+looks waits 0 'no hazard' check ./ordered waits
+looks explore 99 'exit status 1' explore --stop --strategy reverse --runs 2 ./ordered first
 rm -f err
 exit $failed

@@ -1,0 +1,51 @@
+/* Programs of kernels that launch kernels, for what looks at a run: `ordered races` reads what a child writes, in another stream
+ * without order; `ordered waits` waits for an event first; `ordered first` fails when of two children without order between them the
+ * second runs first. SPDX-License-Identifier: Apache-2.0 */
+#include <cstdio>
+#include <cstring>
+
+__device__ int at, last;
+
+__global__ void child_writes(int *p) { p[threadIdx.x] = 1; }
+__global__ void other_reads(const int *p, int *sum) { atomicAdd(sum, p[threadIdx.x]); }
+__global__ void child_marks(int what) { last = what; }
+
+/* Its children write, each after the one before: the stream of the block, then a tail. */
+__global__ void writes_by_children(int *p)
+{
+    child_writes<<<1, 32>>>(p);
+    child_writes<<<1, 32>>>(p);
+    child_writes<<<1, 32, 0, cudaStreamTailLaunch>>>(p);
+}
+__global__ void without_order()
+{
+    child_marks<<<1, 1, 0, cudaStreamFireAndForget>>>(1);
+    child_marks<<<1, 1, 0, cudaStreamFireAndForget>>>(2);
+}
+
+int main(int argc, char **argv)
+{
+    cudaStream_t a, b;
+    cudaEvent_t done;
+    int *p, value = 0;
+
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+    cudaMalloc(&p, 4096);
+    cudaMemset(p, 0, 4096);
+    cudaDeviceSynchronize();
+    if (argc > 1 && strcmp(argv[1], "first") == 0) {
+        without_order<<<1, 1, 0, a>>>();
+        cudaStreamSynchronize(a);
+        cudaMemcpyFromSymbol(&value, last, sizeof value);
+        return value == 1;
+    }
+    writes_by_children<<<1, 1, 0, a>>>(p);
+    if (argc > 1 && strcmp(argv[1], "waits") == 0) {
+        cudaEventRecord(done, a);
+        cudaStreamWaitEvent(b, done, 0);
+    }
+    other_reads<<<1, 32, 0, b>>>(p, p + 64);
+    return cudaDeviceSynchronize();
+}
