@@ -120,6 +120,7 @@ static void stream_begin(const void *stream, uint64_t id, int device, enum weir_
 {
     struct checker *c = &weir_checker;
     struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_stream *l;
     uint32_t lane;
 
     weir_check_lock();
@@ -133,7 +134,11 @@ static void stream_begin(const void *stream, uint64_t id, int device, enum weir_
     if (!c->failed) {
         while (c->streams.count <= lane)
             c->streams.items[c->streams.count++] = (struct weir_check_stream){0};
-        c->streams.items[lane] = (struct weir_check_stream){id, device, cls, at.thread};
+        l = &c->streams.items[lane]; /* what the slot's last stream left may still run */
+        l->id = id;
+        l->device = device;
+        l->cls = cls;
+        l->thread = at.thread;
         if (c->settings.without_legacy && cls == WEIR_STREAM_BLOCKING)
             cls = WEIR_STREAM_NONBLOCKING;
         weir_order_lane_begin(&c->order, lane, device, cls);
@@ -301,7 +306,7 @@ void weir_check_event_end(const void *event)
 /* Takes over the stamp. */
 struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
                                                 enum weir_op_kind kind, const char *name,
-                                                struct weir_check_site site)
+                                                uint64_t number, struct weir_check_site site)
 {
     struct checker *c = &weir_checker;
     uint32_t lane = stamp->lane;
@@ -312,16 +317,55 @@ struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
         return NULL;
     }
     *(struct weir_check_detail *)a->detail = (struct weir_check_detail){
-        .kind = kind, .name = name, .lane = lane, .number = c->submitted, .site = site};
+        .kind = kind, .name = name, .lane = lane, .number = number, .site = site};
+    return a;
+}
+
+struct weir_order_stamp weir_check_stamp_peek(const struct weir_check_op *op)
+{
+    return op->made ? op->actor->stamp
+                    : (struct weir_order_stamp){op->lane, op->seq, op->seq - 1, op->base};
+}
+
+struct weir_check_site weir_check_op_site(const struct weir_check_op *op)
+{
+    return (struct weir_check_site){.call = op->call,
+                                    .address = op->stack ? op->stack->frames[0].address : NULL,
+                                    .stack = op->stack,
+                                    .thread = op->thread};
+}
+
+/* Most operations never need one: kernels that touch nothing, functions of the host, launches of
+ * graphs. */
+struct weir_actor *weir_check_actor_locked(struct weir_check_op *op)
+{
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    if (op->made || !op->lane)
+        return op->lane ? op->actor : NULL;
+    stamp = weir_check_stamp_peek(op);
+    a = weir_check_actor_make_locked(&stamp, (enum weir_op_kind)op->kind, op->name, op->number,
+                                     weir_check_op_site(op));
+    op->base = NULL;
+    if (a) {
+        op->made = true;
+        op->actor = a;
+    }
     return a;
 }
 
 static void op_actor_drop(struct weir_actor *a)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_detail *d = a ? a->detail : NULL;
+    struct weir_check_detail *d = a->detail;
 
-    if (d && d->early) {
+    if (WEIR_UNLIKELY(d->events != NULL)) {
+        weir_check_events_drop(d->events);
+        d->events = NULL;
+        c->parted--;
+    }
+    if (d->early) {
         weir_actor_drop(&c->shadow, d->early);
         d->early = NULL;
     }
@@ -332,36 +376,72 @@ static void op_actor_drop(struct weir_actor *a)
     weir_actor_drop(&c->shadow, a);
 }
 
-/* NULL: no memory. */
-struct weir_actor *weir_check_op_add_locked(const void *op, struct weir_order_stamp *stamp,
-                                            enum weir_op_kind kind, const char *name,
-                                            struct weir_check_site site)
+void weir_check_op_over_locked(struct weir_check_op *op)
 {
     struct checker *c = &weir_checker;
-    struct weir_actor *a;
-    void *old;
+    struct weir_check_stream *l = &c->streams.items[op->lane];
 
-    here.last_lane = stamp->lane;
-    here.last_seq = stamp->seq;
-    c->submitted++;
-    weir_check_gate_add(op, kind, stamp);
-    a = weir_check_actor_make_locked(stamp, kind, name, site);
-    if (a && WEIR_UNLIKELY(c->captures.count))
+    if (!op->lane)
+        return;
+    c->pending--;
+    l->pending--;
+    l->done = WEIR_MAX(l->done, op->seq);
+    if (WEIR_UNLIKELY(op->gate))
+        weir_check_gate_remove(op);
+    if (WEIR_UNLIKELY(op->watched))
+        weir_map_remove(&c->ops, (uintptr_t)op);
+    if (op->made)
+        op_actor_drop(op->actor);
+    else
+        weir_order_clock_drop(&c->order, op->base);
+    op->lane = 0;
+}
+
+/* What is seldom asked for: what a project forbids, captures. */
+static WEIR_NOINLINE void op_judge(struct weir_check_op *op)
+{
+    struct checker *c = &weir_checker;
+    struct weir_actor *a = weir_check_actor_locked(op);
+
+    if (!a)
+        return;
+    if (c->captures.count)
         weir_check_not_captured_locked(a);
-    if (a && weir_check_is_forbidden(WEIR_POLICY_DEFAULT_STREAM) &&
-        c->streams.items[here.last_lane].cls == WEIR_STREAM_LEGACY) {
+    if (weir_check_is_forbidden(WEIR_POLICY_DEFAULT_STREAM) &&
+        c->streams.items[op->lane].cls == WEIR_STREAM_LEGACY) {
         const struct weir_check_side side = weir_check_side_of(a, WEIR_ACCESS_READ);
 
-        weir_check_forbidden_locked(WEIR_POLICY_DEFAULT_STREAM, site, &side);
+        weir_check_forbidden_locked(WEIR_POLICY_DEFAULT_STREAM, weir_check_op_site(op), &side);
     }
-    if (!a || !weir_map_swap(&c->ops, (uintptr_t)op, a, &old)) {
-        op_actor_drop(weir_map_remove(&c->ops, (uintptr_t)op));
-        weir_actor_drop(&c->shadow, a);
-        lost();
-        return NULL;
-    }
-    op_actor_drop(old); /* one that never ran, because its context had failed, leaves its place */
-    return a;
+}
+
+/* Takes over the stamp. */
+void weir_check_op_add_locked(struct weir_check_op *op, const struct weir_order_stamp *stamp,
+                              enum weir_op_kind kind, const char *name,
+                              const struct weir_check_site *site)
+{
+    struct checker *c = &weir_checker;
+
+    if (WEIR_UNLIKELY(op->lane)) /* one that never ran, because its context had failed */
+        weir_check_op_over_locked(op);
+    if (WEIR_UNLIKELY(!stamp->lane))
+        return;
+    here.last_lane = stamp->lane;
+    here.last_seq = stamp->seq;
+    *op = (struct weir_check_op){.lane = stamp->lane,
+                                 .thread = site->thread,
+                                 .seq = stamp->seq,
+                                 .base = stamp->base,
+                                 .number = ++c->submitted,
+                                 .stack = site->stack,
+                                 .call = site->call,
+                                 .name = name,
+                                 .kind = (uint8_t)kind};
+    c->pending++;
+    c->streams.items[op->lane].pending++;
+    weir_check_gate_add(op);
+    if (WEIR_UNLIKELY(c->captures.count || c->settings.forbidden))
+        op_judge(op);
 }
 
 void weir_check_behind_is(struct weir_check_event *e, const struct weir_order_stamp *stamp)
@@ -370,8 +450,8 @@ void weir_check_behind_is(struct weir_check_event *e, const struct weir_order_st
     weir_order_stamp_copy(&e->stamp, stamp);
 }
 
-void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
-                   const void *behind)
+void weir_check_op(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
+                   const char *name, const void *behind)
 {
     struct weir_order_stamp stamp;
     struct weir_check_site site;
@@ -388,16 +468,32 @@ void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, c
                             e ? &e->stamp : NULL, e != NULL, &stamp);
     if (e)
         weir_check_behind_is(e, &stamp);
-    (void)weir_check_op_add_locked(op, &stamp, kind, name, site);
+    weir_check_op_add_locked(op, &stamp, kind, name, &site);
     weir_check_unlock();
 }
 
-void weir_check_kernel(const void *op, const void *stream, const char *name, bool asks)
+/* What a programmatic launch does before it waits; takes over the stamp. */
+static WEIR_NOINLINE void early_add(struct weir_check_op *op, struct weir_order_stamp *early)
+{
+    struct checker *c = &weir_checker;
+    struct weir_actor *a = weir_check_actor_locked(op), *part;
+
+    c->streams.items[op->lane].overtakes = true;
+    part = weir_check_actor_make_locked(early, WEIR_OP_KERNEL, op->name, op->number,
+                                        weir_check_op_site(op));
+    if (part && a) {
+        part->early = true; /* told when those in front may still run */
+        ((struct weir_check_detail *)a->detail)->early = part;
+    } else if (part) {
+        weir_actor_drop(&c->shadow, part);
+    }
+}
+
+void weir_check_kernel(struct weir_check_op *op, const void *stream, const char *name, bool asks)
 {
     struct checker *c = &weir_checker;
     struct weir_order_stamp stamp, early;
     struct weir_check_site site;
-    struct weir_actor *a, *part = NULL;
 
     if (weir_check_tells())
         weir_tsan_op(op, stream, WEIR_OP_KERNEL, NULL);
@@ -406,15 +502,9 @@ void weir_check_kernel(const void *op, const void *stream, const char *name, boo
     site = weir_check_site_now(true);
     weir_check_lock();
     weir_order_submit_kernel(&c->order, weir_check_lane_of_locked(stream), asks, &stamp, &early);
-    a = weir_check_op_add_locked(op, &stamp, WEIR_OP_KERNEL, name, site);
-    if (early.lane)
-        part = weir_check_actor_make_locked(&early, WEIR_OP_KERNEL, name, site);
-    if (part && a) {
-        part->early = true; /* told when those in front may still run */
-        ((struct weir_check_detail *)a->detail)->early = part;
-    } else if (part) {
-        weir_actor_drop(&c->shadow, part);
-    }
+    weir_check_op_add_locked(op, &stamp, WEIR_OP_KERNEL, name, &site);
+    if (WEIR_UNLIKELY(early.lane))
+        early_add(op, &early);
     weir_check_unlock();
 }
 
@@ -423,7 +513,7 @@ struct weir_actor *weir_check_early(const struct weir_actor *a)
     return a ? ((const struct weir_check_detail *)a->detail)->early : NULL;
 }
 
-void weir_check_op_peer(const void *op, const void *stream, const void *other)
+void weir_check_op_peer(struct weir_check_op *op, const void *stream, const void *other)
 {
     struct checker *c = &weir_checker;
     struct weir_check_site site;
@@ -437,16 +527,16 @@ void weir_check_op_peer(const void *op, const void *stream, const void *other)
     weir_check_lock();
     weir_order_submit_peer(&c->order, weir_check_lane_of_locked(stream),
                            weir_check_lane_of_locked(other), &stamp);
-    (void)weir_check_op_add_locked(op, &stamp, WEIR_OP_COPY, NULL, site);
+    weir_check_op_add_locked(op, &stamp, WEIR_OP_COPY, NULL, &site);
     weir_check_unlock();
 }
 
-struct weir_actor *weir_check_actor(const void *op)
+struct weir_actor *weir_check_actor(struct weir_check_op *op)
 {
     struct weir_actor *a;
 
     weir_check_lock();
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    a = weir_check_actor_locked(op);
     weir_check_unlock();
     return a;
 }
@@ -499,18 +589,11 @@ void weir_check_settle_locked(void)
 {
     struct checker *c = &weir_checker;
 
-    if (c->shadow.bytes < c->settle_at || c->ops.count > 0)
+    if (c->shadow.bytes < c->settle_at || c->pending > 0)
         return;
     if (c->order.host)
         weir_shadow_settle(&c->shadow, c->order.host);
     c->settle_at = WEIR_MAX(SETTLE_BYTES, c->shadow.bytes * 2);
-}
-
-void weir_check_op_over_locked(const void *op)
-{
-    if (weir_checker.gates.count)
-        weir_check_gate_remove(op);
-    op_actor_drop(weir_map_remove(&weir_checker.ops, (uintptr_t)op));
 }
 
 /* ---- the host ---- */
@@ -520,27 +603,26 @@ void weir_check_unpromised(bool on)
     here.unpromised = on;
 }
 
-static void host_func_begins(const void *op, const struct weir_check_node *node)
+static void host_func_begins(const struct weir_check_op *op, const struct weir_check_node *node)
 {
-    struct checker *c = &weir_checker;
-    const struct weir_actor *a;
-    struct weir_order_stamp part;
+    struct weir_order *o = &weir_checker.order;
+    struct weir_order_stamp stamp, part;
 
     weir_check_lock();
-    a = weir_map_get(&c->ops, (uintptr_t)op);
-    if (a) {
-        weir_order_stamp_copy(&part, &a->stamp);
+    if (op->lane) {
+        stamp = weir_check_stamp_peek(op);
+        weir_order_stamp_copy(&part, &stamp);
         if (node)
-            weir_check_part_of(a, node->number, &part);
-        weir_order_host_saw_before(&c->order, &part);
-        weir_order_stamp_drop(&c->order, &part);
+            weir_check_part_of(op, node->number, &part);
+        weir_order_host_saw_before(o, &part);
+        weir_order_stamp_drop(o, &part);
+        if (node)
+            weir_check_heard(&stamp);
     }
-    if (a && node)
-        weir_check_heard(&a->stamp);
     weir_check_unlock();
 }
 
-void weir_check_host_func(struct weir_check_func *f, const void *op,
+void weir_check_host_func(struct weir_check_func *f, struct weir_check_op *op,
                           const struct weir_check_node *node)
 {
     if (weir_check_enabled())
@@ -597,42 +679,43 @@ void weir_check_host_saw_stream(const void *stream)
     weir_check_unlock();
 }
 
-static struct weir_clock *wait_begins(const void *stream, int device)
+static void wait_begins(const void *stream, int device, struct weir_order_stamp *out)
 {
     bool forbidden = weir_check_is_forbidden(WEIR_POLICY_LEGACY_SYNC) && stream && here.call &&
                      strstr(here.call, "Synchronize");
     struct weir_check_site at = weir_check_site_now(false);
     struct weir_order *o = &weir_checker.order;
-    struct weir_clock *c;
 
+    *out = (struct weir_order_stamp){0};
     weir_check_lock();
     weir_check_waits_locked(&at);
     if (forbidden &&
         weir_checker.streams.items[weir_check_lane_of_locked(stream)].cls == WEIR_STREAM_LEGACY)
         weir_check_forbidden_locked(WEIR_POLICY_LEGACY_SYNC, at, NULL);
-    c = stream ? weir_order_lane_clock(o, weir_check_lane_of_locked(stream))
-               : weir_order_device_clock(o, device);
+    if (stream)
+        weir_order_lane_all(o, weir_check_lane_of_locked(stream), out);
+    else
+        out->base = weir_order_device_clock(o, device);
     weir_check_unlock();
-    return c;
 }
 
-static void wait_ends(struct weir_clock *c, bool over)
+static void wait_ends(struct weir_order_stamp *s, bool over)
 {
     weir_check_lock();
     if (over)
-        weir_order_host_saw_clock(&weir_checker.order, c);
-    weir_order_clock_drop(&weir_checker.order, c);
+        weir_order_host_saw(&weir_checker.order, s);
+    weir_order_stamp_drop(&weir_checker.order, s);
     weir_check_unlock();
 }
 
 struct weir_check_sync weir_check_sync_begin(const void *stream, int device)
 {
-    struct weir_check_sync w = {0};
+    struct weir_check_sync w = {.judges = weir_check_enabled()};
 
     if (weir_check_tells())
         w.told = weir_tsan_sync_begin(stream, device);
-    if (weir_check_enabled())
-        w.judged = wait_begins(stream, device);
+    if (w.judges)
+        wait_begins(stream, device, &w.judged);
     return w;
 }
 
@@ -641,8 +724,8 @@ void weir_check_sync_end(struct weir_check_sync *w, bool over)
     over = over && !here.unpromised;
     if (w->told)
         weir_tsan_sync_end(w->told, over);
-    if (w->judged)
-        wait_ends(w->judged, over);
+    if (w->judges)
+        wait_ends(&w->judged, over);
 }
 
 void weir_check_host_saw_last(void)
@@ -666,36 +749,52 @@ void weir_check_host_saw_last(void)
 
 /* ---- memory ---- */
 
-void weir_check_alloc(const void *p, size_t bytes, const char *kind)
+/* The block that begins there, to be filled: a new one, or the one of before. NULL: no memory. */
+static struct weir_check_block *block_make(const void *p)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_block *b = weir_calloc(1, sizeof *b), *old;
-    struct weir_check_site site = weir_check_site_now(false);
+    struct weir_check_block *b = weir_map_get(&c->blocks, (uintptr_t)p);
 
-    weir_check_lock();
     if (b) {
+        weir_check_block_gone_locked(b, b->site);
+        return b;
+    }
+    b = weir_calloc(1, sizeof *b);
+    if (b && !weir_map_put(&c->blocks, (uintptr_t)p, b)) {
+        weir_free(b);
+        b = NULL;
+    }
+    if (!b)
+        lost();
+    return b;
+}
+
+static void alloc_locked(const void *p, size_t bytes, const char *kind,
+                         const struct weir_check_site *site)
+{
+    struct checker *c = &weir_checker;
+    struct weir_check_block *b = block_make(p);
+
+    if (b)
         *b = (struct weir_check_block){.begin = (uintptr_t)p,
                                        .bytes = bytes,
                                        .kind = kind,
                                        .number = c->submitted,
-                                       .site = site};
-        old = weir_map_remove(&c->blocks, (uintptr_t)p);
-        if (old)
-            weir_check_block_gone_locked(old, old->site);
-        weir_free(old);
-        if (!weir_map_put(&c->blocks, (uintptr_t)p, b)) {
-            weir_free(b);
-            lost();
-        }
-    } else {
-        lost();
-    }
+                                       .site = *site};
     if (strcmp(kind, "registered memory") == 0)
         weir_check_registered_locked((uintptr_t)p, (uintptr_t)p + bytes);
     if (strcmp(kind, "managed memory") == 0)
         weir_check_managed_locked((uintptr_t)p, (uintptr_t)p + bytes);
-    if (b && strcmp(kind, "device memory") == 0)
+    if (b && c->settings.init && strcmp(kind, "device memory") == 0)
         weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, false);
+}
+
+void weir_check_alloc(const void *p, size_t bytes, const char *kind)
+{
+    struct weir_check_site site = weir_check_site_now(false);
+
+    weir_check_lock();
+    alloc_locked(p, bytes, kind, &site);
     weir_check_unlock();
 }
 
@@ -760,6 +859,7 @@ void weir_check_frees_in_order(bool on)
 struct collected {
     struct weir_order *order;
     struct weir_clock *clock;
+    uint32_t lane; /* what it follows already is left out */
 };
 
 static bool collect(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
@@ -770,8 +870,27 @@ static bool collect(void *ctx, struct weir_actor *a, enum weir_access kind, uint
     (void)kind;
     (void)begin;
     (void)end;
-    weir_order_clock_add(c->order, &c->clock, &a->stamp);
+    if (!weir_order_lane_follows(c->order, c->lane, &a->stamp))
+        weir_order_clock_add(c->order, &c->clock, &a->stamp);
     return true;
+}
+
+/* Is something before the stamp that may not have told yet what it touches, in another lane? */
+static bool is_untold_elsewhere(const struct weir_order_stamp *s)
+{
+    const struct checker *c = &weir_checker;
+
+    if (c->parted) /* others come behind some of its nodes, but not behind it */
+        return true;
+    if (c->streams.items[s->lane].pending == c->pending)
+        return false;
+    for (uint32_t i = 1; i < c->streams.count && s->base && i < s->base->count; i++) {
+        const struct weir_check_stream *l = &c->streams.items[i];
+
+        if (i != s->lane && l->pending && (l->overtakes || s->base->at[i] > l->done))
+            return true;
+    }
+    return false;
 }
 
 /* An operation that stands in the stream and writes all of the memory at once. */
@@ -785,11 +904,12 @@ static void pool_access_locked(const void *stream, enum weir_op_kind kind, struc
     behind.base = after;
     weir_order_submit_after(&c->order, weir_check_lane_of_locked(stream), &behind, after != NULL,
                             &stamp);
-    weir_checker.submitted++;
-    a = weir_check_actor_make_locked(&stamp, kind, NULL, site);
+    a = weir_check_actor_make_locked(&stamp, kind, NULL, ++c->submitted, site);
     if (!a)
         return;
-    a->early = true;
+    a->at_once = true;
+    a->in_lane = !is_untold_elsewhere(&a->stamp);
+    a->early = !a->in_lane || c->streams.items[a->stamp.lane].pending;
     weir_shadow_access(&c->shadow, a, WEIR_ACCESS_WRITE, (uintptr_t)p, (uintptr_t)p + bytes);
     weir_actor_drop(&c->shadow, a);
 }
@@ -799,8 +919,9 @@ void weir_check_alloc_async(const void *stream, const void *p, size_t bytes)
     struct collected all = {.order = &weir_checker.order};
     struct weir_check_site site = weir_check_site_now(false);
 
-    weir_check_alloc(p, bytes, "device memory");
     weir_check_lock();
+    alloc_locked(p, bytes, "device memory", &site);
+    all.lane = weir_check_lane_of_locked(stream);
     weir_shadow_unfinished(&weir_checker.shadow, (uintptr_t)p, (uintptr_t)p + bytes, collect, &all);
     pool_access_locked(stream, WEIR_OP_ALLOC, all.clock, p, bytes, site);
     weir_order_clock_drop(&weir_checker.order, all.clock);

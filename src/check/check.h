@@ -75,13 +75,35 @@ void weir_check_value_awaited(uint64_t address, const void *stream, bool known);
 
 /* ---- operations ---- */
 
+/* What is known of an operation from its submission until it is done: core keeps it beside the
+ * operation, and it is how the operation is named here. All zero before the first time. Written
+ * under the lock; read without it where the operation is known to have been submitted. */
+struct weir_check_stack;
+struct weir_check_op {
+    uint32_t lane; /* 0: not known (any more) */
+    uint32_t thread;
+    weir_seq seq;
+    union {
+        struct weir_clock *base;  /* a reference */
+        struct weir_actor *actor; /* `made` */
+    };
+    uint64_t number; /* submitted as the n-th */
+    const struct weir_check_stack *stack;
+    const char *call, *name;
+    uint8_t kind;  /* enum weir_op_kind */
+    bool made;     /* an actor stands for it */
+    bool watched;  /* it is in the map of operations */
+    uint32_t gate; /* its place among the gates, and one; 0: it is none */
+};
+_Static_assert(sizeof(struct weir_check_op) == 64, "a line of each operation");
+
 /* + Submitted to the stream. name: a kernel's, static, or NULL. `behind` (may be NULL): an object
  * whose last operation comes before, too, and which this one becomes the last of: a graph's
  * launches follow each other (ORD-030). The caller holds the stream's lock. */
-void weir_check_op(const void *op, const void *stream, enum weir_op_kind kind, const char *name,
-                   const void *behind);
+void weir_check_op(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
+                   const char *name, const void *behind);
 /* + A kernel. asks: a programmatic launch (ORD-031). */
-void weir_check_kernel(const void *op, const void *stream, const char *name, bool asks);
+void weir_check_kernel(struct weir_check_op *op, const void *stream, const char *name, bool asks);
 /* + Who does what that launch does before it waits inside (ORD-032); NULL: nobody else. a: its
  * weir_check_actor. */
 struct weir_actor *weir_check_early(const struct weir_actor *a);
@@ -92,19 +114,18 @@ struct weir_check_event_node {
     uint32_t node;
     const void *event, *records; /* a stream of a record node's own; NULL: it waits */
 };
-void weir_check_launch(const void *op, const void *stream, const void *behind,
+void weir_check_launch(struct weir_check_op *op, const void *stream, const void *behind,
                        const struct weir_check_node *graph,
                        const struct weir_check_event_node *nodes, size_t count);
 /* + A copy between the legacy streams of two devices (ORD-012), in `stream`; `other` is the second
  * device's. */
-void weir_check_op_peer(const void *op, const void *stream, const void *other);
-/* Who the operation is, until it is done; NULL: unknown (it was submitted before checking
- * began, or memory ran out). */
-struct weir_actor *weir_check_actor(const void *op);
+void weir_check_op_peer(struct weir_check_op *op, const void *stream, const void *other);
+/* Who the operation is, until it is done; NULL: unknown (memory ran out). */
+struct weir_actor *weir_check_actor(struct weir_check_op *op);
 /* Node `node` of a graph's launch `op`, or (behind the nodes, shadow.h) its early part. The order
  * of its nodes is asked for once for each `plan`: order(arg) gives it, and is the checker's from
  * then on; NULL: no memory. The caller ends the actor. */
-struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t node,
+struct weir_actor *weir_check_node(const struct weir_check_op *op, const void *plan, uint32_t node,
                                    enum weir_op_kind kind, const char *name,
                                    struct weir_reach *(*order)(const void *arg), const void *arg);
 void weir_check_node_end(struct weir_actor *a);
@@ -129,16 +150,27 @@ void weir_check_access_pages(struct weir_actor *a,
 /* Something that should have been looked at was not: the report says so. */
 void weir_check_lost(void);
 /* + It has run, and touches these at last; nothing behind it has begun. */
-void weir_check_op_done(const void *op, const struct weir_check_range *ranges, size_t count);
-/* + The same of several of one stream, one behind the other, that have told what they touch. */
-void weir_check_ops_done(const void *const *ops, size_t count);
+void weir_check_op_done(struct weir_check_op *op, const struct weir_check_range *ranges,
+                        size_t count);
+/* + The same of several of one stream, one behind the other; each with its ranges. */
+#define WEIR_CHECK_DONE_MAX    32
+#define WEIR_CHECK_DONE_RANGES 2 /* of one, at most */
+struct weir_check_done {
+    size_t count, range_count;
+    struct weir_check_op *ops[WEIR_CHECK_DONE_MAX];
+    uint8_t range_counts[WEIR_CHECK_DONE_MAX];
+    struct weir_check_range ranges[WEIR_CHECK_DONE_MAX * WEIR_CHECK_DONE_RANGES];
+};
+void weir_check_ops_done(const struct weir_check_done *done);
 
 /* ---- the host: + ---- */
 
 void weir_check_host_saw_event(const void *event);
 /* Around a wait for a stream, or (NULL) for a device: what is submitted beside it is not seen. */
 struct weir_check_sync {
-    struct weir_clock *judged, *told; /* NULL: nothing */
+    bool judges;
+    struct weir_order_stamp judged; /* what is waited for */
+    struct weir_clock *told;        /* NULL: nothing */
 };
 struct weir_check_sync weir_check_sync_begin(const void *stream, int device);
 void weir_check_sync_end(struct weir_check_sync *w, bool over);
@@ -161,7 +193,7 @@ struct weir_check_func {
     struct node *node;
     const struct weir_reach *reach;
 };
-void weir_check_host_func(struct weir_check_func *f, const void *op,
+void weir_check_host_func(struct weir_check_func *f, struct weir_check_op *op,
                           const struct weir_check_node *node);
 void weir_check_host_func_end(struct weir_check_func *f);
 
@@ -184,7 +216,7 @@ void weir_check_capture(const void *stream, bool begins);
 /* The capture that began in the stream ends well, and is about to be forgotten. */
 void weir_check_captured(const void *stream);
 /* The operation has failed, as the first or because another had. */
-void weir_check_op_failed(const void *op, enum weir_err err);
+void weir_check_op_failed(struct weir_check_op *op, enum weir_err err);
 /* What is known of a kernel's failure, before that: the first is told with it. Copied. */
 void weir_check_fault_text(const char *text);
 /* A handle that is good no more, or never was. */
@@ -195,7 +227,7 @@ void weir_check_object_end(const void *p);
 /* Nothing advances, and never will: `text` has the steps of the circle, a line each. The thread
  * waits in a call (0: unknown); op: a host function in it, or NULL. Ends the process with the
  * report. Thread: one of Weir's own, no lock held. */
-void weir_check_deadlock(const char *text, uint32_t thread, const void *op);
+void weir_check_deadlock(const char *text, uint32_t thread, struct weir_check_op *op);
 /* The time between two events is asked for. */
 void weir_check_elapsed(const void *start, const void *end);
 /* The program called a function that there is not. */
@@ -233,24 +265,24 @@ bool weir_check_may_watch(uintptr_t begin, uintptr_t end);
 /* In the child of a fork: its copies of those pages are its own. */
 void weir_check_forked(void);
 /* The operation, submitted just now, will touch some of these bytes. Others are ignored. */
-void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes);
+void weir_check_will_touch(struct weir_check_op *op, uintptr_t begin, uintptr_t end, bool writes);
 /* It may touch any managed memory. */
-void weir_check_will_touch_managed(const void *op);
+void weir_check_will_touch_managed(const struct weir_check_op *op);
 /* After weir_check_start: the host is kept from managed memory (ORD-092). alone: an access is the
  * program's fault, and nothing else is judged or reported; else a finding. */
 void weir_check_keep_managed(bool alone);
 /* Is it more than that? False as well when nothing is judged. */
 bool weir_check_reports(void);
 /* The operation was submitted, and is a kernel or has some. */
-void weir_check_kernel_active(const void *op);
+void weir_check_kernel_active(struct weir_check_op *op);
 /* Managed memory that begins there is attached to something, `stream` if it is one. */
 void weir_check_attach(const void *p, enum weir_attached attached, const void *stream);
 /* Have other pages than those of the first call been watched, ever? Without a lock. */
 bool weir_check_watches_more(void);
 /* The launch of a graph that has host nodes or waits for values: the program may hold it up. */
-void weir_check_waits_inside(const void *op);
+void weir_check_waits_inside(struct weir_check_op *op);
 /* It writes values in memory or waits for some. */
-void weir_check_values_inside(const void *op);
+void weir_check_values_inside(const struct weir_check_op *op);
 
 enum weir_check_fault {
     WEIR_FAULT_OTHER, /* nothing is watched there */
@@ -278,7 +310,7 @@ void weir_check_unmapped(const void *p, size_t bytes, bool judged, const char *c
 bool weir_check_may_be_registered(uintptr_t p, size_t bytes);
 void weir_check_block_freed(const void *p, size_t bytes, const char *call, const void *at);
 /* The operation has failed because registered memory is not there. */
-void weir_check_memory_gone(const void *op, const void *p, size_t bytes, bool writes);
+void weir_check_memory_gone(struct weir_check_op *op, const void *p, size_t bytes, bool writes);
 
 /* ---- inside of kernels ---- */
 
@@ -306,7 +338,7 @@ bool weir_check_wants_init(void);
 bool weir_check_page_is_written(uint64_t number);
 uint32_t weir_check_unwritten(uintptr_t begin, uint32_t bytes);
 /* Which operation it is, by the order of submission; 0: unknown. */
-uint64_t weir_check_number(const void *op);
+uint64_t weir_check_number(const struct weir_check_op *op);
 /* Is the address in memory that was freed in a stream's order, and by a call after that operation?
  * Then *begin and *end are the memory's. */
 bool weir_check_had(uint64_t number, uintptr_t address, uintptr_t *begin, uintptr_t *end);

@@ -51,7 +51,10 @@ struct weir_check_stream {
     uint64_t id;
     int device;
     enum weir_stream_class cls;
-    uint32_t thread; /* that made it */
+    uint32_t thread;  /* that made it */
+    uint32_t pending; /* operations that are not done, or not looked at yet */
+    bool overtakes;   /* one may be done before the one in front of it */
+    weir_seq done;    /* the last one that is */
 };
 
 /* Memory that the program has. */
@@ -210,7 +213,7 @@ struct weir_check_wait {
 /* An operation that may wait for the program: what is behind it may come after what the program
  * does meanwhile. */
 struct weir_check_gate {
-    const void *op; /* a host function; NULL: a wait for a value, or the like */
+    struct weir_check_op *op; /* a host function; NULL: a wait for a value, or the like */
     struct weir_order_stamp stamp;
 };
 
@@ -241,12 +244,12 @@ struct weir_check_kept {
 
 /* What has run, and was not looked at yet (over.c). */
 struct weir_check_over_access {
-    const void *op;
+    struct weir_check_op *op;
     struct weir_check_range range;
 };
 
 struct weir_check_over_list {
-    WEIR_VEC(const void *) ops; /* their accesses come first */
+    WEIR_VEC(struct weir_check_op *) ops; /* their accesses come first */
     WEIR_VEC(struct weir_check_over_access) accesses;
 };
 
@@ -276,7 +279,7 @@ struct checker {
     struct weir_check_known known;
     struct weir_map lanes;    /* stream -> lane; kept */
     struct weir_map events;   /* event, executable graph -> struct weir_check_event */
-    struct weir_map ops;      /* operation -> struct weir_actor, while it has not run */
+    struct weir_map ops;      /* operation -> itself, while it uses registered memory */
     struct weir_map plans;    /* plan of a graph -> struct weir_reach */
     struct weir_map blocks;   /* address -> struct weir_check_block */
     struct weir_map objects;  /* address -> struct weir_check_object */
@@ -289,7 +292,8 @@ struct checker {
     WEIR_VEC(struct weir_check_stream) streams; /* by lane */
     uint32_t lane_count;                        /* of streams: from WEIR_CHECK_HOST_LANE + 1 on */
     size_t settle_at;
-    uint64_t submitted;
+    uint64_t submitted, pending;
+    uint64_t parted; /* of the pending ones: launches of graphs in which nodes record events */
     struct weir_check_wait *waits; /* the n-th at n % WEIR_CHECK_WAITS */
     uint64_t wait_count;
     struct weir_check_block *freed; /* the n-th at n % WEIR_CHECK_FREED */
@@ -337,7 +341,12 @@ static inline bool weir_check_is_complete(void)
 void weir_check_over_init(void);
 void weir_check_over_take_locked(void);
 /* check.c. An operation has ended; it touches something; marks that nobody needs are let go. */
-void weir_check_op_over_locked(const void *op);
+void weir_check_op_over_locked(struct weir_check_op *op);
+/* Who it is, as weir_check_actor. */
+struct weir_actor *weir_check_actor_locked(struct weir_check_op *op);
+/* Its stamp, borrowed, and where it was submitted. Of lane 0: nothing. */
+struct weir_order_stamp weir_check_stamp_peek(const struct weir_check_op *op);
+struct weir_check_site weir_check_op_site(const struct weir_check_op *op);
 void weir_check_access_locked(struct weir_actor *a, const struct weir_check_range *r);
 void weir_check_settle_locked(void);
 
@@ -372,22 +381,21 @@ uint32_t weir_check_lane_of_locked(const void *stream);
 /* Both take over the stamp. NULL: no memory. */
 struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
                                                 enum weir_op_kind kind, const char *name,
-                                                struct weir_check_site site);
-struct weir_actor *weir_check_op_add_locked(const void *op, struct weir_order_stamp *stamp,
-                                            enum weir_op_kind kind, const char *name,
-                                            struct weir_check_site site);
+                                                uint64_t number, struct weir_check_site site);
+void weir_check_op_add_locked(struct weir_check_op *op, const struct weir_order_stamp *stamp,
+                              enum weir_op_kind kind, const char *name,
+                              const struct weir_check_site *site);
 /* What is behind the executable graph next follows the stamp. */
 void weir_check_behind_is(struct weir_check_event *e, const struct weir_order_stamp *stamp);
 
 /* launch.c, under the lock. */
 void weir_check_events_drop(struct weir_check_events *v);
 /* *part, a copy of the launch's stamp, becomes that of the node. */
-void weir_check_part_of(const struct weir_actor *launch, uint32_t node,
+void weir_check_part_of(const struct weir_check_op *launch, uint32_t node,
                         struct weir_order_stamp *part);
 /* The stamps by which others come behind nodes of the launch: visit(arg) for each, itself first. */
-void weir_check_stamps_of(const struct weir_actor *launch,
-                          void (*visit)(const struct weir_order_stamp *s, const void *arg),
-                          const void *arg);
+void weir_check_stamps_of(const struct weir_check_op *launch,
+                          void (*visit)(const struct weir_order_stamp *s, void *arg), void *arg);
 
 /* host.c, under the lock: is (no more) registered. */
 void weir_check_registered_locked(uintptr_t begin, uintptr_t end);
@@ -396,9 +404,8 @@ void weir_check_unregistered_locked(uintptr_t begin);
 #define WEIR_CHECK_HOST_LANE 1u /* the program's own */
 
 /* host.c; under the lock */
-void weir_check_gate_add(const void *op, enum weir_op_kind kind,
-                         const struct weir_order_stamp *stamp);
-void weir_check_gate_remove(const void *op);
+void weir_check_gate_add(struct weir_check_op *op);
+void weir_check_gate_remove(struct weir_check_op *op);
 void weir_check_heard(const struct weir_order_stamp *launch);
 void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host);
 void weir_check_met_stamp(const struct weir_order_stamp *op);

@@ -125,21 +125,36 @@ bool weir_check_watches_more(void)
     return atomic_load_explicit(&weir_checker.more_end, memory_order_relaxed) != 0;
 }
 
-void weir_check_will_touch(const void *op, uintptr_t begin, uintptr_t end, bool writes)
+/* Of the operations that use registered memory there is a list: the system may get that back. */
+static void watched_add(struct weir_check_op *op)
+{
+    if (op->watched)
+        return;
+    op->watched = weir_map_put(&weir_checker.ops, (uintptr_t)op, op);
+    if (!op->watched)
+        weir_checker.failed = true;
+}
+
+void weir_check_will_touch(struct weir_check_op *op, uintptr_t begin, uintptr_t end, bool writes)
 {
     struct checker *c = &weir_checker;
-    const struct weir_actor *a;
+    struct weir_order_stamp stamp;
     struct weir_check_pages part;
     size_t i = 0;
 
     if (c->kept.alone || !weir_check_may_watch(begin, end))
         return;
     weir_check_lock();
-    a = c->watch_over ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
-    if (a && weir_order_host_knows(&c->order, &a->stamp)) /* it has ended meanwhile */
-        a = NULL;
-    while (a && next_watched(&i, begin, end, &part))
-        weir_guard_add(&c->guard, part.begin, part.end, writes, a->stamp.lane, a->stamp.seq);
+    stamp = weir_check_stamp_peek(op);
+    if (c->watch_over || !op->lane || weir_order_host_knows(&c->order, &stamp)) { /* it has ended */
+        weir_check_unlock();
+        return;
+    }
+    while (next_watched(&i, begin, end, &part)) {
+        weir_guard_add(&c->guard, part.begin, part.end, writes, op->lane, op->seq);
+        if (i > 1)
+            watched_add(op);
+    }
     weir_check_unlock();
 }
 
@@ -166,74 +181,83 @@ static bool same_stamp(const struct weir_order_stamp *a, const struct weir_order
     return a->lane == b->lane && a->seq == b->seq;
 }
 
-/* op NULL: until the host knows it to be over. */
-static void gate_add(const void *op, const struct weir_order_stamp *stamp)
+#define GATES_MANY UINT32_MAX /* an operation has more than one */
+
+/* Until the operation is done, or (not until_done) the host knows it to be over. */
+static void gate_add(struct weir_check_op *op, const struct weir_order_stamp *stamp,
+                     bool until_done)
 {
     struct checker *c = &weir_checker;
-    struct weir_check_gate gate = {.op = op};
+    struct weir_check_gate gate = {.op = until_done ? op : NULL};
 
     weir_order_stamp_copy(&gate.stamp, stamp);
     if (!weir_vec_push(&c->gates, gate)) {
         weir_order_stamp_drop(&c->order, &gate.stamp);
         c->failed = true;
+    } else if (until_done) {
+        op->gate = op->gate ? GATES_MANY : (uint32_t)c->gates.count;
     }
 }
 
-void weir_check_gate_add(const void *op, enum weir_op_kind kind,
-                         const struct weir_order_stamp *stamp)
+void weir_check_gate_add(struct weir_check_op *op)
 {
-    if (kind == WEIR_OP_HOST_FUNC || kind == WEIR_OP_CALLBACK)
-        gate_add(op, stamp);
-    else if (kind == WEIR_OP_POLL)
-        gate_add(NULL, stamp);
+    const struct weir_order_stamp stamp = weir_check_stamp_peek(op);
+
+    if (op->kind == WEIR_OP_HOST_FUNC || op->kind == WEIR_OP_CALLBACK)
+        gate_add(op, &stamp, true);
+    else if (op->kind == WEIR_OP_POLL)
+        gate_add(op, &stamp, false);
 }
 
-static void gate_of(const struct weir_order_stamp *stamp, const void *op)
+static void gate_of(const struct weir_order_stamp *stamp, void *op)
 {
-    gate_add(op, stamp);
+    gate_add(op, stamp, true);
 }
 
-static void value_inside(const struct weir_order_stamp *stamp, const void *arg)
+static void value_inside(const struct weir_order_stamp *stamp, void *arg)
 {
     (void)arg;
     weir_order_wait_inside(&weir_checker.order, stamp);
     weir_check_met_stamp(stamp);
 }
 
-void weir_check_waits_inside(const void *op)
+void weir_check_waits_inside(struct weir_check_op *op)
 {
-    const struct weir_actor *a;
-
     weir_check_lock();
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
-    if (a)
-        weir_check_stamps_of(a, gate_of, op);
+    weir_check_stamps_of(op, gate_of, op);
     weir_check_unlock();
 }
 
-void weir_check_values_inside(const void *op)
+void weir_check_values_inside(const struct weir_check_op *op)
 {
-    const struct weir_actor *a;
-
     weir_check_lock();
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
-    if (a)
-        weir_check_stamps_of(a, value_inside, NULL);
+    weir_check_stamps_of(op, value_inside, NULL);
     weir_check_unlock();
 }
 
 static void gate_drop(size_t i)
 {
     struct checker *c = &weir_checker;
+    struct weir_check_gate *g = &c->gates.items[i], *last = &c->gates.items[--c->gates.count];
 
-    weir_order_stamp_drop(&c->order, &c->gates.items[i].stamp);
-    c->gates.items[i] = c->gates.items[--c->gates.count];
+    weir_order_stamp_drop(&c->order, &g->stamp);
+    if (g->op && g->op->gate != GATES_MANY)
+        g->op->gate = 0;
+    if (g == last)
+        return;
+    *g = *last;
+    if (g->op && g->op->gate != GATES_MANY)
+        g->op->gate = (uint32_t)i + 1;
 }
 
-void weir_check_gate_remove(const void *op)
+void weir_check_gate_remove(struct weir_check_op *op)
 {
     struct checker *c = &weir_checker;
 
+    if (op->gate != GATES_MANY) {
+        gate_drop(op->gate - 1);
+        return;
+    }
     for (size_t i = 0; i < c->gates.count;) {
         if (c->gates.items[i].op == op)
             gate_drop(i);
@@ -533,10 +557,10 @@ static void used_by_pending(uintptr_t begin, uintptr_t end, struct weir_check_si
     void *value;
 
     while (weir_map_next(&c->ops, &pos, &key, &value)) {
-        struct weir_actor *a = value;
-        struct weir_check_detail *d = a->detail;
+        struct weir_actor *a = weir_check_actor_locked(value);
+        struct weir_check_detail *d = a ? a->detail : NULL;
 
-        for (size_t i = 0; i < c->guard.ranges.count && !d->gone; i++) {
+        for (size_t i = 0; a && i < c->guard.ranges.count && !d->gone; i++) {
             const struct weir_guard_range *r = &c->guard.ranges.items[i];
 
             if (r->lane != a->stamp.lane || r->seq != a->stamp.seq || r->begin >= end ||
@@ -666,14 +690,14 @@ void weir_check_block_freed(const void *p, size_t bytes, const char *call, const
     errno = saved;
 }
 
-void weir_check_memory_gone(const void *op, const void *p, size_t bytes, bool writes)
+void weir_check_memory_gone(struct weir_check_op *op, const void *p, size_t bytes, bool writes)
 {
     struct weir_check_finding f = {
         .kind = WEIR_FOUND_LIFETIME, .begin = (uintptr_t)p, .end = (uintptr_t)p + bytes};
     const struct weir_actor *a;
 
     weir_check_lock();
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    a = weir_check_actor_locked(op);
     if (a && !((const struct weir_check_detail *)a->detail)->gone) {
         f.a = weir_check_side_of(a, writes ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ);
         f.why = (struct weir_check_say){

@@ -279,16 +279,9 @@ static bool was_there(uint64_t number, uint64_t begin, uint64_t end, struct weir
     return false;
 }
 
-uint64_t weir_check_number(const void *op)
+uint64_t weir_check_number(const struct weir_check_op *op)
 {
-    const struct weir_actor *a;
-    uint64_t number;
-
-    weir_check_lock();
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
-    number = a ? ((const struct weir_check_detail *)a->detail)->number : 0;
-    weir_check_unlock();
-    return number;
+    return op && op->lane ? op->number : 0;
 }
 
 bool weir_check_had(uint64_t number, uintptr_t address, uintptr_t *begin, uintptr_t *end)

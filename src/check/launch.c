@@ -63,10 +63,16 @@ static void launch_waits(struct weir_check_events *v, const struct weir_check_ev
     }
 }
 
-void weir_check_part_of(const struct weir_actor *launch, uint32_t node,
+/* NULL: it has none. */
+static const struct weir_check_events *events_of(const struct weir_check_op *launch)
+{
+    return launch->made ? ((const struct weir_check_detail *)launch->actor->detail)->events : NULL;
+}
+
+void weir_check_part_of(const struct weir_check_op *launch, uint32_t node,
                         struct weir_order_stamp *part)
 {
-    const struct weir_check_events *v = ((const struct weir_check_detail *)launch->detail)->events;
+    const struct weir_check_events *v = events_of(launch);
 
     if (v)
         part_of(v, node, part);
@@ -117,7 +123,7 @@ static void tell_launch(const void *op, const void *stream, const void *behind,
         weir_tsan_record(nodes[i].event, stream);
 }
 
-void weir_check_launch(const void *op, const void *stream, const void *behind,
+void weir_check_launch(struct weir_check_op *op, const void *stream, const void *behind,
                        const struct weir_check_node *graph,
                        const struct weir_check_event_node *nodes, size_t count)
 {
@@ -157,11 +163,14 @@ void weir_check_launch(const void *op, const void *stream, const void *behind,
     weir_order_part_ends(o, &end);
     weir_check_behind_is(e, &end);
     weir_order_stamp_drop(o, &end);
-    a = weir_check_op_add_locked(op, &stamp, WEIR_OP_GRAPH, NULL, at);
-    if (a)
+    weir_check_op_add_locked(op, &stamp, WEIR_OP_GRAPH, NULL, &at);
+    a = weir_check_actor_locked(op);
+    if (a) {
         ((struct weir_check_detail *)a->detail)->events = v;
-    else
+        weir_checker.parted++;
+    } else {
         weir_check_events_drop(v);
+    }
     weir_check_unlock();
 }
 
@@ -184,41 +193,42 @@ static struct weir_ways *ways_of(const struct weir_check_events *v, uint32_t nod
     return w;
 }
 
-void weir_check_stamps_of(const struct weir_actor *launch,
-                          void (*visit)(const struct weir_order_stamp *s, const void *arg),
-                          const void *arg)
+void weir_check_stamps_of(const struct weir_check_op *launch,
+                          void (*visit)(const struct weir_order_stamp *s, void *arg), void *arg)
 {
-    const struct weir_check_events *v = ((const struct weir_check_detail *)launch->detail)->events;
+    const struct weir_check_events *v = events_of(launch);
+    struct weir_order_stamp stamp;
 
-    visit(&launch->stamp, arg);
+    if (!launch->lane)
+        return;
+    stamp = weir_check_stamp_peek(launch);
+    visit(&stamp, arg);
     for (size_t i = 0; v && i < v->count; i++)
         if (v->at[i].records)
             visit(&v->at[i].stamp, arg);
 }
 
-struct weir_actor *weir_check_node(const void *op, const void *plan, uint32_t node,
+struct weir_actor *weir_check_node(const struct weir_check_op *op, const void *plan, uint32_t node,
                                    enum weir_op_kind kind, const char *name,
                                    struct weir_reach *(*order)(const void *arg), const void *arg)
 {
-    struct checker *c = &weir_checker;
-    const struct weir_check_detail *d = NULL;
-    struct weir_actor *launch, *a = NULL;
-    struct weir_order_stamp stamp;
+    const struct weir_check_events *v;
+    struct weir_order_stamp stamp, launch;
+    struct weir_actor *a = NULL;
     struct weir_reach *r;
 
     weir_check_lock();
-    launch = weir_map_get(&c->ops, (uintptr_t)op);
-    r = launch ? reach_of(plan, order, arg) : NULL;
+    r = op->lane ? reach_of(plan, order, arg) : NULL;
     if (r) {
-        d = launch->detail;
-        weir_order_stamp_copy(&stamp, &launch->stamp);
-        weir_check_part_of(launch, node, &stamp);
-        a = weir_check_actor_make_locked(&stamp, kind, name, d->site);
+        launch = weir_check_stamp_peek(op);
+        weir_order_stamp_copy(&stamp, &launch);
+        weir_check_part_of(op, node, &stamp);
+        a = weir_check_actor_make_locked(&stamp, kind, name, op->number, weir_check_op_site(op));
     }
     if (a) {
-        if (d->events)
-            a->ways = ways_of(d->events, node);
-        ((struct weir_check_detail *)a->detail)->number = d->number;
+        v = events_of(op);
+        if (v)
+            a->ways = ways_of(v, node);
         a->reach = r;
         r->refs++;
         a->node = node;

@@ -49,18 +49,16 @@ void weir_check_managed_gone_locked(uintptr_t begin)
         *m = c->managed.items[--c->managed.count];
 }
 
-void weir_check_will_touch_managed(const void *op)
+void weir_check_will_touch_managed(const struct weir_check_op *op)
 {
     struct checker *c = &weir_checker;
-    const struct weir_actor *a;
 
     if (c->kept.alone)
         return;
     weir_check_lock();
-    a = c->watch_over || !c->managed.count ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
-    for (size_t i = 0; a && i < c->managed.count; i++)
+    for (size_t i = 0; op->lane && !c->watch_over && i < c->managed.count; i++)
         weir_guard_add(&c->guard, c->managed.items[i].begin, c->managed.items[i].end, true,
-                       a->stamp.lane, a->stamp.seq);
+                       op->lane, op->seq);
     weir_check_unlock();
 }
 
@@ -105,7 +103,7 @@ static void active_add(struct weir_actor *a)
         c->failed = true;
 }
 
-void weir_check_kernel_active(const void *op)
+void weir_check_kernel_active(struct weir_check_op *op)
 {
     struct checker *c = &weir_checker;
     struct weir_actor *a;
@@ -113,7 +111,7 @@ void weir_check_kernel_active(const void *op)
     if (!c->kept.on)
         return;
     weir_check_lock();
-    a = c->watch_over ? NULL : weir_map_get(&c->ops, (uintptr_t)op);
+    a = c->watch_over ? NULL : weir_check_actor_locked(op);
     if (a && !is_over(a)) {
         active_add(a);
         for (size_t i = 0; i < c->managed.count; i++)

@@ -48,17 +48,9 @@ void weir_check_recorded(struct weir_check_event *e, struct weir_order_stamp *ol
     e->recorded = at;
 }
 
-/* Does the lane's next operation come behind it already? */
-static bool follows(uint32_t lane, const struct weir_order_stamp *s)
-{
-    const struct weir_order *o = &weir_checker.order;
-    const struct weir_clock *base = lane < o->lane_count ? o->lanes[lane].base : NULL;
-
-    return lane == s->lane || (base && s->lane < base->count && base->at[s->lane] >= s->seq);
-}
-
 static void note_lost(const struct weir_check_event *e, uint32_t lane, struct weir_check_site at)
 {
+    const struct weir_order *o = &weir_checker.order;
     struct weir_check_finding f = {
         .kind = WEIR_FOUND_LOST_RECORD,
         .a = weir_check_side_call(e->lost_at, "the record that is lost"),
@@ -72,7 +64,7 @@ static void note_lost(const struct weir_check_event *e, uint32_t lane, struct we
         .change = {.format = "give each stream an event of its own, or wait after each record"},
     };
 
-    if (follows(lane, &e->lost) || weir_order_host_knows(&weir_checker.order, &e->lost))
+    if (weir_order_lane_follows(o, lane, &e->lost) || weir_order_host_knows(o, &e->lost))
         return;
     weir_check_found(&f, NULL, NULL);
 }
@@ -121,7 +113,7 @@ void weir_check_waited(const void *event, struct weir_check_event *e, uint32_t l
         w->lost_seq = e->lost.seq;
         w->lost = e->lost_at;
         note_lost(e, lane, at);
-    } else if (follows(lane, &e->stamp)) {
+    } else if (weir_order_lane_follows(&c->order, lane, &e->stamp)) {
         note_unneeded(e, at);
     }
     e->looked_at = true;
@@ -451,7 +443,7 @@ static char *join_lines(const char *text)
     return out;
 }
 
-void weir_check_deadlock(const char *text, uint32_t thread, const void *op)
+void weir_check_deadlock(const char *text, uint32_t thread, struct weir_check_op *op)
 {
     struct weir_check_finding f = {.kind = WEIR_FOUND_DEADLOCK};
     const struct weir_check_site *at;
@@ -461,7 +453,7 @@ void weir_check_deadlock(const char *text, uint32_t thread, const void *op)
         return;
     weir_check_lock();
     at = weir_map_get(&weir_checker.waiting, thread);
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    a = op ? weir_check_actor_locked(op) : NULL;
     if (at)
         f.a = weir_check_side_call(*at, "the wait");
     if (a) {
@@ -592,32 +584,39 @@ void weir_check_call_failed(enum weir_err err)
     weir_check_failed(err);
 }
 
+/* Of an earlier call, not of the launch before the read. */
+static WEIR_NOINLINE void stale_error_read(const struct weir_check_errors *e, enum weir_err err)
+{
+    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_STALE_ERROR,
+        .a = weir_check_side_call(e->at, "the call that failed"),
+        .b = weir_check_side_call(at, "the read"),
+        .why = {.format = "{c2} at {2} returns {t} of {c1} at {1}, and not an error of the launch "
+                          "before it",
+                .text = weir_err_name((int)err),
+                .sites = {e->at, at}},
+        .change = {.format = "look at what {c1} returns at {1}, and take its error away with "
+                             "cudaGetLastError there",
+                   .sites[0] = e->at},
+    };
+
+    weir_check_lock();
+    weir_check_found(&f, NULL, NULL);
+    weir_check_unlock();
+}
+
 void weir_check_error_read(enum weir_err err, bool reset)
 {
     struct weir_check_errors *e = here.errors;
-    struct weir_check_finding f = {.kind = WEIR_FOUND_STALE_ERROR};
-    struct weir_check_site at;
 
     if (!e)
         return;
     if (err != WEIR_OK && err == e->last && !e->launch && here.launches != e->launches &&
-        !weir_err_is_sticky((int)err)) {
-        at = weir_check_site_now(false);
-        f.a = weir_check_side_call(e->at, "the call that failed");
-        f.b = weir_check_side_call(at, "the read");
-        f.why = (struct weir_check_say){
-            .format =
-                "{c2} at {2} returns {t} of {c1} at {1}, and not an error of the launch before it",
-            .text = weir_err_name((int)err),
-            .sites = {e->at, at}};
-        f.change = (struct weir_check_say){
-            .format = "look at what {c1} returns at {1}, and take its error away with "
-                      "cudaGetLastError there",
-            .sites[0] = e->at};
-        weir_check_lock();
-        weir_check_found(&f, NULL, NULL);
-        weir_check_unlock();
-    }
+        !weir_err_is_sticky((int)err))
+        stale_error_read(e, err);
+    if (!e->launch && (!reset || !e->last)) /* others only read them */
+        return;
     weir_check_lock();
     e->launch = WEIR_OK;
     if (reset)
@@ -635,14 +634,14 @@ void weir_check_fault_text(const char *text)
     weir_check_unlock();
 }
 
-void weir_check_op_failed(const void *op, enum weir_err err)
+void weir_check_op_failed(struct weir_check_op *op, enum weir_err err)
 {
     const char *text = NULL;
     struct weir_check_finding *f;
     struct weir_actor *a;
 
     weir_check_lock();
-    a = weir_map_get(&weir_checker.ops, (uintptr_t)op);
+    a = weir_check_actor_locked(op);
     if (a && !weir_checker.fault && (f = weir_calloc(1, sizeof *f))) {
         text = weir_checker.fault_text;
         f->kind = WEIR_FOUND_FAILED;

@@ -18,38 +18,31 @@ void weir_check_over_init(void)
     atomic_store_explicit(&o->some, false, memory_order_relaxed);
 }
 
-static bool add(struct weir_check_over_list *l, const void *const *ops, size_t count)
-{
-    if (l->ops.count + count > OVER_MOST || !weir_vec_reserve(&l->ops, l->ops.count + count))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        l->ops.items[l->ops.count++] = ops[i];
-    return true;
-}
-
-static bool add_ranges(struct weir_check_over_list *l, const void *op,
-                       const struct weir_check_range *ranges, size_t count)
-{
-    if (count && !weir_vec_reserve(&l->accesses, l->accesses.count + count))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        l->accesses.items[l->accesses.count++] = (struct weir_check_over_access){op, ranges[i]};
-    return true;
-}
-
 /* False: there is no room. */
-static bool put_down(const void *const *ops, size_t count, const struct weir_check_range *ranges,
-                     size_t range_count)
+static bool put_down_locked(struct weir_check_over_list *l, const struct weir_check_done *d)
+{
+    const struct weir_check_range *r = d->ranges;
+
+    if (l->ops.count + d->count > OVER_MOST ||
+        !weir_vec_reserve(&l->ops, l->ops.count + d->count) ||
+        !weir_vec_reserve(&l->accesses, l->accesses.count + d->range_count + 1))
+        return false;
+    for (size_t i = 0; i < d->count; i++) {
+        l->ops.items[l->ops.count++] = d->ops[i];
+        for (unsigned k = 0; k < d->range_counts[i]; k++)
+            l->accesses.items[l->accesses.count++] =
+                (struct weir_check_over_access){d->ops[i], *r++};
+    }
+    return true;
+}
+
+static bool put_down(const struct weir_check_done *d)
 {
     struct weir_check_over *o = &weir_checker.over;
     bool ok;
 
     weir_lock_acquire(&o->lock);
-    ok = add(o->now, ops, count);
-    if (ok && !add_ranges(o->now, ops[0], ranges, range_count)) {
-        o->now->ops.count -= count;
-        ok = false;
-    }
+    ok = put_down_locked(o->now, d);
     if (ok) /* who submits to the memory of one of these has seen them end */
         atomic_store_explicit(&o->some, true, memory_order_relaxed);
     weir_lock_release(&o->lock);
@@ -67,41 +60,51 @@ void weir_check_over_take_locked(void)
     atomic_store_explicit(&o->some, false, memory_order_relaxed);
     weir_lock_release(&o->lock);
     for (size_t i = 0; i < l->accesses.count; i++)
-        weir_check_access_locked(
-            weir_map_get(&weir_checker.ops, (uintptr_t)l->accesses.items[i].op),
-            &l->accesses.items[i].range);
+        weir_check_access_locked(weir_check_actor_locked(l->accesses.items[i].op),
+                                 &l->accesses.items[i].range);
     for (size_t i = 0; i < l->ops.count; i++)
         weir_check_op_over_locked(l->ops.items[i]);
     l->accesses.count = l->ops.count = 0;
     weir_check_settle_locked();
 }
 
-static void over(const void *const *ops, size_t count, const struct weir_check_range *ranges,
-                 size_t range_count)
+static void over(const struct weir_check_done *d)
 {
-    if (put_down(ops, count, ranges, range_count))
+    const struct weir_check_range *r = d->ranges;
+
+    if (put_down(d))
         return;
     weir_check_lock(); /* after those that were put down */
-    for (size_t i = 0; i < range_count; i++)
-        weir_check_access_locked(weir_map_get(&weir_checker.ops, (uintptr_t)ops[0]), &ranges[i]);
-    for (size_t i = 0; i < count; i++)
-        weir_check_op_over_locked(ops[i]);
+    for (size_t i = 0; i < d->count; i++)
+        for (unsigned k = 0; k < d->range_counts[i]; k++)
+            weir_check_access_locked(weir_check_actor_locked(d->ops[i]), r++);
+    for (size_t i = 0; i < d->count; i++)
+        weir_check_op_over_locked(d->ops[i]);
     weir_check_settle_locked();
     weir_check_unlock();
 }
 
-void weir_check_op_done(const void *op, const struct weir_check_range *ranges, size_t count)
+void weir_check_op_done(struct weir_check_op *op, const struct weir_check_range *ranges,
+                        size_t count)
 {
+    struct weir_check_done d;
+
     if (weir_check_tells())
         weir_tsan_op_done(op);
-    if (weir_check_enabled())
-        over(&op, 1, ranges, count);
+    if (!weir_check_enabled())
+        return;
+    d.count = 1;
+    d.ops[0] = op;
+    d.range_count = d.range_counts[0] = (uint8_t)count;
+    for (size_t i = 0; i < count; i++)
+        d.ranges[i] = ranges[i];
+    over(&d);
 }
 
-void weir_check_ops_done(const void *const *ops, size_t count)
+void weir_check_ops_done(const struct weir_check_done *done)
 {
-    for (size_t i = 0; weir_check_tells() && i < count; i++)
-        weir_tsan_op_done(ops[i]);
+    for (size_t i = 0; weir_check_tells() && i < done->count; i++)
+        weir_tsan_op_done(done->ops[i]);
     if (weir_check_enabled())
-        over(ops, count, NULL, 0);
+        over(done);
 }

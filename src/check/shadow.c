@@ -452,15 +452,24 @@ static void report(struct weir_shadow *s, const struct unit *u, const struct mar
         s->race(s->ctx, &race);
 }
 
+/* What a touches of an actor before it may be forgotten, when everything that races with the one
+ * races with the other. */
+static bool may_forget(const struct weir_actor *a, const struct weir_actor *before)
+{
+    if (a->early)
+        return a->in_lane && before->at_once && a->stamp.lane == before->stamp.lane;
+    /* Each access of the program is kept: which of them are reported must not depend on whether the
+     * operation has ended before or after. */
+    return !a->host || !before->host;
+}
+
 /* a meets m at [begin, end). True: they are ordered so that what a touches of m can be forgotten;
  * without an order a conflict is a race. */
 static bool covered(struct weir_shadow *s, const struct unit *u, const struct mark *m,
                     struct weir_actor *a, enum weir_access kind, unsigned begin, unsigned end)
 {
     if (weir_actor_before(m->actor, a))
-        /* Each access of the program is kept: which of them are reported must not depend on
-         * whether the operation has ended before or after. */
-        return !a->early && !(a->host && m->actor->host) && covers(kind, (enum weir_access)m->kind);
+        return may_forget(a, m->actor) && covers(kind, (enum weir_access)m->kind);
     if (!conflicts((enum weir_access)m->kind, kind) || weir_actor_before(a, m->actor))
         return false;
     if (m->actor->host != a->host &&

@@ -49,7 +49,10 @@ struct weir_actor {
     bool host;              /* the program itself */
     struct weir_ways *ways; /* owned; may be NULL */
     bool early;   /* its accesses are told before those of what is before it: nothing is forgotten
-                     for them */
+                     for them, */
+    bool in_lane; /* but for those at_once of its lane: what is untold before it is in that lane */
+    bool at_once; /* told when it was submitted; no part of another operation of its lane is beside
+                     it */
     void *detail; /* the caller's; stands behind it (detail_bytes) */
 };
 

@@ -10,6 +10,7 @@
 #include "core/graph_run.h"
 #include "core/module.h"
 #include "core/nested_int.h"
+#include "core/submit.h"
 #include "core/touch.h"
 #include "core/trace.h"
 #include "memory/memory.h"
@@ -17,8 +18,12 @@
 #include "trace/symbols.h"
 
 #define CONSTS_KNOWN ((uint64_t)1 << 63)
-#define DONE_MOST    64                 /* told together */
 #define STACK_MAX    ((size_t)64 << 20) /* further away nothing is on the thread's stack */
+
+struct weir_check_op *weir_core_check_of(const struct weir_op *op)
+{
+    return (struct weir_check_op *)((uintptr_t)op + weir_op_bytes[op->size]);
+}
 
 static bool is_checked(const struct weir_op *op)
 {
@@ -51,7 +56,7 @@ static const char *name_of(const struct weir_op *op)
 
 void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other)
 {
-    weir_check_op_peer(op, weir_stream_of(op->m.stream), other);
+    weir_check_op_peer(weir_core_check_of(op), weir_stream_of(op->m.stream), other);
 }
 
 /* ---- what operations touch ---- */
@@ -67,7 +72,7 @@ static bool is_pageable(const void *p)
     return (uintptr_t)p - weir_mem_window_base >= weir_mem_window_bytes && !weir_mem_find(p, &info);
 }
 
-#define COPY_RANGES 2 /* at most */
+#define COPY_RANGES WEIR_CHECK_DONE_RANGES
 
 /* How many ranges there are. */
 static size_t copy_ranges(const struct weir_copy_work *w, bool staged,
@@ -120,9 +125,14 @@ static void each_argument(struct weir_function *f, const struct weir_function_im
                           const void *params, void (*visit)(void *ctx, const struct argument *a),
                           void *ctx)
 {
-    uint64_t known = const_pointers_of(f);
-    uint32_t count = known >> 32 & 0xff, consts = (uint32_t)known, pointer = 0;
+    uint64_t known;
+    uint32_t count, consts, pointer = 0;
 
+    if (image->info.param_bytes < sizeof(uint64_t))
+        return;
+    known = const_pointers_of(f);
+    count = known >> 32 & 0xff;
+    consts = (uint32_t)known;
     for (uint32_t i = 0; i < image->info.param_count; i++) {
         for (size_t at = 0; at + 8 <= image->param_bytes[i]; at += 8) {
             struct argument a = {.reads = (pointer < count && (consts >> pointer & 1)) ||
@@ -178,23 +188,23 @@ static void argument_closes_late(void *ctx, const struct argument *a)
         weir_check_will_touch(ctx, a->info.base, a->info.base + a->info.bytes, !a->reads);
 }
 
-static void kernel_closes(const struct weir_op *op, struct weir_function *f,
+static void kernel_closes(struct weir_check_op *op, struct weir_function *f,
                           const struct weir_function_image *image, const void *params)
 {
     weir_check_kernel_active(op);
-    each_argument(f, image, params, argument_closes, (void *)op);
+    each_argument(f, image, params, argument_closes, op);
     if (image->info.reaches_more)
         weir_check_will_touch_managed(op);
 }
 
-static void kernel_closes_late(const struct weir_op *op, struct weir_function *f,
+static void kernel_closes_late(struct weir_check_op *op, struct weir_function *f,
                                const struct weir_function_image *image, const void *params)
 {
     if (weir_check_watches_more())
-        each_argument(f, image, params, argument_closes_late, (void *)op);
+        each_argument(f, image, params, argument_closes_late, op);
 }
 
-static void rectangle_closes(const struct weir_op *op, const void *p,
+static void rectangle_closes(struct weir_check_op *op, const void *p,
                              const struct weir_copy_work *w, size_t pitch, size_t slice,
                              bool writes)
 {
@@ -205,14 +215,14 @@ static void rectangle_closes(const struct weir_op *op, const void *p,
             op, begin, begin + (w->depth - 1) * slice + (w->height - 1) * pitch + w->width, writes);
 }
 
-static void copy_closes(const struct weir_op *op, const struct weir_copy_work *w, bool staged)
+static void copy_closes(struct weir_check_op *op, const struct weir_copy_work *w, bool staged)
 {
     if (!w->memset && !staged)
         rectangle_closes(op, w->src, w, w->src_pitch, w->src_slice, false);
     rectangle_closes(op, w->dst, w, w->dst_pitch, w->dst_slice, true);
 }
 
-static void run_closes(const struct weir_op *op, const struct weir_run *run, bool *waits)
+static void run_closes(struct weir_check_op *op, const struct weir_run *run, bool *waits)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         const struct weir_item *item = &run->items[i];
@@ -245,6 +255,7 @@ static void run_closes(const struct weir_op *op, const struct weir_run *run, boo
 /* From now on the program's pages say who touches them. */
 static void host_memory_closes(const struct weir_op *op)
 {
+    struct weir_check_op *known = weir_core_check_of(op);
     bool waits = false;
 
     if (!weir_mem_twin.bytes)
@@ -252,18 +263,18 @@ static void host_memory_closes(const struct weir_op *op)
     if (op->m.kind == WEIR_OP_KERNEL) {
         const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
 
-        kernel_closes(op, k->function, k->image, weir_kernel_op_params(k));
+        kernel_closes(known, k->function, k->image, weir_kernel_op_params(k));
     } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
         struct weir_copy_work w;
 
         weir_copy_op_view(c, &w);
-        copy_closes(op, &w, c->staging_bytes != 0);
+        copy_closes(known, &w, c->staging_bytes != 0);
     } else if (op->m.kind == WEIR_OP_GRAPH) {
-        run_closes(op, &((const struct weir_graph_op *)op)->plan->main, &waits);
+        run_closes(known, &((const struct weir_graph_op *)op)->plan->main, &waits);
     }
     if (waits)
-        weir_check_waits_inside(op);
+        weir_check_waits_inside(known);
 }
 
 /* The rows of run's nodes, from the last to the first: a node's own successors and theirs. False:
@@ -408,25 +419,28 @@ static bool launch(const struct weir_op *op)
             list[count++] =
                 (struct weir_check_event_node){i, item->event.event, item->event.stream};
     }
-    weir_check_launch(op, weir_stream_of(op->m.stream), instance_of(op), &nodes, list, count);
+    weir_check_launch(weir_core_check_of(op), weir_stream_of(op->m.stream), instance_of(op), &nodes,
+                      list, count);
     weir_free(list);
     return true;
 }
 
 void weir_core_check_op(const struct weir_op *op)
 {
+    struct weir_check_op *known = weir_core_check_of(op);
+
     if (!is_checked(op))
         return;
     if (op->m.kind == WEIR_OP_KERNEL)
-        weir_check_kernel(op, weir_stream_of(op->m.stream), name_of(op),
+        weir_check_kernel(known, weir_stream_of(op->m.stream), name_of(op),
                           (op->m.early & WEIR_EARLY_ASKS) != 0);
     else if (!has_events(op) || !launch(op))
-        weir_check_op(op, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, NULL,
+        weir_check_op(known, weir_stream_of(op->m.stream), (enum weir_op_kind)op->m.kind, NULL,
                       instance_of(op));
     if (weir_check_enabled())
         host_memory_closes(op);
     if (has_ended_already(op))
-        weir_check_op_done(op, NULL, 0);
+        weir_check_op_done(known, NULL, 0);
 }
 
 /* ---- kernels that kernels have launched ---- */
@@ -538,12 +552,12 @@ static void judge_kernel(struct weir_kernel_op *op, struct weir_kernel_work *w,
         return;
     if (weir_trace_enabled() && w->launch.touches && status == WEIR_OK)
         weir_core_trace_touched(&op->op, w->launch.touches);
-    a = weir_check_actor(&op->op);
+    a = weir_check_actor(weir_core_check_of(&op->op));
     nested_accesses(a, w);
     if (none)
         return;
     kernel_accesses(a, weir_check_early(a), w, op->function, op->image);
-    kernel_closes_late(&op->op, op->function, op->image, w->launch.params);
+    kernel_closes_late(weir_core_check_of(&op->op), op->function, op->image, w->launch.params);
 }
 
 static bool is_gone(const void *p)
@@ -567,7 +581,7 @@ static bool is_of_gone_memory(const struct weir_op *op, const struct weir_work *
     dst = is_gone(w->dst);
     if (!dst && (w->memset || !is_gone(w->src)))
         return false;
-    weir_check_memory_gone(op, dst ? w->dst : w->src, rows, dst);
+    weir_check_memory_gone(weir_core_check_of(op), dst ? w->dst : w->src, rows, dst);
     return true;
 }
 
@@ -580,45 +594,55 @@ void weir_core_check_ran(struct weir_op *op, struct weir_work *work, enum weir_e
     if (!weir_check_enabled() || !is_checked(op) || has_ended_already(op))
         return;
     if (status != WEIR_OK && !(weir_check_watches_more() && is_of_gone_memory(op, work)))
-        weir_check_op_failed(op, status);
+        weir_check_op_failed(weir_core_check_of(op), status);
     if (op->m.kind == WEIR_OP_KERNEL)
         judge_kernel((struct weir_kernel_op *)op,
                      WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
 }
 
+/* What a copy that has run well touches, into out; how many. */
+static size_t ranges_of(const struct weir_op *op, const struct weir_work *work,
+                        struct weir_check_range out[COPY_RANGES])
+{
+    const struct weir_copy_op *c = (const struct weir_copy_op *)op;
+    const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+
+    if ((op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET) || !weir_check_enabled())
+        return 0;
+    return copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), out);
+}
+
 void weir_core_check_done(struct weir_op *op, const struct weir_work *work, enum weir_err status)
 {
     struct weir_check_range ranges[COPY_RANGES];
-    size_t count = 0;
 
     if (!is_checked(op) || has_ended_already(op))
         return;
-    if (status == WEIR_OK && (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) &&
-        weir_check_enabled()) {
-        const struct weir_copy_op *c = (const struct weir_copy_op *)op;
-        const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
-
-        count = copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), ranges);
-    }
-    weir_check_op_done(op, ranges, count);
+    weir_check_op_done(weir_core_check_of(op), ranges,
+                       status == WEIR_OK ? ranges_of(op, work, ranges) : 0);
 }
 
-void weir_core_check_run_done(struct weir_op *first, struct weir_op *last)
+void weir_core_check_collect(struct weir_check_done *done, struct weir_op *op,
+                             const struct weir_work *work, enum weir_err status)
 {
-    const void *ops[DONE_MOST];
-    size_t count = 0;
+    size_t i;
 
-    if (!is_checked(first))
+    if (!is_checked(op))
         return;
-    for (struct weir_op *op = first;; op = (struct weir_op *)op->m.next) {
-        ops[count++] = op;
-        if (op == last || count == DONE_MOST) {
-            weir_check_ops_done(ops, count);
-            count = 0;
-        }
-        if (op == last)
-            return;
-    }
+    i = done->count++;
+    done->ops[i] = weir_core_check_of(op);
+    done->range_counts[i] =
+        status == WEIR_OK ? (uint8_t)ranges_of(op, work, done->ranges + done->range_count) : 0;
+    done->range_count += done->range_counts[i];
+    if (done->count == WEIR_CHECK_DONE_MAX)
+        weir_core_check_told(done);
+}
+
+void weir_core_check_told(struct weir_check_done *done)
+{
+    if (done->count)
+        weir_check_ops_done(done);
+    done->count = done->range_count = 0;
 }
 
 /* ---- nodes of graphs ---- */
@@ -668,19 +692,14 @@ static enum weir_op_kind op_kind_of(const struct weir_item *item)
     }
 }
 
-void weir_core_check_node_begin(struct weir_item *item)
+void weir_core_check_node_begin(struct weir_item *item, void **touches)
 {
     struct weir_launch *l = &item->kernel.work.launch;
 
-    l->touches = weir_touches_begin();
-    weir_touches_open(l, &item->run->plan->op->op);
-}
-
-void weir_core_check_node_failed(struct weir_item *item)
-{
-    if (item->kind == WEIR_ITEM_KERNEL &&
-        (item->kernel.work.launch.touches || has_nested(&item->kernel.work)))
-        weir_core_check_node(item);
+    l->touches = touches && *touches ? *touches : weir_touches_begin();
+    if (touches)
+        *touches = NULL;
+    weir_touches_open(l, weir_core_check_of(&item->run->plan->op->op));
 }
 
 /* What a body does is its conditional node's. */
@@ -697,22 +716,23 @@ void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item
     struct weir_check_node n = nodes_of(item->run->plan);
 
     n.number = (uint32_t)(node - node->run->items);
-    weir_check_host_func(f, &item->run->plan->op->op, &n);
+    weir_check_host_func(f, weir_core_check_of(&item->run->plan->op->op), &n);
 }
 
-void weir_core_check_node(struct weir_item *item)
+static void node_ran(struct weir_item *item)
 {
     const struct weir_plan *plan = item->run->plan;
     const struct weir_item *node = node_of(item);
     struct weir_check_range ranges[COPY_RANGES];
+    struct weir_check_op *known = weir_core_check_of(&plan->op->op);
     struct weir_actor *a, *early = NULL;
     uint32_t number = (uint32_t)(node - node->run->items);
 
-    a = weir_check_node(&plan->op->op, plan, number, op_kind_of(item),
+    a = weir_check_node(known, plan, number, op_kind_of(item),
                         item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
                         reach_of, node->run);
     if (item == node && has_early_part(item))
-        early = weir_check_node(&plan->op->op, plan, node->run->count + number, WEIR_OP_KERNEL,
+        early = weir_check_node(known, plan, node->run->count + number, WEIR_OP_KERNEL,
                                 item->kernel.function->name, reach_of, node->run);
     if (weir_trace_enabled())
         weir_core_trace_node_touched(item);
@@ -724,6 +744,32 @@ void weir_core_check_node(struct weir_item *item)
     weir_check_node_end(a);
     weir_check_node_end(early);
     if (item->kind == WEIR_ITEM_KERNEL)
-        kernel_closes_late(&plan->op->op, item->kernel.function, item->kernel.image,
+        kernel_closes_late(known, item->kernel.function, item->kernel.image,
                            item->kernel.work.launch.params);
+}
+
+/* True: the kernel has touched nothing, and there is nothing to tell. */
+static bool has_touched_nothing(struct weir_item *item, void **touches)
+{
+    struct weir_launch *l = &item->kernel.work.launch;
+
+    if (!l->touches || !weir_touches_are_none(l->touches) || has_nested(&item->kernel.work) ||
+        weir_trace_enabled())
+        return false; /* a trace wants to know that of each node */
+    if (touches)
+        *touches = l->touches;
+    else
+        weir_touches_drop(l->touches);
+    l->touches = NULL;
+    return true;
+}
+
+void weir_core_check_node(struct weir_item *item, enum weir_err status, void **touches)
+{
+    if (item->kind == WEIR_ITEM_KERNEL
+            ? (status == WEIR_OK ? !has_touched_nothing(item, touches)
+                                 : item->kernel.work.launch.touches != NULL ||
+                                       has_nested(&item->kernel.work))
+            : status == WEIR_OK)
+        node_ran(item);
 }

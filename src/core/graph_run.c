@@ -19,6 +19,7 @@
 #include "core/pages.h"
 #include "core/poll.h"
 #include "core/services.h"
+#include "core/touch.h"
 #include "core/trace.h"
 
 #define SHORT_NS    5000  /* kernels that are run in place */
@@ -40,6 +41,7 @@ struct burst {
     uint32_t listed;  /* length of the list */
     uint32_t each_ns; /* of the kernels that ran in place, on average; 0 unknown */
     bool alone;       /* no other thread deals with the run */
+    void *touches;    /* of a checked kernel that has touched nothing, for the next one */
 };
 
 /* Who is alone stays so until it starts something that others run. Acquire: pairs with the release
@@ -301,7 +303,7 @@ static void start_kernel(struct weir_item *item)
     hold(item);
     set_clock(item);
     if (weir_check_enabled())
-        weir_core_check_node_begin(item);
+        weir_core_check_node_begin(item, NULL);
     submit(item, &w->work);
 }
 
@@ -569,12 +571,12 @@ static void run_short(struct burst *b, struct weir_item *item)
 
     set_clock(item);
     if (weir_check_enabled())
-        weir_core_check_node_begin(item);
+        weir_core_check_node_begin(item, &b->touches);
     err = weir_device_inline_run(item->ctx->engines, w);
     if (WEIR_UNLIKELY(start))
         weir_core_trace_node(item, start, weir_clock_ns());
     if (weir_check_enabled())
-        (err == WEIR_OK ? weir_core_check_node : weir_core_check_node_failed)(item);
+        weir_core_check_node(item, err, &b->touches);
     if (WEIR_UNLIKELY(err != WEIR_OK))
         note_failure(item, err);
     finish(b, item);
@@ -648,6 +650,9 @@ static void drain(struct burst *b, bool in_place)
             struct weir_device *dev = item->ctx->engines;
 
             (void)run_in_place(b, item);
+            if (WEIR_UNLIKELY(b->touches != NULL))
+                weir_touches_drop(b->touches);
+            b->touches = NULL;
             weir_device_inline_end(dev);
             break; /* all is run, or handed over */
         }
@@ -692,7 +697,7 @@ void weir_item_work_done(struct weir_work *work, enum weir_err status)
     if (item->kind == WEIR_ITEM_KERNEL)
         weir_pages_node_end(item->ctx->ordinal, item->kernel.function->name);
     if (weir_check_enabled())
-        (status == WEIR_OK ? weir_core_check_node : weir_core_check_node_failed)(item);
+        weir_core_check_node(item, status, NULL);
     if (item->kind == WEIR_ITEM_KERNEL)
         weir_nested_forget(work);
     begin(&b, item->run);

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "core/capture.h"
+#include "core/check.h"
 #include "core/clock.h"
 #include "core/dependent.h"
 #include "core/inject.h"
@@ -478,7 +479,7 @@ static void run_host_func(struct weir_host_work *work)
     struct weir_check_func checked = {0};
 
     if (weir_check_follows())
-        weir_check_host_func(&checked, op, NULL);
+        weir_check_host_func(&checked, weir_core_check_of(&op->op), NULL);
     weir_host_func_run(weir_op_ctx(&op->op), f.fn, op->user);
     weir_check_host_func_end(&checked);
 }
@@ -489,7 +490,7 @@ static void run_callback(struct weir_host_work *work)
     struct weir_check_func checked = {0};
 
     if (weir_check_follows())
-        weir_check_host_func(&checked, op, NULL);
+        weir_check_host_func(&checked, weir_core_check_of(&op->op), NULL);
     weir_thread.host_func = true;
     atomic_fetch_add_explicit(&weir_op_ctx(&op->op)->host_funcs, 1, memory_order_relaxed);
     op->invoke(op->fn, op->stream, weir_context_error(weir_op_ctx(&op->op)), op->user);

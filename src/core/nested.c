@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "core/check.h"
 #include "core/dependent.h"
 #include "core/explore.h"
 #include "core/graph_run.h"
@@ -41,7 +42,7 @@ static struct weir_nest *create(struct weir_kernel_work *k)
         n->function = item->kernel.function;
         n->image = item->kernel.image;
         n->root = weir_stream_of(op->m.stream);
-        n->checked = op;
+        n->checked = weir_core_check_of(op);
     } else {
         const struct weir_kernel_op *op = k->work.owner;
         const struct weir_stream *s = weir_stream_of(op->op.m.stream);
@@ -50,7 +51,7 @@ static struct weir_nest *create(struct weir_kernel_work *k)
         n->image = op->image;
         n->up = s->nest;
         n->root = s->nest ? s->nest->root : s;
-        n->checked = s->nest ? s->nest->checked : &op->op;
+        n->checked = s->nest ? s->nest->checked : weir_core_check_of(&op->op);
         n->is_tail = op->tail;
     }
     return n;
@@ -442,11 +443,11 @@ void weir_nested_forget(struct weir_work *work)
     weir_free(n);
 }
 
-const void *weir_nested_checked(const struct weir_op *op)
+struct weir_check_op *weir_nested_checked(const struct weir_op *op)
 {
     const struct weir_nest *n = weir_stream_of(op->m.stream)->nest;
 
-    return n ? n->checked : op;
+    return n ? n->checked : weir_core_check_of(op);
 }
 
 const struct weir_stream *weir_nested_root(const struct weir_stream *s)

@@ -8,6 +8,7 @@
 
 #include "core/stream.h"
 
+struct weir_check_op;
 struct weir_nest;
 
 /* services->device_call: CUDA's runtime, called by a kernel. */
@@ -29,7 +30,7 @@ void weir_nested_reset(struct weir_context *ctx);
 /* ---- checking: what is inside counts as its outermost grid's ---- */
 
 /* That grid as the checker knows it; op itself where it is no work of a kernel's. */
-const void *weir_nested_checked(const struct weir_op *op);
+struct weir_check_op *weir_nested_checked(const struct weir_op *op);
 
 /* ---- of a stream inside ---- */
 

@@ -81,7 +81,7 @@ struct weir_nest {
     struct weir_nest *up; /* where the grid is itself launched by a kernel, else NULL */
     bool is_tail;         /* of up */
     const struct weir_stream *root;
-    const void *checked;
+    struct weir_check_op *checked;
     uint64_t id;
 
     bool over; /* all is; written by who ends it */

@@ -33,7 +33,7 @@
 
 #define PARAMS_AT offsetof(struct weir_kernel_op, params)
 
-static const size_t op_bytes[WEIR_OP_SIZES] = {
+const size_t weir_op_bytes[WEIR_OP_SIZES] = {
     [WEIR_OP_SMALL] = WEIR_ALIGN_UP(offsetof(struct weir_host_op, stream), 64),
     [WEIR_OP_MEDIUM] = WEIR_ALIGN_UP(PARAMS_AT + WEIR_MEDIUM_PARAMS, 64),
     [WEIR_OP_LARGE] = WEIR_ALIGN_UP(PARAMS_AT + WEIR_LARGE_PARAMS, 64),
@@ -66,9 +66,14 @@ static void keep_chunk(struct op_chunk *chunk)
     }
 }
 
+static size_t op_stride(enum weir_op_size size)
+{
+    return weir_op_bytes[size] + (weir_check_follows() ? sizeof(struct weir_check_op) : 0);
+}
+
 static bool grow_locked(struct weir_op **list, enum weir_op_size size)
 {
-    size_t bytes = op_bytes[size];
+    size_t bytes = op_stride(size);
     char *chunk = weir_alloc_aligned(64, 64 + bytes * (size_t)op_chunk[size]);
 
     if (!chunk)
@@ -114,7 +119,7 @@ static inline struct weir_op *take_near(struct weir_stream *s)
     const char *then = (const char *)s->free_ops[WEIR_OP_SMALL];
 
     if (WEIR_LIKELY(then != NULL)) {
-        for (size_t at = 0; at < op_bytes[WEIR_OP_SMALL]; at += 64)
+        for (size_t at = 0, end = op_stride(WEIR_OP_SMALL); at < end; at += 64)
             prefetch_write(then + at);
     }
     *place = next;
@@ -536,7 +541,7 @@ static void fetch_behind(uint64_t linked, const struct weir_op *op)
 {
     if (op->m.seq >= linked)
         return;
-    for (size_t at = 0; at < op_bytes[WEIR_OP_SMALL]; at += 64)
+    for (size_t at = 0; at < weir_op_bytes[WEIR_OP_SMALL]; at += 64)
         __builtin_prefetch((const char *)op->m.next + at);
 }
 
@@ -585,15 +590,16 @@ static bool run_job(struct weir_device *engines, struct weir_op *op, struct weir
     return weir_device_copy_next(engines, &job->copy, clock, status);
 }
 
-/* Kernels are told together, when they have all run; a copy is now: the next one takes its work,
- * which says what it has touched. */
-static void tell_here(struct weir_op *op, struct weir_job *job, enum weir_err status)
+/* To the checker they are told together, when they have all run; what each has touched is put down
+ * now, as the next one takes its work. */
+static void tell_here(struct weir_op *op, struct weir_job *job, enum weir_err status,
+                      struct weir_check_done *done)
 {
     struct weir_work *work = work_of(op, job);
 
     tell_ran(op, work, status);
-    if (weir_check_follows() && op->m.kind != WEIR_OP_KERNEL)
-        weir_core_check_done(op, work, status);
+    if (weir_check_follows())
+        weir_core_check_collect(done, op, work, status);
 }
 
 /* Short kernels behind one that this thread has just run need not go through the engine's queue,
@@ -604,6 +610,7 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
     struct weir_job *job = ((struct weir_job_op *)first)->job;
     struct weir_op *op = first, *next;
     uint64_t linked, time = 0, *clock = weir_trace_enabled() ? &time : NULL;
+    struct weir_check_done done;
     enum weir_err status;
 
     if (!weir_thread_still_waits() || weir_explore_enabled() ||
@@ -612,7 +619,8 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
     linked = let_more_come(s, first);
     if (!run_job(s->ctx->engines, first, job, clock, &status))
         return false;
-    tell_here(op, job, status);
+    done.count = done.range_count = 0;
+    tell_here(op, job, status, &done);
     for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, op)); n++) {
         fetch_behind(linked, next);
         if (!weir_model_pass(&op->m) || !weir_thread_still_waits() || ends_unrun(next))
@@ -621,10 +629,10 @@ static bool run_here(struct weir_op *first, struct weir_model_out *out)
         if (!run_job(s->ctx->engines, next, job, clock, &status))
             break;
         op = next;
-        tell_here(op, job, status);
+        tell_here(op, job, status, &done);
     }
-    if (weir_check_follows() && first->m.kind == WEIR_OP_KERNEL)
-        weir_core_check_run_done(first, op);
+    if (weir_check_follows())
+        weir_core_check_told(&done);
     end_run(first, op, status, out);
     return true;
 }

@@ -5,6 +5,9 @@
 
 #include "core/stream.h"
 
+/* Of an operation's memory, without what the checker keeps behind it (weir_core_check_of). */
+extern const size_t weir_op_bytes[WEIR_OP_SIZES];
+
 /* The `done` of every work item that core submits; work->owner is the operation. */
 void weir_op_done(struct weir_work *work, enum weir_err status);
 /* The end of an operation that no engine runs (graphs). What it lets start may start later, when

@@ -41,7 +41,7 @@ struct touches {
     struct weir_races *races;       /* NULL: nobody asks */
     struct weir_check_wrong *wrong; /* WRONGS of them; NULL: none yet */
     uint32_t wrong_count;
-    const void *op;      /* as the checker knows it */
+    const struct weir_check_op *op; /* as the checker knows it */
     struct weir_map far; /* number * 4 + kind -> struct touch_page: of registered memory */
     struct chunk *early; /* of pages that are in no table any more (weir_touches_part) */
     bool parted;
@@ -178,7 +178,7 @@ struct weir_races *weir_touches_races(const struct weir_launch *l)
     return t ? t->races : NULL;
 }
 
-void weir_touches_open(struct weir_launch *l, const void *op)
+void weir_touches_open(struct weir_launch *l, const struct weir_check_op *op)
 {
     struct touches *t = l->touches;
     const uint64_t *entries;

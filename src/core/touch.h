@@ -11,7 +11,7 @@
  * that is looked at. */
 void *weir_touches_begin(void);
 /* Before the first block. op: as the checker knows it. */
-void weir_touches_open(struct weir_launch *l, const void *op);
+void weir_touches_open(struct weir_launch *l, const struct weir_check_op *op);
 /* All blocks are over, and nothing was touched that is to be told: good for another launch. */
 bool weir_touches_are_none(const void *touches);
 /* All blocks are over, or have failed: tells the checker, frees. `a` may be NULL; `early`: of the

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "check/check.h"
+#include "core/check.h"
 #include "core/core.h"
 #include "core/inject.h"
 #include "core/where.h"
@@ -140,10 +140,10 @@ static WEIR_NORETURN void end_process(void)
 static void end_if_deadlocked(void)
 {
     uint32_t thread;
-    const void *op;
+    const struct weir_op *op;
 
     if (weir_where_deadlock(watch.report, REPORT_BYTES, &thread, &op))
-        weir_check_deadlock(watch.report, thread, op);
+        weir_check_deadlock(watch.report, thread, op ? weir_core_check_of(op) : NULL);
 }
 
 /* Looks are counted, not time: a process that was stopped, or a machine that slept, did not hang.

@@ -546,7 +546,7 @@ size_t weir_where_report(char *out, size_t room)
     return t.used;
 }
 
-bool weir_where_deadlock(char *out, size_t room, uint32_t *thread, const void **op)
+bool weir_where_deadlock(char *out, size_t room, uint32_t *thread, const struct weir_op **op)
 {
     struct where_text t = {out, 0, room};
     struct where *w = weir_calloc(1, sizeof *w);

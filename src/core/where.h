@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct weir_op;
+
 /* Writes lines of text, and a zero, into out; what does not fit is cut off. Result: bytes without
  * the zero. Thread: one of Weir's own, holding no lock: it takes each stream's lock for a moment,
  * and gives up on one that stays locked. */
@@ -16,7 +18,7 @@ size_t weir_where_report(char *out, size_t room);
 /* Is there a cycle of waits of which none ends by itself? Its steps as text, a thread that waits in
  * a call (0: none), and the address of a host function's operation (NULL: none). Thread: as above.
  */
-bool weir_where_deadlock(char *out, size_t room, uint32_t *thread, const void **op);
+bool weir_where_deadlock(char *out, size_t room, uint32_t *thread, const struct weir_op **op);
 
 struct weir_where_progress {
     uint64_t sign; /* differs when an operation began or ended, a block finished or a call ended */

@@ -24,8 +24,8 @@ struct where_stream {
     char name[64];
     bool locked; /* could not be looked at; nothing below is known */
     uint64_t head, last;
-    const void *op;      /* the head: to know it again, not to look at */
-    uint8_t kind, state; /* of the head */
+    const struct weir_op *op; /* the head: to know it again, not to look at */
+    uint8_t kind, state;      /* of the head */
     bool host_runs, host_queued;
     bool polls; /* a kernel that looks at memory, or a wait for a value */
     char what[WHERE_TEXT];
@@ -61,8 +61,8 @@ struct where {
     uint64_t now_ns;
     bool certain; /* only waits that do not end by themselves, and that are no guess */
     /* of the first cycle, once found */
-    uint32_t cycle_thread; /* id of one that waits in a call, 0 none */
-    const void *cycle_op;  /* of a host function in it, or NULL */
+    uint32_t cycle_thread;          /* id of one that waits in a call, 0 none */
+    const struct weir_op *cycle_op; /* of a host function in it, or NULL */
 };
 
 /* where.c */

@@ -443,11 +443,10 @@ void weir_order_host_saw_clock(struct weir_order *o, struct weir_clock *c)
 
 void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s)
 {
-    struct weir_clock *c = NULL;
-
-    join_stamp(o, &c, s);
-    weir_order_host_saw_clock(o, c);
-    drop(o, c);
+    if (contains(o->host, s->base) && (!s->lane || value(o->host, s->lane) >= s->seq))
+        return;
+    join_stamp(o, &o->host, s);
+    o->host_changes++;
 }
 
 void weir_order_host_saw_before(struct weir_order *o, const struct weir_order_stamp *s)
@@ -496,12 +495,25 @@ struct weir_clock *weir_order_device_clock(struct weir_order *o, int device)
     return c;
 }
 
+void weir_order_lane_all(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out)
+{
+    *out = (struct weir_order_stamp){0};
+    if (lane >= o->lane_count || !lane)
+        return;
+    if (o->lanes[lane].cls == WEIR_STREAM_LEGACY)
+        out->base = weir_order_lane_clock(o, lane);
+    else
+        *out = (struct weir_order_stamp){
+            .lane = lane, .seq = o->lanes[lane].last, .base = take(o->lanes[lane].base)};
+}
+
 void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane)
 {
-    struct weir_clock *c = weir_order_lane_clock(o, lane);
+    struct weir_order_stamp all;
 
-    weir_order_host_saw_clock(o, c);
-    drop(o, c);
+    weir_order_lane_all(o, lane, &all);
+    weir_order_host_saw(o, &all);
+    drop(o, all.base);
 }
 
 void weir_order_host_saw_device(struct weir_order *o, int device)
@@ -519,6 +531,13 @@ bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order
     if (a->lane == b->lane && a->seq <= b->front)
         return true;
     return value(b->base, a->lane) >= a->seq;
+}
+
+bool weir_order_lane_follows(const struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *s)
+{
+    return lane == s->lane ||
+           (lane < o->lane_count && value(o->lanes[lane].base, s->lane) >= s->seq);
 }
 
 bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_stamp *a)

@@ -147,14 +147,18 @@ void weir_order_host_saw(struct weir_order *o, const struct weir_order_stamp *s)
 void weir_order_host_saw_before(struct weir_order *o, const struct weir_order_stamp *s);
 void weir_order_host_saw_lane(struct weir_order *o, uint32_t lane);
 void weir_order_host_saw_device(struct weir_order *o, int device);
-/* The same in two steps, for waits beside which others submit: what the wait is for, as a clock (to
- * be dropped; NULL: nothing), and that it is over. */
+/* The same in two steps, for waits beside which others submit: what the wait is for, as a stamp for
+ * weir_order_host_saw or as a clock (to be dropped; NULL: nothing), and that it is over. */
+void weir_order_lane_all(struct weir_order *o, uint32_t lane, struct weir_order_stamp *out);
 struct weir_clock *weir_order_lane_clock(struct weir_order *o, uint32_t lane);
 struct weir_clock *weir_order_device_clock(struct weir_order *o, int device);
 void weir_order_host_saw_clock(struct weir_order *o, struct weir_clock *c);
 
 /* Is a ordered before b? Two different stamps of different operations. */
 bool weir_order_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b);
+/* Does all that is submitted to the lane from now on come after s? */
+bool weir_order_lane_follows(const struct weir_order *o, uint32_t lane,
+                             const struct weir_order_stamp *s);
 /* Does the host know a to be finished? */
 bool weir_order_host_knows(const struct weir_order *o, const struct weir_order_stamp *a);
 

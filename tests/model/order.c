@@ -384,6 +384,25 @@ static void compare_early(int j)
     }
 }
 
+/* What a lane follows already comes before its next operation. */
+static void compare_next(void)
+{
+    bool follows[OPS];
+
+    for (int s = 0; s < STREAMS; s++) {
+        struct weir_order_stamp next;
+
+        for (int i = 0; i < t.n.op_count; i++)
+            follows[i] = weir_order_lane_follows(&t.o, (uint32_t)s + 1, &t.stamp[i]);
+        weir_order_submit(&t.o, (uint32_t)s + 1, &next);
+        for (int i = 0; i < t.n.op_count; i++) {
+            CHECK(!follows[i] || weir_order_before(&t.stamp[i], &next));
+            CHECK(follows[i] || t.stamp[i].lane != (uint32_t)s + 1);
+        }
+        weir_order_stamp_drop(&t.o, &next);
+    }
+}
+
 static void compare(void)
 {
     for (int j = 0; j < t.n.op_count; j++) {
@@ -425,6 +444,8 @@ static void program(bool may_fail)
         CHECK(t.o.failed == t.failed);
     if (!t.o.failed)
         compare();
+    if (!may_fail)
+        compare_next();
     for (int i = 0; i < t.n.op_count; i++) {
         weir_order_stamp_drop(&t.o, &t.stamp[i]);
         weir_order_stamp_drop(&t.o, &t.early[i]);

@@ -375,6 +375,59 @@ static void what_the_host_knows_is_not_unfinished_and_can_be_forgotten(void **st
     end();
 }
 
+/* Writes all of a page when it is submitted, before what is in front of it in its lane has run. */
+static struct weir_actor *write_at_once(uint32_t lane, bool in_lane)
+{
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    weir_order_submit(&t.order, lane, &stamp);
+    a = weir_actor_create(&t.shadow, &stamp);
+    assert_non_null(a);
+    t.actors++;
+    a->early = a->at_once = true;
+    a->in_lane = in_lane;
+    weir_shadow_access(&t.shadow, a, WEIR_ACCESS_WRITE, BIG_BASE, BIG_BASE + 4096);
+    return a;
+}
+
+static void count_any(void *ctx, const struct weir_race *r)
+{
+    (void)r;
+    ++*(int *)ctx;
+}
+
+static void what_is_told_at_once_covers_its_own_lane_alone(void **state)
+{
+    struct weir_actor *first;
+    size_t bytes;
+    int n = 0;
+
+    (void)state;
+    begin(false);
+    t.shadow.race = NULL;
+    weir_actor_drop(&t.shadow, write_at_once(1, true));
+    bytes = t.shadow.bytes;
+    for (int i = 0; i < 100; i++)
+        weir_actor_drop(&t.shadow, write_at_once(1, true));
+    assert_int_equal(t.shadow.bytes, bytes);
+    /* What another lane has not told yet may have no order with the one before: that stays. */
+    first = write_at_once(1, true);
+    weir_actor_drop(&t.shadow, write_at_once(1, false));
+    assert_int_equal(first->refs, 2);
+    weir_order_host_saw_lane(&t.order, 1); /* so that the next one comes behind them */
+    weir_actor_drop(&t.shadow, write_at_once(2, true));
+    assert_int_equal(first->refs, 2);
+    weir_actor_drop(&t.shadow, first);
+    t.shadow.race = count_any;
+    t.shadow.ctx = &n;
+    for (int i = 0; i < OPS && !n; i++) /* one with no order to them */
+        if (t.actor[i]->stamp.lane > 2)
+            weir_shadow_access(&t.shadow, t.actor[i], WEIR_ACCESS_READ, BIG_BASE, BIG_BASE + 1);
+    assert_true(n >= 1);
+    end();
+}
+
 static bool count_big(void *ctx, struct weir_actor *a, enum weir_access kind, uintptr_t begin,
                       uintptr_t end)
 {
@@ -613,6 +666,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_race_is_told_and_nothing_else),
+        cmocka_unit_test(what_is_told_at_once_covers_its_own_lane_alone),
         cmocka_unit_test(what_the_host_knows_is_not_unfinished_and_can_be_forgotten),
         cmocka_unit_test(freed_memory_is_forgotten),
         cmocka_unit_test(memory_is_one_at_all_its_addresses),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../ok.h"
 #include "kernels.h"
@@ -193,10 +194,17 @@ static void host_waits(bool stream)
     read_a(s2);
 }
 
-static void pool(bool alloc_ordered, bool free_ordered)
+static void CUDART_CB sleeps(void *)
+{
+    usleep(50000);
+}
+
+static void pool(bool alloc_ordered, bool free_ordered, bool late = false)
 {
     int *p;
 
+    if (late) /* the kernel has not run when the memory is given back */
+        OK(cudaLaunchHostFunc(s2, sleeps, NULL));
     OK(cudaMallocAsync((void **)&p, N * sizeof *p, s1));
     if (alloc_ordered) {
         OK(cudaEventRecord(e, s1));
@@ -731,6 +739,10 @@ static void run(const char *form)
         pool(false, true);
     else if (!strcmp(form, "free-unordered"))
         pool(true, false);
+    else if (!strcmp(form, "alloc-unordered-late"))
+        pool(false, true, true);
+    else if (!strcmp(form, "pool-late"))
+        pool(true, true, true);
     else if (!strcmp(form, "pool"))
         pool(true, true);
     else if (!strcmp(form, "pool-reuse"))

@@ -58,6 +58,8 @@ pageable-waits -
 sync-other race
 sync -
 alloc-unordered use-before-alloc
+alloc-unordered-late use-before-alloc
+pool-late -
 free-unordered use-after-free
 pool -
 pool-reuse -
