@@ -15,10 +15,44 @@ static struct weir_clock *take(struct weir_clock *c)
     return c;
 }
 
-static void drop(struct weir_order *o, struct weir_clock *c)
+static uint32_t room_for(uint32_t count)
+{
+    return (count + WEIR_ORDER_ROOM - 1) / WEIR_ORDER_ROOM * WEIR_ORDER_ROOM;
+}
+
+static void spare_free(struct weir_order *o)
+{
+    while (o->spare_count)
+        o->memory.free(o->memory.ctx, o->spare[--o->spare_count]);
+}
+
+static void give(struct weir_order *o, struct weir_clock *c)
+{
+    if (o->spare_count < WEIR_ORDER_SPARE_MAX && room_for(c->count) == o->spare_room)
+        o->spare[o->spare_count++] = c;
+    else
+        o->memory.free(o->memory.ctx, c);
+}
+
+static inline void drop(struct weir_order *o, struct weir_clock *c)
 {
     if (c && --c->refs == 0)
-        o->memory.free(o->memory.ctx, c);
+        give(o, c);
+}
+
+/* With room for count lanes; NULL: no memory. */
+static struct weir_clock *clock_new(struct weir_order *o, uint32_t count)
+{
+    uint32_t room = room_for(count);
+
+    if (room == o->spare_room && o->spare_count)
+        return o->spare[--o->spare_count];
+    if (room > o->spare_room) { /* lanes come, and seldom go */
+        spare_free(o);
+        o->spare_room = room;
+    }
+    return o->memory.alloc(o->memory.ctx, sizeof(struct weir_clock) +
+                                              room * sizeof((struct weir_clock *)0)->at[0]);
 }
 
 static weir_seq value(const struct weir_clock *c, uint32_t lane)
@@ -44,11 +78,14 @@ static struct weir_clock *own(struct weir_order *o, struct weir_clock **c, uint3
     uint32_t old = *c ? (*c)->count : 0;
     struct weir_clock *fresh;
 
-    if (*c && (*c)->refs == 1 && old >= count)
+    if (*c && (*c)->refs == 1 && room_for(old) >= count) {
+        while ((*c)->count < count)
+            (*c)->at[(*c)->count++] = 0;
         return *c;
+    }
     if (count < old)
         count = old;
-    fresh = o->memory.alloc(o->memory.ctx, sizeof *fresh + count * sizeof fresh->at[0]);
+    fresh = clock_new(o, count);
     if (!fresh) {
         o->failed = true;
         return NULL;
@@ -117,6 +154,7 @@ void weir_order_init(struct weir_order *o, const struct weir_model_memory *memor
         o->legacy[i] = 0;
     o->host = NULL;
     o->host_changes = 1;
+    o->spare_count = o->spare_room = 0;
     o->failed = false;
     o->open_count = 0;
     o->open_vague = o->open_lost = false;
@@ -127,6 +165,7 @@ void weir_order_finish(struct weir_order *o)
     for (uint32_t i = 1; i < o->lane_count; i++)
         drop(o, o->lanes[i].base);
     drop(o, o->host);
+    spare_free(o);
     if (o->lanes)
         o->memory.free(o->memory.ctx, o->lanes);
     o->lanes = NULL;
@@ -206,7 +245,7 @@ static void follow_streams(struct weir_order *o, struct weir_order_lane *legacy)
 }
 
 /* ORD-004, ORD-006, ORD-011: a blocking stream follows its device's legacy stream. */
-static void follow_legacy(struct weir_order *o, struct weir_order_lane *l)
+static inline void follow_legacy(struct weir_order *o, struct weir_order_lane *l)
 {
     uint32_t legacy = o->legacy[l->device];
 

@@ -56,7 +56,9 @@ struct weir_order_open {
     weir_seq first, last;
 };
 
-#define WEIR_ORDER_OPEN_MAX 512
+#define WEIR_ORDER_OPEN_MAX  512
+#define WEIR_ORDER_SPARE_MAX 16
+#define WEIR_ORDER_ROOM      8 /* clocks have room for a multiple of so many lanes */
 
 struct weir_order {
     struct weir_model_memory memory;
@@ -65,6 +67,10 @@ struct weir_order {
     uint32_t legacy[WEIR_MODEL_MAX_DEVICES]; /* the device's legacy lane, 0 none */
     struct weir_clock *host;
     uint64_t host_changes;
+    /* Clocks that nobody has any more, with room for spare_room lanes: most are soon wanted again.
+     */
+    struct weir_clock *spare[WEIR_ORDER_SPARE_MAX];
+    uint32_t spare_count, spare_room;
     bool failed; /* out of memory: verdicts would be wrong, none may be given any more */
     /* Waits for values that somebody unknown writes. When there are too many, those of a lane that
      * the host knows to be over become one: what is submitted from then on is behind them all. */
