@@ -385,7 +385,8 @@ void weir_check_op_over_locked(struct weir_check_op *op)
         return;
     c->pending--;
     l->pending--;
-    l->done = WEIR_MAX(l->done, op->seq);
+    if (op->kind != WEIR_OP_POLL) /* over at once, though what is in front of it may not be */
+        l->done = WEIR_MAX(l->done, op->seq);
     if (WEIR_UNLIKELY(op->gate))
         weir_check_gate_remove(op);
     if (WEIR_UNLIKELY(op->watched))
@@ -395,6 +396,8 @@ void weir_check_op_over_locked(struct weir_check_op *op)
     else
         weir_order_clock_drop(&c->order, op->base);
     op->lane = 0;
+    op->made = false;
+    op->base = NULL;
 }
 
 /* What is seldom asked for: what a project forbids, captures. */

@@ -497,6 +497,25 @@ static void values(bool waits)
     read_a(s2);
 }
 
+/* The kernel that does not wait for the allocation is in front of a wait that is over at once, and
+ * has not run when the memory is given back. */
+static void pool_behind_value(void)
+{
+    cudaStream_t s;
+    int *p;
+
+    values_begin(false);
+    OK(cudaStreamCreate(&s));
+    OK(cudaLaunchHostFunc(s, sleeps, NULL));
+    OK(cudaMallocAsync((void **)&p, N * sizeof *p, s1));
+    OK(cudaEventRecord(e, s1));
+    fill<<<blocks(N), 256, 0, s>>>(p, 1, N);
+    value_write(s, 1);
+    value_wait(s, 1);
+    OK(cudaStreamWaitEvent(0, e, 0));
+    OK(cudaFreeAsync(p, 0));
+}
+
 /* The write comes before what it should tell of. */
 static void values_early(void)
 {
@@ -741,6 +760,8 @@ static void run(const char *form)
         pool(true, false);
     else if (!strcmp(form, "alloc-unordered-late"))
         pool(false, true, true);
+    else if (!strcmp(form, "alloc-unordered-value"))
+        pool_behind_value();
     else if (!strcmp(form, "pool-late"))
         pool(true, true, true);
     else if (!strcmp(form, "pool"))

@@ -59,6 +59,7 @@ sync-other race
 sync -
 alloc-unordered use-before-alloc
 alloc-unordered-late use-before-alloc
+alloc-unordered-value use-before-alloc
 pool-late -
 free-unordered use-after-free
 pool -
