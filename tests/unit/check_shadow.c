@@ -391,7 +391,7 @@ static struct weir_actor *write_at_once(uint32_t lane, bool in_lane)
     return a;
 }
 
-static void count_any(void *ctx, const struct weir_race *r)
+static void count_each_race(void *ctx, const struct weir_race *r)
 {
     (void)r;
     ++*(int *)ctx;
@@ -419,7 +419,7 @@ static void what_is_told_at_once_covers_its_own_lane_alone(void **state)
     weir_actor_drop(&t.shadow, write_at_once(2, true));
     assert_int_equal(first->refs, 2);
     weir_actor_drop(&t.shadow, first);
-    t.shadow.race = count_any;
+    t.shadow.race = count_each_race;
     t.shadow.ctx = &n;
     for (int i = 0; i < OPS && !n; i++) /* one with no order to them */
         if (t.actor[i]->stamp.lane > 2)
