@@ -767,9 +767,9 @@ static bool has_touched_nothing(struct weir_item *item, void **touches)
 void weir_core_check_node(struct weir_item *item, enum weir_err status, void **touches)
 {
     if (item->kind == WEIR_ITEM_KERNEL
-            ? (status == WEIR_OK ? !has_touched_nothing(item, touches)
-                                 : item->kernel.work.launch.touches != NULL ||
-                                       has_nested(&item->kernel.work))
+            ? (status == WEIR_OK
+                   ? !has_touched_nothing(item, touches)
+                   : item->kernel.work.launch.touches != NULL || has_nested(&item->kernel.work))
             : status == WEIR_OK)
         node_ran(item);
 }
