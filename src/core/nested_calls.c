@@ -183,6 +183,9 @@ static enum weir_err launch(struct call *c, uint64_t buffer, uint64_t stream,
     if (!p)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%#" PRIx64 " is no parameter buffer", buffer);
     err = fill ? fill(c, p) : WEIR_OK;
+    if (err == WEIR_OK && p->function && p->bytes < p->image->info.param_bytes)
+        err = WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "a parameter buffer of %u bytes for %zu", p->bytes,
+                        (size_t)p->image->info.param_bytes);
     if (err == WEIR_OK)
         err = p->function ? check_launch(c, p)
                           : WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "no kernel to launch");

@@ -48,6 +48,7 @@ looks() {
         failed=1
     fi
 }
+check small 0 'small: 1' ./ordered small
 looks race 99 'kernel writes_by_children writes' check ./ordered races
 looks waits 0 'no hazard' check ./ordered waits
 looks explore 99 'exit status 1' explore --stop --strategy reverse --runs 2 ./ordered first

@@ -1,6 +1,7 @@
 /* Programs of kernels that launch kernels, for what looks at a run: `ordered races` reads what a child writes, in another stream
  * without order; `ordered waits` waits for an event first; `ordered first` fails when of two children without order between them the
- * second runs first. SPDX-License-Identifier: Apache-2.0 */
+ * second runs first; `ordered small` launches with too small a buffer of
+ * arguments. SPDX-License-Identifier: Apache-2.0 */
 #include <cstdio>
 #include <cstring>
 
@@ -22,6 +23,14 @@ __global__ void without_order()
     child_marks<<<1, 1, 0, cudaStreamFireAndForget>>>(1);
     child_marks<<<1, 1, 0, cudaStreamFireAndForget>>>(2);
 }
+struct large {
+    char bytes[3000];
+};
+__global__ void takes_large(large l) { last = l.bytes[0]; }
+__global__ void small_buffer(int *error)
+{
+    *error = cudaLaunchDevice((void *)takes_large, cudaGetParameterBuffer(64, 8), dim3(1), dim3(1), 0, 0);
+}
 
 int main(int argc, char **argv)
 {
@@ -40,6 +49,12 @@ int main(int argc, char **argv)
         cudaStreamSynchronize(a);
         cudaMemcpyFromSymbol(&value, last, sizeof value);
         return value == 1;
+    }
+    if (argc > 1 && strcmp(argv[1], "small") == 0) {
+        small_buffer<<<1, 1>>>(p);
+        cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost);
+        printf("small: %d\n", value);
+        return 0;
     }
     writes_by_children<<<1, 1, 0, a>>>(p);
     if (argc > 1 && strcmp(argv[1], "waits") == 0) {
