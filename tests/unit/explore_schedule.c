@@ -167,10 +167,11 @@ static struct rop *next_op(int stream, uint8_t kind)
     memset(r, 0, sizeof *r);
     r->op.kind = kind;
     r->naive = -1;
-    r->seen = (struct weir_schedule_op){.id = {(uint32_t)stream + 1, ++t.of_stream[stream], 0, 0},
-                                        .order = (uint64_t)t.op_count << 32,
-                                        .kind = kind,
-                                        .parts = kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY};
+    r->seen = (struct weir_schedule_op){
+        .id = {.stream = (uint32_t)stream + 1, .op = ++t.of_stream[stream]},
+        .order = (uint64_t)t.op_count << 32,
+        .kind = kind,
+        .parts = kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY};
     return r;
 }
 
@@ -425,11 +426,11 @@ static uint64_t pick(struct weir_schedule *s, const struct weir_schedule_op *ops
 static void names_say_what(void **state)
 {
     static const struct weir_schedule_op ops[] = {
-        {.id = {1, 1}, .order = 1, .kind = WEIR_OP_COPY},
-        {.id = {2, 1}, .order = 2, .kind = WEIR_OP_KERNEL},
-        {.id = {3, 1}, .order = 3, .kind = WEIR_OP_MEMSET, .needed = true},
-        {.id = {4, 1}, .order = 4, .kind = WEIR_OP_COPY},
-        {.id = {5, 1}, .order = 5, .kind = WEIR_OP_KERNEL},
+        {.id = {.stream = 1, .op = 1}, .order = 1, .kind = WEIR_OP_COPY},
+        {.id = {.stream = 2, .op = 1}, .order = 2, .kind = WEIR_OP_KERNEL},
+        {.id = {.stream = 3, .op = 1}, .order = 3, .kind = WEIR_OP_MEMSET, .needed = true},
+        {.id = {.stream = 4, .op = 1}, .order = 4, .kind = WEIR_OP_COPY},
+        {.id = {.stream = 5, .op = 1}, .order = 5, .kind = WEIR_OP_KERNEL},
     };
     static const struct {
         const char *spec;
@@ -459,9 +460,9 @@ static void names_say_what(void **state)
 static void torn_halves(void **state)
 {
     struct weir_schedule_op ops[] = {
-        {.id = {1, 1}, .order = 1, .kind = WEIR_OP_COPY, .parts = true},
-        {.id = {2, 1}, .order = 2, .kind = WEIR_OP_KERNEL, .parts = true},
-        {.id = {3, 1}, .order = 3, .kind = WEIR_OP_HOST_FUNC},
+        {.id = {.stream = 1, .op = 1}, .order = 1, .kind = WEIR_OP_COPY, .parts = true},
+        {.id = {.stream = 2, .op = 1}, .order = 2, .kind = WEIR_OP_KERNEL, .parts = true},
+        {.id = {.stream = 3, .op = 1}, .order = 3, .kind = WEIR_OP_HOST_FUNC},
     };
     struct weir_schedule *s;
 
