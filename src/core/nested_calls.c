@@ -316,6 +316,18 @@ static enum weir_err submit(const struct call *c, const struct weir_nested_work 
 }
 
 /* Bytes of `rows` rows; both sides are the device's. */
+/* Null, and what a thread or block has for itself, which may be gone when the work runs: an H200
+ * refuses both at the call. */
+static bool may_be_given(const struct call *c, const void *p)
+{
+    struct weir_mem_info info;
+
+    if (!p)
+        return false;
+    return !weir_mem_find(p, &info) || info.kind != WEIR_MEM_KIND_INTERNAL ||
+           info.owner == &context_of(c)->heap_used;
+}
+
 static enum weir_err copy(const struct call *c, uint64_t kind, const struct weir_copy *what,
                           uint64_t stream)
 {
@@ -326,7 +338,12 @@ static enum weir_err copy(const struct call *c, uint64_t kind, const struct weir
     if (what->src_pitch < what->width || what->dst_pitch < what->width)
         return WEIR_FAIL(WEIR_ERR_INVALID_PITCH_VALUE, "rows of %zu bytes, %zu and %zu apart",
                          what->width, what->src_pitch, what->dst_pitch);
-    return what->width && what->height ? submit(c, &w, stream) : WEIR_OK;
+    if (!what->width || !what->height)
+        return WEIR_OK;
+    if (!may_be_given(c, what->dst) || !may_be_given(c, what->src))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p to %p: null, or of this block alone",
+                         what->src, what->dst);
+    return submit(c, &w, stream);
 }
 
 static enum weir_err memcpy_async(struct call *c)
@@ -364,7 +381,11 @@ static enum weir_err fill(const struct call *c, const struct weir_fill *what, ui
     if (what->pitch < what->width)
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "rows of %zu bytes, %zu apart", what->width,
                          what->pitch);
-    return what->width && what->height && what->depth ? submit(c, &w, stream) : WEIR_OK;
+    if (!what->width || !what->height || !what->depth)
+        return WEIR_OK;
+    if (!may_be_given(c, what->dst))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p: null, or of this block alone", what->dst);
+    return submit(c, &w, stream);
 }
 
 static enum weir_err memset_async(struct call *c)

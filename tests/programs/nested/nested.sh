@@ -49,6 +49,7 @@ looks() {
     fi
 }
 check small 0 'small: 1' ./ordered small
+check own 0 'own: 0 1111 7' ./ordered own
 looks race 99 'kernel writes_by_children writes' check ./ordered races
 looks waits 0 'no hazard' check ./ordered waits
 looks explore 99 'exit status 1' explore --stop --strategy reverse --runs 2 ./ordered first

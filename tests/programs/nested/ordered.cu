@@ -1,7 +1,7 @@
 /* Programs of kernels that launch kernels, for what looks at a run: `ordered races` reads what a child writes, in another stream
  * without order; `ordered waits` waits for an event first; `ordered first` fails when of two children without order between them the
  * second runs first; `ordered small` launches with too small a buffer of
- * arguments. SPDX-License-Identifier: Apache-2.0 */
+ * arguments; `ordered own` copies from and to memory of its thread and block. SPDX-License-Identifier: Apache-2.0 */
 #include <cstdio>
 #include <cstring>
 
@@ -31,6 +31,20 @@ __global__ void small_buffer(int *error)
 {
     *error = cudaLaunchDevice((void *)takes_large, cudaGetParameterBuffer(64, 8), dim3(1), dim3(1), 0, 0);
 }
+/* Local and shared memory, and none: refused. The heap's is served. */
+__global__ void own_memory(int *error, int *p)
+{
+    __shared__ int shared;
+    volatile int local = 5;
+    int *heap = (int *)malloc(4);
+
+    shared = 6;
+    *heap = 7;
+    *error = cudaMemcpyAsync((int *)&local, p, 4, cudaMemcpyDeviceToDevice, 0) * 1000 +
+             cudaMemcpyAsync(p, &shared, 4, cudaMemcpyDeviceToDevice, 0) * 100 +
+             cudaMemsetAsync((int *)&local, 0, 4, 0) * 10 + cudaMemsetAsync(nullptr, 0, 4, 0);
+    *error += cudaMemcpyAsync(p, heap, 4, cudaMemcpyDeviceToDevice, 0) * 10000 + (local - 5) * 100000;
+}
 
 int main(int argc, char **argv)
 {
@@ -54,6 +68,15 @@ int main(int argc, char **argv)
         small_buffer<<<1, 1>>>(p);
         cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost);
         printf("small: %d\n", value);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "own") == 0) {
+        own_memory<<<1, 1>>>(p + 1, p);
+        printf("own: %d", (int)cudaDeviceSynchronize());
+        cudaMemcpy(&value, p + 1, sizeof value, cudaMemcpyDeviceToHost);
+        printf(" %d", value);
+        cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost);
+        printf(" %d\n", value);
         return 0;
     }
     writes_by_children<<<1, 1, 0, a>>>(p);
