@@ -184,7 +184,7 @@ static const struct form {
     FORM("scatter-inside", with_place(N - 1)),
     FORM("vector-behind", (make(N), last_of_vector<<<1, 256>>>((int4 *)a, N))),
     FORM("host-pointer", (make(N), fill<<<4, 256>>>(host, N))),
-    FORM("null", fill<<<4, 256>>>(NULL, N)),
+    FORM("null", fill<<<1, 256>>>(NULL, N)),
     FORM("freed", (make(N), cudaFree(a), fill<<<4, 256>>>(a, N))),
     FORM("freed-in-order", use_freed_in_order(false)),
     FORM("freed-in-order-waited", use_freed_in_order(true)),
