@@ -605,10 +605,11 @@ static size_t ranges_of(const struct weir_op *op, const struct weir_work *work,
                         struct weir_check_range out[COPY_RANGES])
 {
     const struct weir_copy_op *c = (const struct weir_copy_op *)op;
-    const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+    const struct weir_copy_work *w;
 
     if ((op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET) || !weir_check_enabled())
         return 0;
+    w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
     return copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), out);
 }
 
