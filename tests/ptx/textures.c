@@ -126,8 +126,13 @@ static float random_coordinate(const struct texture *t, int axis)
     float x = rnd() % 4 ? rnd_unit() * (float)(n + 4) - 2
                         : (float)rnd_in(-3 * n, 6 * n) * 0.5f + 0.015625f;
 
-    if (t->geometry >= G_CUBE)
-        return rnd() % 8 ? rnd_unit() * 2 - 1 : (float)rnd_in(0, 1) * 2 - 1 + 0.01f * rnd_unit();
+    if (t->geometry >= G_CUBE && rnd() % 8)
+        return rnd_unit() * 2 - 1;
+    if (t->geometry >= G_CUBE) {
+        float side = (float)rnd_in(0, 1) * 2 - 1; /* (calls in one expression have no order) */
+
+        return side + 0.01f * rnd_unit();
+    }
     return t->desc.normalizedCoords ? x / (float)n : x;
 }
 
@@ -340,9 +345,12 @@ static double any_gradient(const struct texture *t, int row, int lane)
 {
     int n = coordinates(t->geometry);
 
-    for (int k = 0; k < 2 * n; k++)
-        kernel_in[row + k][lane] = word_of(ldexpf(rnd_unit() * 2 - 1, rnd_in(-1, t->levels + 1)) /
-                                           (float)t->level[0].size[k % n]);
+    for (int k = 0; k < 2 * n; k++) {
+        int exponent = rnd_in(-1, t->levels + 1);
+
+        kernel_in[row + k][lane] =
+            word_of(ldexpf(rnd_unit() * 2 - 1, exponent) / (float)t->level[0].size[k % n]);
+    }
     return NAN;
 }
 
@@ -352,9 +360,9 @@ static double random_gradient(const struct texture *t, int row, int lane)
 {
     int n = coordinates(t->geometry);
     float step[2][3] = {{0}};
-    int side = rnd_in(0, 1);
+    int side = rnd_in(0, 1), exponent = rnd_in(-1, t->levels);
 
-    step[side][rnd_in(0, n - 1)] = ldexpf(1, rnd_in(-1, t->levels)) / (float)t->level[0].size[0];
+    step[side][rnd_in(0, n - 1)] = ldexpf(1, exponent) / (float)t->level[0].size[0];
     step[!side][0] = 0.25f / (float)t->level[0].size[0];
     for (int k = 0; k < 2 * n; k++)
         kernel_in[row + k][lane] = word_of(step[k / n][k % n]);
