@@ -395,15 +395,22 @@ static void end_all(struct weir_nest *n)
     ends = false;
 }
 
+static enum weir_nested_next over_locked(struct weir_nest *n, uint32_t count)
+{
+    enum weir_nested_next what = weir_model_nest_over(&n->m, count);
+
+    if (what != WEIR_NESTED_WAIT)
+        n->what = what;
+    return what;
+}
+
 void weir_nested_over(struct weir_nest *n, uint32_t count)
 {
     enum weir_nested_next what;
 
     atomic_fetch_sub_explicit(&n->ctx->nested_pending, count, memory_order_relaxed);
     weir_lock_acquire(&n->lock);
-    what = weir_model_nest_over(&n->m, count);
-    if (what != WEIR_NESTED_WAIT)
-        n->what = what;
+    what = over_locked(n, count);
     weir_lock_release(&n->lock);
     if (what != WEIR_NESTED_WAIT)
         end_all(n);
@@ -419,9 +426,7 @@ bool weir_nested_goes_on(struct weir_work *work, enum weir_err status)
         return false;
     weir_lock_acquire(&n->lock);
     n->status = status;
-    what = weir_model_nest_over(&n->m, 1);
-    if (what != WEIR_NESTED_WAIT)
-        n->what = what;
+    what = over_locked(n, 1);
     weir_lock_release(&n->lock);
     if (what == WEIR_NESTED_COMPLETE) {
         empty(n);

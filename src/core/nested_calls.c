@@ -256,6 +256,27 @@ static enum weir_err create(const struct call *c,
     return err == WEIR_OK ? write_long(c, c->a[0], handle) : err;
 }
 
+/* What takes a handle, in a[0]. */
+static enum weir_err with_handle(const struct call *c,
+                                 enum weir_err (*what)(struct weir_nest *n, uint64_t handle))
+{
+    struct weir_nest *n;
+    enum weir_err err = nest_of(c, &n);
+
+    return err == WEIR_OK ? what(n, c->a[0]) : err;
+}
+
+/* What concerns an event and a stream. */
+static enum weir_err with_event(const struct call *c, uint64_t event, uint64_t stream,
+                                enum weir_err (*what)(struct weir_nest *n, uint64_t block,
+                                                      uint64_t event, uint64_t stream))
+{
+    struct weir_nest *n;
+    enum weir_err err = nest_of(c, &n);
+
+    return err == WEIR_OK ? what(n, block_index(c->block), event, stream) : err;
+}
+
 static enum weir_err stream_create_with_flags(struct call *c)
 {
     if (c->a[1] & ~(uint64_t)STREAM_NON_BLOCKING)
@@ -265,19 +286,12 @@ static enum weir_err stream_create_with_flags(struct call *c)
 
 static enum weir_err stream_destroy(struct call *c)
 {
-    struct weir_nest *n;
-    enum weir_err err = nest_of(c, &n);
-
-    return err == WEIR_OK ? weir_nested_stream_destroy(n, c->a[0]) : err;
+    return with_handle(c, weir_nested_stream_destroy);
 }
 
 static enum weir_err stream_wait_event(struct call *c)
 {
-    struct weir_nest *n;
-    enum weir_err err = nest_of(c, &n);
-
-    return err == WEIR_OK ? weir_nested_event_wait(n, block_index(c->block), c->a[1], c->a[0])
-                          : err;
+    return with_event(c, c->a[1], c->a[0], weir_nested_event_wait);
 }
 
 static enum weir_err event_create_with_flags(struct call *c)
@@ -290,19 +304,12 @@ static enum weir_err event_create_with_flags(struct call *c)
 
 static enum weir_err event_record(struct call *c)
 {
-    struct weir_nest *n;
-    enum weir_err err = nest_of(c, &n);
-
-    return err == WEIR_OK ? weir_nested_event_record(n, block_index(c->block), c->a[0], c->a[1])
-                          : err;
+    return with_event(c, c->a[0], c->a[1], weir_nested_event_record);
 }
 
 static enum weir_err event_destroy(struct call *c)
 {
-    struct weir_nest *n;
-    enum weir_err err = nest_of(c, &n);
-
-    return err == WEIR_OK ? weir_nested_event_destroy(n, c->a[0]) : err;
+    return with_handle(c, weir_nested_event_destroy);
 }
 
 /* ---- copies and memsets ---- */
@@ -315,7 +322,6 @@ static enum weir_err submit(const struct call *c, const struct weir_nested_work 
     return err == WEIR_OK ? weir_nested_submit(n, block_index(c->block), w, stream) : err;
 }
 
-/* Bytes of `rows` rows; both sides are the device's. */
 /* Null, and what a thread or block has for itself, which may be gone when the work runs: an H200
  * refuses both at the call. */
 static bool may_be_given(const struct call *c, const void *p)
