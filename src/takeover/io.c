@@ -370,15 +370,28 @@ static void *next_of(const char *name)
     return f ? f : dlsym(RTLD_NEXT, name);
 }
 
-static void *next_call(unsigned number)
+static void *known_or_next(_Atomic(void *) *known, const char *name)
 {
-    void *f = atomic_load_explicit(&next_calls[number], memory_order_relaxed);
+    void *f = atomic_load_explicit(known, memory_order_relaxed);
 
     if (WEIR_UNLIKELY(!f)) {
-        f = next_of(names[number]);
-        atomic_store_explicit(&next_calls[number], f, memory_order_relaxed);
+        f = next_of(name);
+        atomic_store_explicit(known, f, memory_order_relaxed);
     }
     return f;
+}
+
+/* next.call: the function `name` of whoever comes behind this library. */
+#define NEXT(result, name, params)                                                                 \
+    static _Atomic(void *) known;                                                                  \
+    union {                                                                                        \
+        void *object;                                                                              \
+        result(*call) params;                                                                      \
+    } next = {.object = known_or_next(&known, #name)}
+
+static void *next_call(unsigned number)
+{
+    return known_or_next(&next_calls[number], names[number]);
 }
 
 static _Atomic(void *) next_free;
@@ -445,8 +458,6 @@ static __attribute__((noinline)) long watched_call(call_fn *f, enum row_id row, 
  * own: the child may return on another stack. */
 typedef long syscall_fn(long, long, long, long, long, long, long);
 
-static _Atomic(void *) next_syscall;
-
 static __attribute__((noinline)) long watched_syscall(syscall_fn *f, long number, const void *at,
                                                       const long *args)
 {
@@ -472,40 +483,14 @@ EXPORT long weir_io_syscall(long number, long a, long b, long c, long d, long e,
                             long g) __asm__("syscall");
 EXPORT long weir_io_syscall(long number, long a, long b, long c, long d, long e, long g)
 {
-    union {
-        void *object;
-        syscall_fn *call;
-    } next = {.object = atomic_load_explicit(&next_syscall, memory_order_relaxed)};
+    NEXT(long, syscall, (long, long, long, long, long, long, long));
 
-    if (WEIR_UNLIKELY(!next.object)) {
-        next.object = next_of("syscall");
-        atomic_store_explicit(&next_syscall, next.object, memory_order_relaxed);
-    }
     if (makes_another(number) || !atomic_load_explicit(&told.begin, memory_order_relaxed))
         return next.call(number, a, b, c, d, e, g);
     return watched_syscall(next.call, number, HERE, (long[]){a, b, c, d, e, g});
 }
 
 /* ---- streams ---- */
-
-static void *known_or_next(_Atomic(void *) *known, const char *name)
-{
-    void *f = atomic_load_explicit(known, memory_order_relaxed);
-
-    if (!f) {
-        f = next_of(name);
-        atomic_store_explicit(known, f, memory_order_relaxed);
-    }
-    return f;
-}
-
-/* next.call: the function `name` of whoever comes behind this library. */
-#define NEXT(result, name, params)                                                                 \
-    static _Atomic(void *) known;                                                                  \
-    union {                                                                                        \
-        void *object;                                                                              \
-        result(*call) params;                                                                      \
-    } next = {.object = known_or_next(&known, #name)}
 
 /* A function `name` whose bytes are [p, p + bytes); writes: what it does to them. */
 #define CALL(result, name, params, args, p, bytes, writes)                                         \
