@@ -104,15 +104,10 @@ uint32_t weir_check_lane_of_locked(const void *stream)
     return k->lanes[i].lane;
 }
 
-static void lost(void)
-{
-    weir_checker.failed = true;
-}
-
 void weir_check_lost(void)
 {
     weir_check_lock();
-    lost();
+    weir_check_lost_locked();
     weir_check_unlock();
 }
 
@@ -129,7 +124,7 @@ static void stream_begin(const void *stream, uint64_t id, int device, enum weir_
         lane = WEIR_CHECK_HOST_LANE + ++c->lane_count;
         if (!weir_map_put(&c->lanes, (uintptr_t)stream, (void *)(uintptr_t)lane) ||
             !weir_vec_reserve(&c->streams, lane + 1))
-            lost();
+            weir_check_lost_locked();
     }
     if (!c->failed) {
         while (c->streams.count <= lane)
@@ -188,7 +183,7 @@ struct weir_check_event *weir_check_event_of_locked(const void *object, bool mak
         e = weir_calloc(1, sizeof *e);
         if (!e || !weir_map_put(&c->events, (uintptr_t)object, e)) {
             weir_free(e);
-            lost();
+            weir_check_lost_locked();
             return NULL;
         }
     }
@@ -313,7 +308,7 @@ struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
     struct weir_actor *a = weir_actor_create(&c->shadow, stamp);
 
     if (!a) {
-        lost();
+        weir_check_lost_locked();
         return NULL;
     }
     *(struct weir_check_detail *)a->detail = (struct weir_check_detail){
@@ -768,7 +763,7 @@ static struct weir_check_block *block_make(const void *p)
         b = NULL;
     }
     if (!b)
-        lost();
+        weir_check_lost_locked();
     return b;
 }
 

@@ -229,6 +229,11 @@ struct weir_check_pages {
     uintptr_t begin, end;
 };
 
+struct weir_check_page_list {
+    WEIR_VEC(struct weir_check_pages) ranges;
+    _Atomic uintptr_t begin, end; /* none lies outside of it; only grows */
+};
+
 /* Managed memory, byte by byte, and what its program has attached it to. */
 struct weir_check_managed {
     uintptr_t begin, end;
@@ -304,10 +309,8 @@ struct checker {
     /* the program itself (host.c) */
     struct weir_guard guard;
     uintptr_t watch_begin, watch_end;       /* constant */
-    WEIR_VEC(struct weir_check_pages) more; /* the program's own pages that are watched, too */
-    _Atomic uintptr_t more_begin, more_end; /* none lies outside of it; only grows */
-    WEIR_VEC(struct weir_check_pages) registered;       /* byte by byte */
-    _Atomic uintptr_t registered_begin, registered_end; /* none lies outside of it; only grows */
+    struct weir_check_page_list more;       /* the program's own pages that are watched, too */
+    struct weir_check_page_list registered; /* byte by byte */
     WEIR_VEC(struct weir_check_managed) managed;
     struct weir_check_kept kept;
     _Atomic bool watch_over; /* written under the lock, under which debug information is read then:
@@ -323,6 +326,12 @@ struct checker {
 };
 
 extern struct checker weir_checker;
+
+/* No memory for something that was to be looked at. */
+static inline void weir_check_lost_locked(void)
+{
+    weir_checker.failed = true;
+}
 
 /* Something was not looked at: no memory, or too many findings. */
 static inline bool weir_check_is_short(void)

@@ -41,22 +41,30 @@ void weir_check_watch(uintptr_t begin, uintptr_t end)
     weir_check_unlock();
 }
 
+static void list_add_locked(struct weir_check_page_list *l, uintptr_t begin, uintptr_t end)
+{
+    const struct weir_check_pages range = {begin, end};
+
+    if (!l->end || begin < l->begin)
+        l->begin = begin;
+    if (end > l->end)
+        l->end = end;
+    if (!weir_vec_push(&l->ranges, range))
+        weir_check_lost_locked();
+}
+
+static void list_remove_locked(struct weir_check_page_list *l, size_t i)
+{
+    l->ranges.items[i] = l->ranges.items[--l->ranges.count];
+}
+
 void weir_check_watch_more(uintptr_t begin, uintptr_t end)
 {
     struct checker *c = &weir_checker;
-    const struct weir_check_pages pages = {begin, end};
 
     weir_check_lock();
-    if (!c->watch_begin || c->watch_over) {
-        weir_check_unlock();
-        return;
-    }
-    if (!c->more_begin || begin < c->more_begin)
-        c->more_begin = begin;
-    if (end > c->more_end)
-        c->more_end = end;
-    if (!weir_vec_push(&c->more, pages))
-        c->failed = true;
+    if (c->watch_begin && !c->watch_over)
+        list_add_locked(&c->more, begin, end);
     weir_check_unlock();
 }
 
@@ -64,12 +72,12 @@ static void watch_less_locked(uintptr_t begin, uintptr_t end)
 {
     struct checker *c = &weir_checker;
 
-    for (size_t i = 0; i < c->more.count; i++) {
-        const struct weir_check_pages p = c->more.items[i];
+    for (size_t i = 0; i < c->more.ranges.count; i++) {
+        const struct weir_check_pages p = c->more.ranges.items[i];
 
         if (p.begin >= end || p.end <= begin)
             continue;
-        c->more.items[i] = c->more.items[--c->more.count];
+        list_remove_locked(&c->more, i);
         weir_guard_forget(&c->guard, p.begin, p.end);
         break;
     }
@@ -87,8 +95,8 @@ bool weir_check_may_watch(uintptr_t begin, uintptr_t end)
     struct checker *c = &weir_checker;
 
     return (begin < c->watch_end && end > c->watch_begin) ||
-           (begin < atomic_load_explicit(&c->more_end, memory_order_relaxed) &&
-            end > atomic_load_explicit(&c->more_begin, memory_order_relaxed));
+           (begin < atomic_load_explicit(&c->more.end, memory_order_relaxed) &&
+            end > atomic_load_explicit(&c->more.begin, memory_order_relaxed));
 }
 
 /* The parts of [begin, end) that are watched, one for each *i from 0 on. */
@@ -96,10 +104,11 @@ static bool next_watched(size_t *i, uintptr_t begin, uintptr_t end, struct weir_
 {
     const struct checker *c = &weir_checker;
 
-    while (*i <= c->more.count) {
+    while (*i <= c->more.ranges.count) {
         size_t k = (*i)++;
 
-        *part = k ? c->more.items[k - 1] : (struct weir_check_pages){c->watch_begin, c->watch_end};
+        *part = k ? c->more.ranges.items[k - 1]
+                  : (struct weir_check_pages){c->watch_begin, c->watch_end};
         part->begin = WEIR_MAX(begin, part->begin);
         part->end = WEIR_MIN(end, part->end);
         if (part->begin < part->end)
@@ -122,7 +131,7 @@ bool weir_check_is_closed(uintptr_t begin, uintptr_t end)
 
 bool weir_check_watches_more(void)
 {
-    return atomic_load_explicit(&weir_checker.more_end, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&weir_checker.more.end, memory_order_relaxed) != 0;
 }
 
 /* Of the operations that use registered memory there is a list: the system may get that back. */
@@ -167,11 +176,12 @@ void weir_check_forked(void)
     weir_check_over_init(); /* the child has none of what has run */
     if (!whole)
         c->guard.ranges.count = c->guard.opened.count = 0;
-    for (size_t i = 0; i < c->more.count; i++) {
-        weir_guard_forget(&c->guard, c->more.items[i].begin, c->more.items[i].end);
-        (void)protect(NULL, c->more.items[i].begin, c->more.items[i].end, WEIR_GUARD_OPEN);
+    for (size_t i = 0; i < c->more.ranges.count; i++) {
+        weir_guard_forget(&c->guard, c->more.ranges.items[i].begin, c->more.ranges.items[i].end);
+        (void)protect(NULL, c->more.ranges.items[i].begin, c->more.ranges.items[i].end,
+                      WEIR_GUARD_OPEN);
     }
-    c->more.count = 0;
+    c->more.ranges.count = 0;
 }
 
 /* ---- what else orders ---- */
@@ -600,33 +610,25 @@ void weir_check_unmapped(const void *p, size_t bytes, bool judged, const char *c
 bool weir_check_may_be_registered(uintptr_t p, size_t bytes)
 {
     struct checker *c = &weir_checker;
-    uintptr_t first = atomic_load_explicit(&c->registered_begin, memory_order_relaxed);
+    uintptr_t first = atomic_load_explicit(&c->registered.begin, memory_order_relaxed);
 
     return (p >= first || first - p < bytes) &&
-           p < atomic_load_explicit(&c->registered_end, memory_order_relaxed);
+           p < atomic_load_explicit(&c->registered.end, memory_order_relaxed);
 }
 
 void weir_check_registered_locked(uintptr_t begin, uintptr_t end)
 {
-    struct checker *c = &weir_checker;
-    const struct weir_check_pages r = {begin, end};
-
-    if (!c->registered_end || begin < c->registered_begin)
-        c->registered_begin = begin;
-    if (end > c->registered_end)
-        c->registered_end = end;
-    if (!weir_vec_push(&c->registered, r))
-        c->failed = true;
+    list_add_locked(&weir_checker.registered, begin, end);
 }
 
 void weir_check_unregistered_locked(uintptr_t begin)
 {
     struct checker *c = &weir_checker;
 
-    for (size_t i = 0; i < c->registered.count; i++) {
-        if (c->registered.items[i].begin != begin)
+    for (size_t i = 0; i < c->registered.ranges.count; i++) {
+        if (c->registered.ranges.items[i].begin != begin)
             continue;
-        c->registered.items[i] = c->registered.items[--c->registered.count];
+        list_remove_locked(&c->registered, i);
         return;
     }
 }
@@ -636,8 +638,8 @@ static bool registered_in(uintptr_t p, size_t bytes, struct weir_check_pages *ou
 {
     const struct checker *c = &weir_checker;
 
-    for (size_t i = 0; i < c->registered.count; i++) {
-        *out = c->registered.items[i];
+    for (size_t i = 0; i < c->registered.ranges.count; i++) {
+        *out = c->registered.ranges.items[i];
         if (out->begin >= p && out->begin - p < bytes)
             return true;
     }

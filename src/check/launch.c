@@ -4,11 +4,6 @@
 #include "check/check_int.h"
 #include "check/tsan.h"
 
-static void lost(void)
-{
-    weir_checker.failed = true;
-}
-
 static void reach_drop(struct weir_reach *r)
 {
     if (r && --r->refs == 0)
@@ -37,7 +32,7 @@ static struct weir_reach *reach_of(const void *plan, struct weir_reach *(*order)
         return r;
     }
     weir_free(r);
-    lost();
+    weir_check_lost_locked();
     return NULL;
 }
 
@@ -148,7 +143,7 @@ void weir_check_launch(struct weir_check_op *op, const void *stream, const void 
         v->reach = reach_of(graph->plan, graph->order, graph->arg);
     if (!v || !v->reach || !e) {
         weir_free(v);
-        lost();
+        weir_check_lost_locked();
         weir_check_unlock();
         return;
     }
@@ -189,7 +184,7 @@ static struct weir_ways *ways_of(const struct weir_check_events *v, uint32_t nod
         if (v->at[i].records && weir_reach_has(v->reach, node, v->at[i].node))
             weir_order_stamp_copy(&w->stamps[w->count++], &v->at[i].stamp);
     if (!w)
-        lost();
+        weir_check_lost_locked();
     return w;
 }
 

@@ -377,19 +377,23 @@ static struct weir_reach *reach_of(const void *arg)
     return r;
 }
 
+/* NULL: no launch of a graph. */
+static const struct weir_plan *plan_of(const struct weir_op *op)
+{
+    return op->m.kind == WEIR_OP_GRAPH ? ((const struct weir_graph_op *)op)->plan : NULL;
+}
+
 /* Whose launches follow each other (ORD-030), whatever plan they have by now. NULL: none. */
 static const void *instance_of(const struct weir_op *op)
 {
-    const struct weir_plan *plan =
-        op->m.kind == WEIR_OP_GRAPH ? ((const struct weir_graph_op *)op)->plan : NULL;
+    const struct weir_plan *plan = plan_of(op);
 
     return plan ? plan->keep : NULL;
 }
 
 static bool has_events(const struct weir_op *op)
 {
-    const struct weir_plan *plan =
-        op->m.kind == WEIR_OP_GRAPH ? ((const struct weir_graph_op *)op)->plan : NULL;
+    const struct weir_plan *plan = plan_of(op);
 
     return plan && (plan->wait_count || plan->record_count);
 }
@@ -403,7 +407,7 @@ static struct weir_check_node nodes_of(const struct weir_plan *plan)
  * no memory, then the launch is one operation. */
 static bool launch(const struct weir_op *op)
 {
-    const struct weir_plan *plan = ((const struct weir_graph_op *)op)->plan;
+    const struct weir_plan *plan = plan_of(op);
     const struct weir_check_node nodes = nodes_of(plan);
     struct weir_check_event_node *list = weir_calloc(plan->main.count, sizeof *list);
     size_t waits = 0, count = plan->wait_count;
