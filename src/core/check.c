@@ -72,6 +72,12 @@ static bool is_pageable(const void *p)
     return (uintptr_t)p - weir_mem_window_base >= weir_mem_window_bytes && !weir_mem_find(p, &info);
 }
 
+/* Or a memset, whose work is of the same kind. */
+static bool is_copy(const struct weir_op *op)
+{
+    return op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET;
+}
+
 #define COPY_RANGES WEIR_CHECK_DONE_RANGES
 
 /* How many ranges there are. */
@@ -264,7 +270,7 @@ static void host_memory_closes(const struct weir_op *op)
         const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
 
         kernel_closes(known, k->function, k->image, weir_kernel_op_params(k));
-    } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
+    } else if (is_copy(op)) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
         struct weir_copy_work w;
 
@@ -576,16 +582,17 @@ static bool is_gone(const void *p)
 /* A copy whose registered memory the system has back. */
 static bool is_of_gone_memory(const struct weir_op *op, const struct weir_work *work)
 {
-    const struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
-    size_t rows = w->width * w->height * w->depth;
+    const struct weir_copy_work *w;
     bool dst;
 
-    if (op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET)
+    if (!is_copy(op))
         return false;
+    w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
     dst = is_gone(w->dst);
     if (!dst && (w->memset || !is_gone(w->src)))
         return false;
-    weir_check_memory_gone(weir_core_check_of(op), dst ? w->dst : w->src, rows, dst);
+    weir_check_memory_gone(weir_core_check_of(op), dst ? w->dst : w->src,
+                           w->width * w->height * w->depth, dst);
     return true;
 }
 
@@ -611,7 +618,7 @@ static size_t ranges_of(const struct weir_op *op, const struct weir_work *work,
     const struct weir_copy_op *c = (const struct weir_copy_op *)op;
     const struct weir_copy_work *w;
 
-    if ((op->m.kind != WEIR_OP_COPY && op->m.kind != WEIR_OP_MEMSET) || !weir_check_enabled())
+    if (!is_copy(op) || !weir_check_enabled())
         return 0;
     w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
     return copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), out);
