@@ -248,7 +248,8 @@ char *cc_read_file(const char *path, size_t *bytes)
 /* Names that PTX may leave open because every CUDA system provides them. */
 static bool is_system_function(const char *name, size_t length)
 {
-    static const char *const known[] = {"vprintf", "malloc", "free", "__assertfail"};
+    static const char *const known[] = {"vprintf", "malloc", "free", "__assertfail",
+                                        "cudaGraphSetConditional"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strlen(known[i]) == length && !memcmp(known[i], name, length))
             return true;

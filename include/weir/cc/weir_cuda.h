@@ -63,6 +63,7 @@ __device__ void free(void *) __attribute__((nothrow));
 __device__ void *malloc(size_t) __attribute__((nothrow)) __attribute__((malloc));
 __device__ void __assertfail(const char *message, const char *file, unsigned line,
                              const char *function, size_t char_size);
+__device__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);
 /* What glibc's assert() calls. */
 static __device__ inline void __assert_fail(const char *message, const char *file, unsigned line,
                                             const char *function)
