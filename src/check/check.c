@@ -364,10 +364,6 @@ static void op_actor_drop(struct weir_actor *a)
         weir_actor_drop(&c->shadow, d->early);
         d->early = NULL;
     }
-    if (d && WEIR_UNLIKELY(d->events)) {
-        weir_check_events_drop(d->events);
-        d->events = NULL;
-    }
     weir_actor_drop(&c->shadow, a);
 }
 

@@ -107,9 +107,17 @@ void weir_check_kernel(struct weir_check_op *op, const void *stream, const char 
 /* + Who does what that launch does before it waits inside (ORD-032); NULL: nobody else. a: its
  * weir_check_actor. */
 struct weir_actor *weir_check_early(const struct weir_actor *a);
+/* One of the nodes of `plan`, a graph or the body of a conditional node. Their order is asked for
+ * once for each plan: order(arg) gives it, and is the checker's from then on; NULL: no memory.
+ * time: which time the body runs. */
+struct weir_check_node {
+    const void *plan;
+    uint32_t number, time;
+    struct weir_reach *(*order)(const void *arg);
+    const void *arg;
+};
 /* + A launch of a graph in which nodes wait for events or record some (GRA-011): as weir_check_op.
  * `nodes`: the waits first. */
-struct weir_check_node;
 struct weir_check_event_node {
     uint32_t node;
     const void *event, *records; /* a stream of a record node's own; NULL: it waits */
@@ -122,14 +130,15 @@ void weir_check_launch(struct weir_check_op *op, const void *stream, const void 
 void weir_check_op_peer(struct weir_check_op *op, const void *stream, const void *other);
 /* Who the operation is, until it is done; NULL: unknown (memory ran out). */
 struct weir_actor *weir_check_actor(struct weir_check_op *op);
-/* Node `node` of a graph's launch `op`, or (behind the nodes, shadow.h) its early part. The order
- * of its nodes is asked for once for each `plan`: order(arg) gives it, and is the checker's from
- * then on; NULL: no memory. The caller ends the actor. */
-struct weir_actor *weir_check_node(const struct weir_check_op *op, const void *plan, uint32_t node,
-                                   enum weir_op_kind kind, const char *name,
-                                   struct weir_reach *(*order)(const void *arg), const void *arg);
+/* A node of a graph's launch `op`, or (numbered behind the nodes, shadow.h) its early part. levels:
+ * the node of the graph itself that it is or is inside of, then the same of the bodies of
+ * conditional nodes. The caller ends the actor. */
+struct weir_actor *weir_check_node(const struct weir_check_op *op,
+                                   const struct weir_check_node *levels, uint32_t count,
+                                   enum weir_op_kind kind, const char *name);
 void weir_check_node_end(struct weir_actor *a);
-void weir_check_plan_end(const void *plan); /* + */
+/* + Of a graph, or of a body. */
+void weir_check_plan_end(const void *plan);
 
 /* What it touches, before it is done. Rectangles in 3 dimensions. actor may be NULL. */
 struct weir_check_range {
@@ -179,14 +188,8 @@ void weir_check_host_saw_stream(const void *stream);
 /* The operation that this thread has submitted last. */
 void weir_check_host_saw_last(void);
 /* A host function begins: the host sees that what is before it has ended. node: of a graph's launch
- * `op` (else NULL), and what is before it in the graph has ended as well; order, arg: as of
- * weir_check_node. f: the caller's until the end, all zero. */
-struct weir_check_node {
-    const void *plan;
-    uint32_t number;
-    struct weir_reach *(*order)(const void *arg);
-    const void *arg;
-};
+ * `op` (else NULL), and what is before it in the graph has ended as well. f: the caller's until the
+ * end, all zero. */
 struct weir_check_func {
     bool shown; /* to ThreadSanitizer, as what tsan.c has of it: */
     struct func *func;

@@ -4,30 +4,23 @@
 #include "check/check_int.h"
 #include "check/tsan.h"
 
-static void reach_drop(struct weir_reach *r)
-{
-    if (r && --r->refs == 0)
-        weir_free(r);
-}
-
 void weir_check_events_drop(struct weir_check_events *v)
 {
     for (size_t i = 0; i < v->count; i++)
         weir_order_stamp_drop(&weir_checker.order, &v->at[i].stamp);
-    reach_drop(v->reach);
+    weir_reach_drop(v->reach);
     weir_free(v);
 }
 
-static struct weir_reach *reach_of(const void *plan, struct weir_reach *(*order)(const void *arg),
-                                   const void *arg)
+static struct weir_reach *reach_of(const struct weir_check_node *node)
 {
     struct checker *c = &weir_checker;
-    struct weir_reach *r = weir_map_get(&c->plans, (uintptr_t)plan);
+    struct weir_reach *r = weir_map_get(&c->plans, (uintptr_t)node->plan);
 
     if (r)
         return r;
-    r = order(arg);
-    if (r && weir_map_put(&c->plans, (uintptr_t)plan, r)) {
+    r = node->order(node->arg);
+    if (r && weir_map_put(&c->plans, (uintptr_t)node->plan, r)) {
         r->refs = 1;
         return r;
     }
@@ -140,7 +133,7 @@ void weir_check_launch(struct weir_check_op *op, const void *stream, const void 
     e = weir_check_event_of_locked(behind, true);
     v = weir_calloc(1, sizeof *v + count * sizeof v->at[0]);
     if (v)
-        v->reach = reach_of(graph->plan, graph->order, graph->arg);
+        v->reach = reach_of(graph);
     if (!v || !v->reach || !e) {
         weir_free(v);
         weir_check_lost_locked();
@@ -203,32 +196,64 @@ void weir_check_stamps_of(const struct weir_check_op *launch,
             visit(&v->at[i].stamp, arg);
 }
 
-struct weir_actor *weir_check_node(const struct weir_check_op *op, const void *plan, uint32_t node,
-                                   enum weir_op_kind kind, const char *name,
-                                   struct weir_reach *(*order)(const void *arg), const void *arg)
+/* NULL: no memory. */
+static struct weir_inside *inside_of(const struct weir_check_node *levels, uint32_t count)
 {
-    const struct weir_check_events *v;
+    struct weir_inside *in = weir_calloc(1, sizeof *in + count * sizeof in->at[0]);
+
+    for (uint32_t i = 0; in && i < count; i++) {
+        struct weir_reach *r = reach_of(&levels[i]);
+
+        if (!r)
+            break;
+        r->refs++;
+        in->at[in->count++] =
+            (struct weir_inside_at){.reach = r, .time = levels[i].time, .node = levels[i].number};
+    }
+    if (!in)
+        weir_check_lost_locked();
+    return in;
+}
+
+static void node_begins(struct weir_actor *a, const struct weir_check_op *op, struct weir_reach *r,
+                        const struct weir_check_node *levels, uint32_t count)
+{
+    const struct weir_check_events *v = events_of(op);
+
+    if (v)
+        a->ways = ways_of(v, levels->number);
+    a->reach = r;
+    r->refs++;
+    a->node = levels->number;
+    a->early = a->node >= r->nodes;
+    if (count == 1)
+        return;
+    a->inside = inside_of(levels + 1, count - 1);
+    if (a->inside && a->inside->count) {
+        const struct weir_inside_at *last = &a->inside->at[a->inside->count - 1];
+
+        a->early = last->node >= last->reach->nodes;
+    }
+}
+
+struct weir_actor *weir_check_node(const struct weir_check_op *op,
+                                   const struct weir_check_node *levels, uint32_t count,
+                                   enum weir_op_kind kind, const char *name)
+{
     struct weir_order_stamp stamp, launch;
     struct weir_actor *a = NULL;
     struct weir_reach *r;
 
     weir_check_lock();
-    r = op->lane ? reach_of(plan, order, arg) : NULL;
+    r = op->lane ? reach_of(levels) : NULL;
     if (r) {
         launch = weir_check_stamp_peek(op);
         weir_order_stamp_copy(&stamp, &launch);
-        weir_check_part_of(op, node, &stamp);
+        weir_check_part_of(op, levels->number, &stamp);
         a = weir_check_actor_make_locked(&stamp, kind, name, op->number, weir_check_op_site(op));
     }
-    if (a) {
-        v = events_of(op);
-        if (v)
-            a->ways = ways_of(v, node);
-        a->reach = r;
-        r->refs++;
-        a->node = node;
-        a->early = node >= r->nodes;
-    }
+    if (a)
+        node_begins(a, op, r, levels, count);
     weir_check_unlock();
     return a;
 }
@@ -250,6 +275,6 @@ void weir_check_plan_end(const void *plan)
         return;
     weir_check_lock();
     r = weir_map_remove(&weir_checker.plans, (uintptr_t)plan);
-    reach_drop(r);
+    weir_reach_drop(r);
     weir_check_unlock();
 }

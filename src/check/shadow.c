@@ -91,6 +91,12 @@ struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_st
     return a;
 }
 
+void weir_reach_drop(struct weir_reach *r)
+{
+    if (r && --r->refs == 0)
+        weir_free(r);
+}
+
 void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
 {
     if (!a || --a->refs > 0)
@@ -98,8 +104,10 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
     if (s->gone)
         s->gone(s->ctx, a);
     weir_order_stamp_drop(s->order, &a->stamp);
-    if (a->reach && --a->reach->refs == 0)
-        weir_free(a->reach);
+    weir_reach_drop(a->reach);
+    for (uint32_t i = 0; a->inside && i < a->inside->count; i++)
+        weir_reach_drop(a->inside->at[i].reach);
+    weir_free(a->inside);
     for (uint32_t i = 0; a->ways && i < a->ways->count; i++)
         weir_order_stamp_drop(s->order, &a->ways->stamps[i]);
     weir_free(a->ways);
@@ -135,10 +143,25 @@ bool weir_actor_is_known(const struct weir_order *o, const struct weir_actor *a)
     return weir_order_host_knows(o, &a->stamp);
 }
 
+/* Of one conditional node, or of one node. */
+static bool is_before_inside(const struct weir_inside *a, const struct weir_inside *b)
+{
+    for (uint32_t i = 0; a && b && i < a->count && i < b->count; i++) {
+        const struct weir_inside_at *x = &a->at[i], *y = &b->at[i];
+
+        if (x->reach != y->reach || x->time != y->time)
+            return true;
+        if (x->node != y->node)
+            return weir_reach_has(x->reach, x->node, y->node);
+    }
+    return true;
+}
+
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
 {
     if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
-        return a->node == b->node || weir_reach_has(a->reach, a->node, b->node);
+        return a->node == b->node ? is_before_inside(a->inside, b->inside)
+                                  : weir_reach_has(a->reach, a->node, b->node);
     return weir_actor_before_stamp(a, &b->stamp);
 }
 

@@ -29,6 +29,19 @@ struct weir_reach {
     uint64_t bits[];
 };
 bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to);
+void weir_reach_drop(struct weir_reach *r); /* NULL: nothing */
+
+/* Where in the body of a conditional node a node is, outermost body first: the body's order, which
+ * time it runs (by any count of one launch), and the number in it of the node, or of the
+ * conditional node that the next body belongs to. Bodies of one conditional node and a body's times
+ * follow each other (GRA-041); inside one time its edges say what does. */
+struct weir_inside {
+    uint32_t count;
+    struct weir_inside_at {
+        struct weir_reach *reach; /* a reference */
+        uint32_t time, node;
+    } at[];
+};
 
 /* Other stamps: what is one of them, or comes behind one, comes behind their actor. Of a node: the
  * records of events behind it in its graph. Of what the program itself does, which nothing in the
@@ -46,8 +59,9 @@ struct weir_actor {
     struct weir_reach *reach; /* NULL: a whole operation */
     uint32_t node;
     uint32_t refs;
-    bool host;              /* the program itself */
-    struct weir_ways *ways; /* owned; may be NULL */
+    struct weir_inside *inside; /* of conditional node `node`; owned; NULL: it is in no body */
+    bool host;                  /* the program itself */
+    struct weir_ways *ways;     /* owned; may be NULL */
     bool early;   /* its accesses are told before those of what is before it: nothing is forgotten
                      for them, */
     bool in_lane; /* but for those at_once of its lane: what is untold before it is in that lane */
@@ -85,8 +99,6 @@ void weir_shadow_finish(struct weir_shadow *s);
  * to be dropped. */
 struct weir_actor *weir_actor_create(struct weir_shadow *s, struct weir_order_stamp *stamp);
 void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a);
-/* (Two of one node of one launch are what a conditional node's body does, time after time: they
- * count as ordered.) */
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b);
 /* The same of two that are no nodes of one launch. */
 bool weir_actor_before_stamp(const struct weir_actor *a, const struct weir_order_stamp *b);

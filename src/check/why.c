@@ -238,7 +238,11 @@ void weir_check_explain_race(struct weir_check_finding *f, void *arg)
     at(f, f->a.op.site, f->b.op.site, f->b.op.site);
     if (race->before->reach && race->now->reach && of->lane == by->lane && of->seq == by->seq &&
         !race->before->early && !race->now->early) {
-        say(f, "no path of edges leads from one node to the other in their graph (GRAPH)",
+        say(f,
+            race->before->inside && race->now->inside && race->before->node == race->now->node
+                ? "no path of edges leads from one node to the other in the body that both are in "
+                  "(GRA-041)"
+                : "no path of edges leads from one node to the other in their graph (GRAPH)",
             "add a dependency between the two nodes, or, in a capture, an event's record and wait "
             "between their streams");
         return;

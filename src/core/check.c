@@ -404,9 +404,9 @@ static bool has_events(const struct weir_op *op)
     return plan && (plan->wait_count || plan->record_count);
 }
 
-static struct weir_check_node nodes_of(const struct weir_plan *plan)
+static struct weir_check_node nodes_of(const struct weir_run *run)
 {
-    return (struct weir_check_node){.plan = plan, .order = reach_of, .arg = &plan->main};
+    return (struct weir_check_node){.plan = run, .time = run->time, .order = reach_of, .arg = run};
 }
 
 /* Only the graph itself has such nodes: none are allowed in the bodies of conditional ones. False:
@@ -414,7 +414,7 @@ static struct weir_check_node nodes_of(const struct weir_plan *plan)
 static bool launch(const struct weir_op *op)
 {
     const struct weir_plan *plan = plan_of(op);
-    const struct weir_check_node nodes = nodes_of(plan);
+    const struct weir_check_node nodes = nodes_of(&plan->main);
     struct weir_check_event_node *list = weir_calloc(plan->main.count, sizeof *list);
     size_t waits = 0, count = plan->wait_count;
 
@@ -725,27 +725,46 @@ static const struct weir_item *node_of(const struct weir_item *item)
 void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item *item)
 {
     const struct weir_item *node = node_of(item);
-    struct weir_check_node n = nodes_of(item->run->plan);
+    struct weir_check_node n = nodes_of(&item->run->plan->main);
 
     n.number = (uint32_t)(node - node->run->items);
     weir_check_host_func(f, weir_core_check_of(&item->run->plan->op->op), &n);
 }
 
+/* Bodies in bodies; what is deeper is the innermost conditional node's that is looked at. */
+#define LEVELS 16
+
+static uint32_t levels_of(const struct weir_item *item, struct weir_check_node levels[LEVELS])
+{
+    uint32_t count = 1, i;
+
+    for (const struct weir_item *p = item->run->parent; p; p = p->run->parent)
+        count++;
+    i = count;
+    for (const struct weir_item *p = item; p; p = p->run->parent) {
+        if (--i >= LEVELS)
+            continue;
+        levels[i] = nodes_of(p->run);
+        levels[i].number = (uint32_t)(p - p->run->items);
+    }
+    return WEIR_MIN(count, LEVELS);
+}
+
 static void node_ran(struct weir_item *item)
 {
-    const struct weir_plan *plan = item->run->plan;
-    const struct weir_item *node = node_of(item);
     struct weir_check_range ranges[COPY_RANGES];
-    struct weir_check_op *known = weir_core_check_of(&plan->op->op);
+    struct weir_check_op *known = weir_core_check_of(&item->run->plan->op->op);
+    struct weir_check_node levels[LEVELS], *last;
     struct weir_actor *a, *early = NULL;
-    uint32_t number = (uint32_t)(node - node->run->items);
+    uint32_t count = levels_of(item, levels);
 
-    a = weir_check_node(known, plan, number, op_kind_of(item),
-                        item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL,
-                        reach_of, node->run);
-    if (item == node && has_early_part(item))
-        early = weir_check_node(known, plan, node->run->count + number, WEIR_OP_KERNEL,
-                                item->kernel.function->name, reach_of, node->run);
+    a = weir_check_node(known, levels, count, op_kind_of(item),
+                        item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL);
+    last = &levels[count - 1];
+    if (has_early_part(item) && last->arg == item->run) {
+        last->number += item->run->count;
+        early = weir_check_node(known, levels, count, WEIR_OP_KERNEL, item->kernel.function->name);
+    }
     if (weir_trace_enabled())
         weir_core_trace_node_touched(item);
     if (item->kind == WEIR_ITEM_KERNEL) {

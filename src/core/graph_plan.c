@@ -504,6 +504,8 @@ static void finish_run(struct weir_run *run)
         weir_free(e->sources);
         weir_free(e);
     }
+    if (weir_check_follows())
+        weir_check_plan_end(run);
     weir_free(run->items);
     weir_free(run->succ);
     weir_free(run->roots);
@@ -533,8 +535,6 @@ void weir_plan_unref(struct weir_plan *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
-    if (weir_check_follows())
-        weir_check_plan_end(p);
     finish_run(&p->main);
     keep_unref(p->keep);
     weir_free(p);

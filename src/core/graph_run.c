@@ -746,6 +746,7 @@ static void start_run(struct weir_run *run)
 {
     struct burst b;
 
+    run->time++;
     if (run->count == 0) {
         end_run(run);
         return;

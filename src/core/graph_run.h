@@ -111,6 +111,7 @@ struct weir_run {
     uint32_t *next; /* in a burst: index + 1 */
     uint32_t count, root_count;
     struct weir_item *parent;      /* conditional */
+    uint32_t time;                 /* the body's, of those of the plan's life: for the checker */
     struct weir_early_item *early; /* owned */
     _Atomic uint32_t remaining;
     _Atomic int32_t holders;  /* threads that deal with it, and works that engines have */

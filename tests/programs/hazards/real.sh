@@ -1,6 +1,6 @@
 #!/bin/sh
-# real.sh SOURCES: real.cu under weir check: each program as it should be has no finding, and each that forgets something the one that
-# it should.
+# real.sh SOURCES: real.cu and bodies.cu under weir check: each form as it should be has no finding, and each that forgets something the
+# one that it should.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 [ -x "$BUILD/bin/weir" ] && [ -f "$BUILD/lib/libweir-jit.so" ] || { echo "skipped: this build has no libweir-jit.so"; exit 77; }
@@ -9,12 +9,14 @@ src=$1
 mkdir -p "$BUILD/tests/hazards_real" && cd "$BUILD/tests/hazards_real" || exit 1
 . "$SOURCE/tests/programs/check.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # they leave behind what they made
-if newer real; then "$WEIR" cc -std=c++17 -O2 -g -lineinfo -o real "$src/real.cu" -lpthread || die real; fi
+for program in real bodies; do
+    ! newer $program || "$WEIR" cc -std=c++17 -O2 -g -lineinfo -arch=sm_90 -o $program "$src/$program.cu" -lpthread || die $program
+done
 
-verdict() { # WANTED DEVICES FORM [forgets]: kinds of hazards
+verdict() { # WANTED DEVICES PROGRAM FORM [forgets]: kinds of hazards
     want=$1 devices=$2
     shift 2
-    out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --devices "$devices" -- ./real "$@" 2>err)
+    out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --device h200 --devices "$devices" -- ./"$@" 2>err)
     rc=$?
     kinds=$(sed -n 's/^weir: hazard: \([a-z-]*\).*/\1/p' err | sort -u | tr '\n' ' ')
     if [ -n "$want" ]; then status=99; else status=0; fi
@@ -26,9 +28,11 @@ verdict() { # WANTED DEVICES FORM [forgets]: kinds of hazards
     fi
 }
 
-LD_PRELOAD=$SANITIZER_PRELOAD ./real | while read -r form devices; do echo "$form ${devices:-1}"; done >forms
-[ "$(wc -l <forms)" -ge 25 ] || { echo "FAILED: forms"; failed=1; }
-while read -r form devices; do
+for program in real bodies; do
+    LD_PRELOAD=$SANITIZER_PRELOAD ./$program | while read -r form devices; do echo "$program $form ${devices:-1}"; done
+done >forms
+[ "$(wc -l <forms)" -ge 34 ] || { echo "FAILED: forms"; failed=1; }
+while read -r program form devices; do
     case $form in
     pool) kind='race use-after-free ' ;;
     torn-down | vector) kind='lifetime ' ;;
@@ -36,7 +40,7 @@ while read -r form devices; do
     esac
     # Under a sanitizer free is seen by nobody else; ThreadSanitizer's own reports are not looked at here.
     [ -n "${SANITIZE:-}" ] && [ "$form" = vector ] && continue
-    verdict '' "$devices" "$form"
-    verdict "$kind" "$devices" "$form" forgets
+    verdict '' "$devices" "$program" "$form"
+    verdict "$kind" "$devices" "$program" "$form" forgets
 done <forms
 exit $failed
