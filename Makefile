@@ -12,7 +12,7 @@ help:
 	@echo 'make examples  the examples, compiled by weir cc, in build/examples'
 	@echo 'make bench     measurements (bench/README.md)'
 	@echo 'make lint      layers, rules, format, sizes;  make fmt formats'
-	@echo 'make sanitize  the test-suite under ASan+UBSan and under TSan'
+	@echo 'make sanitize  under ASan+UBSan and under TSan, the tests that these can find something in'
 	@echo 'make deep      the long forms of the tests (an hour); DEEP_SECONDS=n: random programs, graphs and a soak for so long each, and fuzzing'
 	@echo 'make oracle    the probes that real GPUs answered (where they are present), compared; ORACLE="GROUP ..."'
 	@echo 'make fuzz      a minute of fuzzing per parser (FUZZ_SECONDS=n)'

@@ -63,5 +63,5 @@ set(WEIR_PROGRAM_ENV
   "WEIR_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/cache")
 if(WEIR_SANITIZE MATCHES "thread")
   list(APPEND WEIR_PROGRAM_ENV "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536"
-    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan-suppressions.txt")
+    "TSAN_OPTIONS=atexit_sleep_ms=50:suppressions='${PROJECT_SOURCE_DIR}/tests/support/tsan-suppressions.txt'")
 endif()

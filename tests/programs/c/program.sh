@@ -26,6 +26,6 @@ for case in plain lz4 zstd threads handler handler-first blocked fork exec; do
 done
 check status 23 ''
 check abort 134 ''
-export ASAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0 # its own report would change the status
+export ASAN_OPTIONS=handle_segv=0 TSAN_OPTIONS="${TSAN_OPTIONS:-}:handle_segv=0" # its own report would change the status
 check segv 139 ''
 exit $failed

@@ -61,7 +61,7 @@ done
 check exit 9 "$program
 exit: 0 bad" ./static exit 9
 check abort 134 "$program" sh -c './static abort 2>/dev/null; exit $?' 2>/dev/null
-export ASAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0 # its own report would change the status
+export ASAN_OPTIONS=handle_segv=0 TSAN_OPTIONS="${TSAN_OPTIONS:-}:handle_segv=0" # its own report would change the status
 check segv 139 "$program" ./static segv
 LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run ./stripped >/dev/null 2>err
 [ $? = 125 ] && grep -q 'cudart shared' err || { echo "FAILED stripped"; cat err; failed=1; }
