@@ -453,6 +453,56 @@ void weir_core_check_op(const struct weir_op *op)
         weir_check_op_done(known, NULL, 0);
 }
 
+/* ---- who a node is ---- */
+
+static enum weir_op_kind op_kind_of(const struct weir_item *item)
+{
+    switch (item->kind) {
+    case WEIR_ITEM_KERNEL:
+        return WEIR_OP_KERNEL;
+    case WEIR_ITEM_COPY:
+        return item->copy.memset ? WEIR_OP_MEMSET : WEIR_OP_COPY;
+    default:
+        return WEIR_OP_HOST_FUNC;
+    }
+}
+
+/* Bodies in bodies; what is deeper is the innermost conditional node's that is looked at. */
+#define LEVELS 16
+
+static uint32_t levels_of(const struct weir_item *item, struct weir_check_node levels[LEVELS])
+{
+    uint32_t count = 1, i;
+
+    for (const struct weir_item *p = item->run->parent; p; p = p->run->parent)
+        count++;
+    i = count;
+    for (const struct weir_item *p = item; p; p = p->run->parent) {
+        if (--i >= LEVELS)
+            continue;
+        levels[i] = nodes_of(p->run);
+        levels[i].number = (uint32_t)(p - p->run->items);
+    }
+    return WEIR_MIN(count, LEVELS);
+}
+
+/* early: what it does before it waits. The caller ends it; NULL: unknown, or it has no such part.
+ */
+static struct weir_actor *node_actor(const struct weir_item *item, bool early)
+{
+    struct weir_check_node levels[LEVELS], *last;
+    uint32_t count = levels_of(item, levels);
+
+    last = &levels[count - 1];
+    if (early && (!has_early_part(item) || last->arg != item->run))
+        return NULL;
+    if (early)
+        last->number += item->run->count;
+    return weir_check_node(weir_core_check_of(&item->run->plan->op->op), levels, count,
+                           op_kind_of(item),
+                           item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL);
+}
+
 /* ---- kernels that kernels have launched ---- */
 
 /* What one operation inside a grid has touched. */
@@ -492,32 +542,89 @@ static bool note_kernel(struct weir_nested_touch *t, struct weir_kernel_op *op,
     return t->params != NULL;
 }
 
-static void nested_ran(struct weir_nest *n, struct weir_op *op, struct weir_work *work,
-                       enum weir_err status)
+/* Who all that the outermost grid's work does is, when that can be told at once: what is before the
+ * grid is over and has been told, unless it may begin early. NULL: it is kept for the end. */
+static struct weir_actor *outermost(struct weir_nest *n)
 {
-    struct weir_nested_touch *t = weir_calloc(1, sizeof *t);
-    bool some = false;
+    struct weir_kernel_work *w = n->work;
+    struct weir_actor *a;
 
-    if (status != WEIR_OK)
-        weir_check_op_failed(n->checked, status);
-    if (t && op->m.kind == WEIR_OP_KERNEL)
-        some = note_kernel(t, (struct weir_kernel_op *)op,
-                           WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
-    else if (t && status == WEIR_OK)
-        some = (t->count = copy_ranges(WEIR_CONTAINER_OF(work, struct weir_copy_work, work), false,
-                                       t->ranges)) > 0;
-    if (!t)
+    if (!w->work.node) {
+        a = weir_check_actor(n->checked);
+        return weir_check_early(a) ? NULL : a;
+    }
+    if (has_early_part(w->work.owner))
+        return NULL;
+    weir_lock_acquire(&n->lock);
+    a = n->actor;
+    weir_lock_release(&n->lock);
+    if (a)
+        return a;
+    a = node_actor(w->work.owner, false);
+    weir_lock_acquire(&n->lock);
+    if (!n->actor) {
+        n->actor = a;
+        a = NULL;
+    }
+    weir_lock_release(&n->lock);
+    if (a) /* another thread was faster */
+        weir_check_node_end(a);
+    return n->actor;
+}
+
+static void keep_touch(struct weir_nest *n, const struct weir_nested_touch *of)
+{
+    struct weir_nested_touch *t = weir_alloc(sizeof *t);
+
+    if (!t) {
         weir_check_lost();
-    if (!some) {
-        weir_free(t);
+        if (of->touches)
+            weir_touches_drop(of->touches);
+        weir_free(of->params);
         return;
     }
-    while (n->up)
-        n = n->up;
+    *t = *of;
     weir_lock_acquire(&n->lock);
     t->next = n->touched;
     n->touched = t;
     weir_lock_release(&n->lock);
+}
+
+static void tell_touch(struct weir_actor *a, const struct weir_nested_touch *t)
+{
+    if (t->touches)
+        weir_touches_end(t->touches, a, NULL, t->function, t->image, t->shared_bytes);
+    else if (t->function)
+        each_argument(t->function, t->image, t->params, argument_access, a);
+    else
+        weir_check_access(a, t->ranges, t->count);
+    weir_free(t->params);
+}
+
+static void nested_ran(struct weir_nest *n, struct weir_op *op, struct weir_work *work,
+                       enum weir_err status)
+{
+    struct weir_nested_touch t = {0};
+    struct weir_actor *a;
+    bool some = false;
+
+    if (status != WEIR_OK)
+        weir_check_op_failed(n->checked, status);
+    if (op->m.kind == WEIR_OP_KERNEL)
+        some = note_kernel(&t, (struct weir_kernel_op *)op,
+                           WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
+    else if (status == WEIR_OK)
+        some = (t.count = copy_ranges(WEIR_CONTAINER_OF(work, struct weir_copy_work, work), false,
+                                      t.ranges)) > 0;
+    if (!some)
+        return;
+    while (n->up)
+        n = n->up;
+    a = outermost(n);
+    if (a)
+        tell_touch(a, &t);
+    else
+        keep_touch(n, &t);
 }
 
 static struct weir_nest *nest_of(struct weir_kernel_work *w)
@@ -541,15 +648,25 @@ static void nested_accesses(struct weir_actor *a, struct weir_kernel_work *w)
         struct weir_nested_touch *t = n->touched;
 
         n->touched = t->next;
+        tell_touch(a, t);
+        weir_free(t);
+    }
+}
+
+void weir_core_check_nest_end(struct weir_nest *n)
+{
+    while (n->touched) { /* the checker has ended before it */
+        struct weir_nested_touch *t = n->touched;
+
+        n->touched = t->next;
         if (t->touches)
-            weir_touches_end(t->touches, a, NULL, t->function, t->image, t->shared_bytes);
-        else if (t->function)
-            each_argument(t->function, t->image, t->params, argument_access, a);
-        else
-            weir_check_access(a, t->ranges, t->count);
+            weir_touches_drop(t->touches);
         weir_free(t->params);
         weir_free(t);
     }
+    if (n->actor)
+        weir_check_node_end(n->actor);
+    n->actor = NULL;
 }
 
 static void judge_kernel(struct weir_kernel_op *op, struct weir_kernel_work *w,
@@ -692,18 +809,6 @@ void weir_core_check_sources(const struct weir_plan *plan)
     }
 }
 
-static enum weir_op_kind op_kind_of(const struct weir_item *item)
-{
-    switch (item->kind) {
-    case WEIR_ITEM_KERNEL:
-        return WEIR_OP_KERNEL;
-    case WEIR_ITEM_COPY:
-        return item->copy.memset ? WEIR_OP_MEMSET : WEIR_OP_COPY;
-    default:
-        return WEIR_OP_HOST_FUNC;
-    }
-}
-
 void weir_core_check_node_begin(struct weir_item *item, void **touches)
 {
     struct weir_launch *l = &item->kernel.work.launch;
@@ -731,40 +836,12 @@ void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item
     weir_check_host_func(f, weir_core_check_of(&item->run->plan->op->op), &n);
 }
 
-/* Bodies in bodies; what is deeper is the innermost conditional node's that is looked at. */
-#define LEVELS 16
-
-static uint32_t levels_of(const struct weir_item *item, struct weir_check_node levels[LEVELS])
-{
-    uint32_t count = 1, i;
-
-    for (const struct weir_item *p = item->run->parent; p; p = p->run->parent)
-        count++;
-    i = count;
-    for (const struct weir_item *p = item; p; p = p->run->parent) {
-        if (--i >= LEVELS)
-            continue;
-        levels[i] = nodes_of(p->run);
-        levels[i].number = (uint32_t)(p - p->run->items);
-    }
-    return WEIR_MIN(count, LEVELS);
-}
-
 static void node_ran(struct weir_item *item)
 {
     struct weir_check_range ranges[COPY_RANGES];
     struct weir_check_op *known = weir_core_check_of(&item->run->plan->op->op);
-    struct weir_check_node levels[LEVELS], *last;
-    struct weir_actor *a, *early = NULL;
-    uint32_t count = levels_of(item, levels);
+    struct weir_actor *a = node_actor(item, false), *early = node_actor(item, true);
 
-    a = weir_check_node(known, levels, count, op_kind_of(item),
-                        item->kind == WEIR_ITEM_KERNEL ? item->kernel.function->name : NULL);
-    last = &levels[count - 1];
-    if (has_early_part(item) && last->arg == item->run) {
-        last->number += item->run->count;
-        early = weir_check_node(known, levels, count, WEIR_OP_KERNEL, item->kernel.function->name);
-    }
     if (weir_trace_enabled())
         weir_core_trace_node_touched(item);
     if (item->kind == WEIR_ITEM_KERNEL) {

@@ -37,5 +37,8 @@ void weir_core_check_node_begin(struct weir_item *item, void **touches);
 void weir_core_check_node(struct weir_item *item, enum weir_err status, void **touches);
 /* A graph's host function begins; weir_check_host_func_end when it has ended. */
 void weir_core_check_host_node(struct weir_check_func *f, const struct weir_item *item);
+/* What a grid has launched is told and over. */
+struct weir_nest;
+void weir_core_check_nest_end(struct weir_nest *n);
 
 #endif

@@ -445,6 +445,7 @@ void weir_nested_forget(struct weir_work *work)
     if (WEIR_LIKELY(!n))
         return;
     atomic_store_explicit(&k->nested, NULL, memory_order_relaxed);
+    weir_core_check_nest_end(n);
     weir_free(n);
 }
 

@@ -97,9 +97,10 @@ struct weir_nest {
     uint64_t next_handle;
     WEIR_VEC(struct weir_nested_event *) events;
     struct weir_nested_tail *tails, *last_tail;
-    struct weir_map params; /* address -> weir_nested_params, given out */
-    struct weir_map errors; /* thread -> what it is told next */
-    struct weir_nested_touch *touched;
+    struct weir_map params;            /* address -> weir_nested_params, given out */
+    struct weir_map errors;            /* thread -> what it is told next */
+    struct weir_nested_touch *touched; /* of work inside, where it can not be told at once */
+    struct weir_actor *actor;          /* of a node, for what is told; owned */
 };
 
 /* Of the grid that the block belongs to; made when it is not there. NULL: no memory, or (unless

@@ -1,9 +1,11 @@
 /* Programs of kernels that launch kernels, for what looks at a run: `ordered races` reads what a child writes, in another stream
  * without order; `ordered waits` waits for an event first; `ordered first` fails when of two children without order between them the
  * second runs first; `ordered small` launches with too small a buffer of
- * arguments; `ordered own` copies from and to memory of its thread and block. SPDX-License-Identifier: Apache-2.0 */
+ * arguments; `ordered own` copies from and to memory of its thread and block; `ordered many` launches a great many, alone and in a graph, and
+ * ends with 3 when that takes memory that grows with their number. SPDX-License-Identifier: Apache-2.0 */
 #include <cstdio>
 #include <cstring>
+#include <sys/resource.h>
 
 __device__ int at, last;
 
@@ -22,6 +24,11 @@ __global__ void without_order()
 {
     child_marks<<<1, 1, 0, cudaStreamFireAndForget>>>(1);
     child_marks<<<1, 1, 0, cudaStreamFireAndForget>>>(2);
+}
+__global__ void launches(int *p, int count)
+{
+    for (int i = 0; i < count; i++)
+        child_writes<<<1, 32>>>(p + i % 32);
 }
 struct large {
     char bytes[3000];
@@ -46,6 +53,37 @@ __global__ void own_memory(int *error, int *p)
     *error += cudaMemcpyAsync(p, heap, 4, cudaMemcpyDeviceToDevice, 0) * 10000 + (local - 5) * 100000;
 }
 
+static long resident_kib()
+{
+    rusage r;
+
+    getrusage(RUSAGE_SELF, &r);
+    return r.ru_maxrss;
+}
+
+/* A few, so that all is there that is needed once; then, in steps of no use for a pool, many. */
+static int many(cudaStream_t s, int *p)
+{
+    const int few = 500, lots = 12000;
+    cudaGraphExec_t x;
+    cudaGraph_t g;
+    long before;
+
+    launches<<<1, 1, 0, s>>>(p, few);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    launches<<<1, 1, 0, s>>>(p, lots);
+    cudaStreamEndCapture(s, &g);
+    cudaGraphInstantiate(&x, g, 0);
+    cudaStreamSynchronize(s);
+    before = resident_kib();
+    launches<<<1, 1, 0, s>>>(p, lots);
+    cudaGraphLaunch(x, s);
+    if (cudaStreamSynchronize(s) != cudaSuccess)
+        return 2;
+    printf("many: %ld KiB\n", resident_kib() - before);
+    return resident_kib() - before > 16 << 10 ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
     cudaStream_t a, b;
@@ -64,6 +102,8 @@ int main(int argc, char **argv)
         cudaMemcpyFromSymbol(&value, last, sizeof value);
         return value == 1;
     }
+    if (argc > 1 && strcmp(argv[1], "many") == 0)
+        return many(a, p);
     if (argc > 1 && strcmp(argv[1], "small") == 0) {
         small_buffer<<<1, 1>>>(p);
         cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost);
