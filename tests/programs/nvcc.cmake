@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
 weir_program_test(programs_nvcc ${CMAKE_CURRENT_LIST_DIR}/nvcc/nvcc.sh LABELS nvcc TIMEOUT 300)
-set_tests_properties(programs_nvcc PROPERTIES RUN_SERIAL ON)
