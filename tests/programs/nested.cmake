@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernels launched by kernels.
-weir_program_test(programs_nested ${CMAKE_CURRENT_LIST_DIR}/nested/nested.sh LABELS nvcc TIMEOUT 300 ENV WEIR_DEVICE=h200)
+weir_program_test(programs_nested ${CMAKE_CURRENT_LIST_DIR}/nested/nested.sh LABELS nvcc ENV WEIR_DEVICE=h200)

@@ -30,5 +30,5 @@ pipe_program(pipes)
 pipe_program(pipes_unwaited drain.c "e = cudaEventSynchronize(slot->done)" "e = cudaSuccess")
 pipe_program(pipes_unordered enqueue.c "e = cudaStreamWaitEvent(to, event, 0)" "(void)to")
 if(NOT WEIR_SANITIZE MATCHES "thread") # see explore.cmake
-  weir_program_test(programs_pipe "${pipe_dir}/pipes.sh" TIMEOUT 600 LABELS pipe)
+  weir_program_test(programs_pipe "${pipe_dir}/pipes.sh" LABELS pipe)
 endif()

@@ -19,6 +19,7 @@
 #define BLOCK     128u
 #define GRID      3u
 #define THREADS   (BLOCK * GRID)
+#define SEEDS     2u
 
 static unsigned failures, runs, refused, known;
 static char *known_text; /* of the file after -k */
@@ -41,12 +42,11 @@ static uint32_t input_word(struct rng *r)
     return (uint32_t)(x >> 32);
 }
 
-static enum outcome run_on(enum target t, const char *ptx, const char *kernel, uint64_t seed,
-                           uint32_t *out)
+/* p: NULL, with the message why. Its code is kept for the next seed, its variables begin anew. */
+static enum outcome run_on(enum target t, struct program *p, const char *kernel, uint64_t seed,
+                           char *message, size_t bytes, uint32_t *out)
 {
-    char message[400];
     struct rng r = {seed};
-    struct program *p = program_create(t, ptx, message, sizeof message);
     uint32_t *in = memory_alloc(t, THREADS * IN_WORDS * 4),
              *result = memory_alloc(t, THREADS * OUT_WORDS * 4);
     struct {
@@ -62,14 +62,13 @@ static enum outcome run_on(enum target t, const char *ptx, const char *kernel, u
 
     for (size_t i = 0; i < THREADS * IN_WORDS; i++)
         in[i] = input_word(&r);
-    if (p)
-        o = program_run(p, &l, message, sizeof message);
+    if (p && program_restart(p))
+        o = program_run(p, &l, message, bytes);
     if (o == OUTCOME_UNSUPPORTED)
         printf("skip %-6s %s: %s\n", target_names[t], kernel, message);
     else if (o != OUTCOME_OK)
         printf("FAIL %-6s %s: %s\n", target_names[t], kernel, message);
     memcpy(out, result, THREADS * OUT_WORDS * 4);
-    program_destroy(p);
     memory_reset(t);
     return o;
 }
@@ -123,43 +122,60 @@ static bool same_answer(const uint32_t *out, const char *kernel, uint64_t seed)
     return answer_end(&answer, row);
 }
 
-static void compare(const char *ptx, const char *kernel, uint64_t seed)
+static void compare_seed(enum target t, struct program *p, const char *kernel, uint64_t seed,
+                         char *message, size_t bytes, const uint32_t *expected)
 {
-    static uint32_t expected[THREADS * OUT_WORDS], got[THREADS * OUT_WORDS];
-    unsigned step = kernel[0] == 'd' ? 2 : 1;
+    static uint32_t got[THREADS * OUT_WORDS];
+    enum outcome o = run_on(t, p, kernel, seed, message, bytes, got);
+    unsigned step = kernel[0] == 'd' ? 2 : 1, wrong = 0;
 
-    if (run_on(TARGET_INTERP, ptx, kernel, seed, expected) != OUTCOME_OK) {
+    runs++;
+    if (o != OUTCOME_OK) {
+        refused += o == OUTCOME_UNSUPPORTED; /* by name: documented */
+        failures += o != OUTCOME_UNSUPPORTED;
+        return;
+    }
+    for (unsigned i = 0; i < THREADS * OUT_WORDS; i += step) {
+        if (same(kernel, &expected[i], &got[i]))
+            continue;
+        if (wrong++ == 0)
+            printf("FAIL %-6s %s, seed %llu: thread %u, word %u: %08x, the interpreter has %08x\n",
+                   target_names[t], kernel, (unsigned long long)seed, i / OUT_WORDS, i % OUT_WORDS,
+                   got[i], expected[i]);
+    }
+    if (wrong > 1)
+        printf("     %u words differ\n", wrong);
+    failures += wrong != 0;
+    if (step == 1 && kernel[0] != 'f' && !same_answer(got, kernel, seed)) {
+        printf("FAIL %-6s %s, seed %llu: an H200 answered otherwise\n", target_names[t], kernel,
+               (unsigned long long)seed);
+        failures++;
+    }
+}
+
+/* With the seeds first, first + 1 ...; each target compiles once. */
+static void compare(const char *ptx, const char *kernel, uint64_t first, unsigned seeds)
+{
+    static uint32_t expected[SEEDS][THREADS * OUT_WORDS];
+    char message[400] = "";
+    struct program *p = program_create(TARGET_INTERP, ptx, message, sizeof message);
+    bool interpreted = true;
+
+    for (unsigned s = 0; s < seeds && interpreted; s++)
+        interpreted = run_on(TARGET_INTERP, p, kernel, first + s, message, sizeof message,
+                             expected[s]) == OUTCOME_OK;
+    program_destroy(p);
+    if (!interpreted) {
         failures++;
         return;
     }
     for (int k = 0; k < target_count; k++) {
         enum target t = targets[k];
-        enum outcome o = run_on(t, ptx, kernel, seed, got);
-        unsigned wrong = 0;
 
-        runs++;
-        if (o != OUTCOME_OK) {
-            refused += o == OUTCOME_UNSUPPORTED; /* by name: documented */
-            failures += o != OUTCOME_UNSUPPORTED;
-            continue;
-        }
-        for (unsigned i = 0; i < THREADS * OUT_WORDS; i += step) {
-            if (same(kernel, &expected[i], &got[i]))
-                continue;
-            if (wrong++ == 0)
-                printf(
-                    "FAIL %-6s %s, seed %llu: thread %u, word %u: %08x, the interpreter has %08x\n",
-                    target_names[t], kernel, (unsigned long long)seed, i / OUT_WORDS, i % OUT_WORDS,
-                    got[i], expected[i]);
-        }
-        if (wrong > 1)
-            printf("     %u words differ\n", wrong);
-        failures += wrong != 0;
-        if (step == 1 && kernel[0] != 'f' && !same_answer(got, kernel, seed)) {
-            printf("FAIL %-6s %s, seed %llu: an H200 answered otherwise\n", target_names[t], kernel,
-                   (unsigned long long)seed);
-            failures++;
-        }
+        p = program_create(t, ptx, message, sizeof message);
+        for (unsigned s = 0; s < seeds; s++)
+            compare_seed(t, p, kernel, first + s, message, sizeof message, expected[s]);
+        program_destroy(p);
     }
 }
 
@@ -179,8 +195,7 @@ static void compare_all(const char *ptx, const char *filter)
         if (m->functions[i]->is_entry && (!filter || strstr(name, filter))) {
             unsigned before = failures;
 
-            compare(ptx, name, 1);
-            compare(ptx, name, 2);
+            compare(ptx, name, 1, SEEDS);
             if (is_known(name) && failures == before)
                 printf("note: %s passes now: take it off the list\n", name);
             if (is_known(name)) {
@@ -206,7 +221,7 @@ static void compare_generated(const char *range)
         generate_kernel(n, BLOCK, THREADS * IN_WORDS, &t, &block_shape);
         if (*end != '-')
             printf("%s// block %u x %u x %u\n", t.s, block_shape.x, block_shape.y, block_shape.z);
-        compare(t.s, "g", n);
+        compare(t.s, "g", n, 1);
         if (failures != before)
             printf("     in random kernel %lu\n", n);
         text_free(&t);

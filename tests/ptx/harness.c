@@ -38,6 +38,7 @@ struct code {
 
 struct program {
     enum target target;
+    const char *text; /* the caller's */
     struct gpu_program *gpu;
     struct weir_interp *interp;
     struct weir_ptx_module *ptx;
@@ -232,6 +233,7 @@ struct program *program_create(enum target t, const char *ptx, char *message, si
     if (!p)
         return NULL;
     p->target = t;
+    p->text = ptx;
     if (t == TARGET_GPU) {
         p->gpu = gpu_program_create(ptx, message, bytes);
         if (!p->gpu) {
@@ -252,6 +254,25 @@ struct program *program_create(enum target t, const char *ptx, char *message, si
         return NULL;
     }
     return p;
+}
+
+bool program_restart(struct program *p)
+{
+    if (p->target == TARGET_GPU) {
+        char message[400];
+
+        gpu_program_destroy(p->gpu);
+        p->gpu = gpu_program_create(p->text, message, sizeof message);
+        return p->gpu != NULL;
+    }
+    if (p->target == TARGET_INTERP) {
+        weir_interp_destroy(p->interp);
+        p->interp = NULL;
+        return interp_open(p);
+    }
+    free(p->module_data);
+    p->module_data = NULL;
+    return place_variables(p);
 }
 
 void program_destroy(struct program *p)

@@ -57,9 +57,11 @@ void memory_reset(enum target t);
 /* Writes the form of each instruction of every program that is made from now on, a line each.
  * False: the file cannot be opened. */
 bool program_forms_to(const char *path);
-/* NULL when the text does not parse: message. */
+/* ptx stays the caller's until program_destroy. NULL when it does not parse: message. */
 struct program *program_create(enum target t, const char *ptx, char *message, size_t bytes);
 void program_destroy(struct program *p);
+/* After memory_reset: variables in their places again, with their initial values. */
+bool program_restart(struct program *p);
 enum outcome program_run(struct program *p, const struct launch *l, char *message, size_t bytes);
 /* Nanoseconds that compilation took so far, and PTX instructions compiled. */
 void program_costs(uint64_t *ns, uint64_t *instructions);
@@ -87,6 +89,7 @@ struct run {
     const char *suite; /* ops, kernels, random; NULL = all */
     bool all;          /* every block shape, every random program */
     bool verbose, list, dump;
+    unsigned part, parts, batch; /* of every `parts` batches of rows the one; 0: all */
     bool again; /* rows run once more, in other company: their answers have names of their own */
     unsigned passed, failed, skipped;
 };

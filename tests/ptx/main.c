@@ -1,5 +1,7 @@
-/* t_ptx [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-n] [-v] [-l] [-d]
- * [-w FILE | -c FILE] [-f FILE] [FILTER]: opcode and kernel tests.
+/* t_ptx [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-p PART/PARTS] [-a] [-n] [-v]
+ * [-l] [-d] [-w FILE | -c FILE] [-f FILE] [FILTER]: opcode and kernel tests.
+ *   -p of the opcode suite every PARTSth kernel, from number PART on (from 0): for several
+ * processes.
  *   -s one suite; -a every block shape and random program (slow); -n code for AVX2
  *   only.
  *   -w writes what was answered (on a GPU), -c compares with what such a file has (answers.h).
@@ -64,6 +66,9 @@ static bool parse(struct run *r, int argc, char **argv)
             r->all = true;
         } else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc) {
             r->suite = argv[++i];
+        } else if (strcmp(argv[i], "-p") == 0 && i + 1 < argc) {
+            if (sscanf(argv[++i], "%u/%u", &r->part, &r->parts) != 2 || r->part >= r->parts)
+                return false;
         } else if ((strcmp(argv[i], "-w") == 0 || strcmp(argv[i], "-c") == 0) && i + 1 < argc) {
             if (!answers_open(argv[i + 1], argv[i][1] == 'w'))
                 return false;
@@ -105,8 +110,8 @@ int main(int argc, char **argv)
     if (!parse(&r, argc, argv)) {
         fprintf(
             stderr,
-            "usage: %s [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-a] [-n] [-v] "
-            "[-l] [-d] [-w FILE | -c FILE] [-f FILE] [FILTER]\n",
+            "usage: %s [-t quick|best|gpu|parse|interp]... [-s ops|kernels|random] [-p PART/PARTS] "
+            "[-a] [-n] [-v] [-l] [-d] [-w FILE | -c FILE] [-f FILE] [FILTER]\n",
             argv[0]);
         return 2;
     }

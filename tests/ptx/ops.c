@@ -658,7 +658,9 @@ static void run_table(struct run *r, const struct op *ops, size_t count, bool on
 
     for (size_t i = 0; i <= count; i++) {
         if (n && (n == BATCH || i == count)) {
-            for (int t = 0; t < r->target_count; t++)
+            bool mine = r->parts == 0 || r->batch++ % r->parts == r->part;
+
+            for (int t = 0; t < r->target_count && mine; t++)
                 run_rows(r, r->targets[t], rows, n);
             n = 0;
         }
