@@ -18,7 +18,7 @@ static void launch(uint64_t stream, uint64_t seq)
 {
     static const char *const names[] = {"_Z5scalePff", "_Z6reducePKfPf", "_Z4blurPKhPhii"};
     struct weir_trace_id id = {.stream = stream, .seq = seq};
-    uint64_t pointers[] = {0x7f0000001000, 0x7f0000200000};
+    uint64_t pointers[] = {0x7f0000001000 + (stream << 32), 0x7f0000200000 + (stream << 32)};
     struct weir_trace_kernel k = {.name = names[seq % 3],
                                   .name_id = &name_kernel[seq % 3],
                                   .grid = (uint32_t[]){4096, 1, 1},

@@ -18,17 +18,22 @@ struct weir_strmap_slot {
     void *value;
 };
 
+static inline uint64_t hash_word(uint64_t h, const unsigned char *p)
+{
+    uint64_t w;
+
+    memcpy(&w, p, 8);
+    h = (h ^ w) * 0xff51afd7ed558ccdu;
+    return h ^ h >> 32;
+}
+
 uint64_t weir_hash_bytes(const void *data, size_t bytes, uint64_t seed)
 {
     const unsigned char *p = data;
     uint64_t h = seed ^ 0x9e3779b97f4a7c15u;
 
     while (bytes >= 8) {
-        uint64_t w;
-
-        memcpy(&w, p, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
+        h = hash_word(h, p);
         p += 8;
         bytes -= 8;
     }
@@ -37,6 +42,20 @@ uint64_t weir_hash_bytes(const void *data, size_t bytes, uint64_t seed)
     h ^= h >> 29;
     h *= 0xc4ceb9fe1a85ec53u;
     return h ^ (h >> 32);
+}
+
+uint64_t weir_hash_lanes(const void *data, size_t bytes, uint64_t seed)
+{
+    const unsigned char *p = data;
+    uint64_t h[4] = {seed, seed + 1, seed + 2, seed + 3};
+
+    for (; bytes >= sizeof h; p += sizeof h, bytes -= sizeof h) {
+        h[0] = hash_word(h[0], p);
+        h[1] = hash_word(h[1], p + 8);
+        h[2] = hash_word(h[2], p + 16);
+        h[3] = hash_word(h[3], p + 24);
+    }
+    return weir_hash_bytes(p, bytes, weir_hash_bytes(h, sizeof h, seed));
 }
 
 static uint64_t hash_key(uint64_t k)

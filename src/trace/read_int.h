@@ -84,6 +84,7 @@ struct reader {
     WEIR_VEC(uint32_t) call_names, call_sites, device_names, load_names, environment_texts;
     uint32_t program_text;
     WEIR_VEC(struct open_range) open_ranges;
+    WEIR_VEC(uint32_t) last_calls; /* of each thread: its index + 1 */
 };
 
 /* What belongs to the file and is not public. */

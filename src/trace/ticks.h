@@ -37,6 +37,9 @@ static inline uint64_t weir_trace_ticks(void)
 #endif
 }
 
+/* CLOCK_MONOTONIC, from the calling thread's clock if it records already. */
+uint64_t weir_trace_now(void);
+
 /* Never less than the last time for this clock. */
 static inline uint64_t weir_trace_clock_ns(struct weir_trace_clock *c)
 {

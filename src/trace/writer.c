@@ -62,6 +62,11 @@ static bool next_chunk(struct weir_trace_buffer *b)
     h = header_of(b);
     h->base_ns = b->last_ns = weir_clock_ns();
     b->last_address = 0;
+    memset(b->launched, 0, sizeof b->launched);
+    memset(b->ran, 0, sizeof b->ran);
+    for (size_t i = 0; i < WEIR_TRACE_KERNEL_SLOTS; i++)
+        b->shapes[i].name = 0;
+    b->call_pos = b->launch_end = 0;
     b->pos = sizeof *h;
     __atomic_store_n(&h->magic, WEIR_TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
     put_thread(b);
@@ -148,6 +153,21 @@ void weir_trace_close_long(struct weir_trace_buffer *b, unsigned char *end)
     start[2] = (unsigned char)(bytes >> 7);
     start[1] = (unsigned char)(bytes | 0x80);
     weir_trace_publish(b, end + 1);
+}
+
+uint64_t weir_trace_now(void)
+{
+    struct weir_trace_buffer *b = weir_trace_own;
+    uint64_t now;
+
+    if (WEIR_UNLIKELY(!b || b->busy))
+        return weir_clock_ns();
+    b->busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    now = weir_trace_clock_ns(&b->clock);
+    atomic_signal_fence(memory_order_seq_cst);
+    b->busy = false;
+    return now;
 }
 
 /* ---- strings and places in code ---- */

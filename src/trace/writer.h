@@ -16,6 +16,7 @@
 #define WEIR_TRACE_SITES      64  /* cache of return addresses, direct mapped */
 #define WEIR_TRACE_RECORD_MAX 512 /* payload of any record but strings */
 #define WEIR_TRACE_STRING_MAX 2048
+#define WEIR_TRACE_POINTERS   16   /* of a kernel: those beyond are left out */
 #define WEIR_TRACE_CALL_BYTES 4096 /* of all records of one call, nearly always */
 
 struct weir_trace_buffer {
@@ -23,8 +24,22 @@ struct weir_trace_buffer {
     size_t pos;  /* of the next record, from the chunk's beginning */
     uint64_t last_ns, last_address;
     uint64_t call_ns; /* between enter and leave: when the call began; else 0 */
+    /* Launches in quick succession: what the last call was that began, where this one's records
+     * begin and its only one, of a launch, ends (0: there are others), and what such a call took,
+     * told for so many since (0: not known). */
+    uint64_t before_ns;
+    size_t call_pos, launch_end;
+    uint32_t launch_ns, told;
+    bool quick;
     uint32_t call_site, launch_site;
     struct weir_trace_clock clock;
+    /* what the chunk's records count from, as are last_ns and last_address (format.h) */
+    uint64_t launched[WEIR_TRACE_STREAM_SLOTS], ran[WEIR_TRACE_STREAM_SLOTS];
+    struct weir_trace_shape {
+        uint32_t name; /* 0: none */
+        uint32_t grid[3], block[3], pointer_count;
+        uint64_t shared_bytes, pointers[WEIR_TRACE_POINTERS];
+    } shapes[WEIR_TRACE_KERNEL_SLOTS];
     uint64_t lost; /* records of signal handlers that met this thread inside another record */
     volatile bool busy;
     struct {

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/map.h"
 #include "trace/file.h"
 #include "trace/format.h"
 #include "unit/trace_support.h"
@@ -191,6 +192,96 @@ static void test_touched(void **state)
     weir_trace_file_free(f);
 }
 
+/* ---- what version 3 leaves out ---- */
+
+/* Kernel i of the next program: each differs from one before it in one thing, or in none. */
+static struct weir_trace_kernel again_kernel(int i, uint64_t pointers[2], uint32_t grid[3])
+{
+    static _Atomic uint32_t ids[3];
+    static const char *const names[3] = {"_Z3onePi", "_Z3twoPi", "_Z5threePi"};
+    static const uint32_t block[3] = {32, 2, 1};
+    const int name = i % 11 == 0 ? 2 : i % 5 == 0;
+
+    grid[0] = i % 7 == 0 ? 9 : 3;
+    grid[1] = grid[2] = 1;
+    pointers[0] = i % 6 == 0 ? 0x5000 : 0x4000;
+    pointers[1] = 0x9000;
+    return (struct weir_trace_kernel){.name = names[name],
+                                      .name_id = &ids[name],
+                                      .grid = grid,
+                                      .block = block,
+                                      .shared_bytes = i % 8 == 0 ? 128 : 64,
+                                      .pointers = pointers,
+                                      .pointer_count = i % 9 == 0 ? 1 : 2};
+}
+
+enum { AGAIN_KERNELS = 3000 };
+
+static uint64_t again_stream(int i)
+{
+    return i % 4 == 0 ? STREAM_B + 16 : i % 3 == 0 ? STREAM_B : STREAM_A;
+}
+
+static void again_program(void)
+{
+    uint64_t seq[64] = {0}, pointers[2];
+    uint32_t grid[3];
+
+    for (uint64_t i = 0; i < 20; i++)
+        weir_trace_stream(STREAM_A + i, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    for (int i = 0; i < AGAIN_KERNELS; i++) {
+        const struct weir_trace_kernel k = again_kernel(i, pointers, grid);
+        struct weir_trace_edge edge = {.stream = STREAM_A, .seq = 1, .rule = 21};
+        const uint64_t stream = again_stream(i), number = ++seq[stream % 64];
+        struct weir_trace_id id = {
+            .stream = stream, .seq = number, .edges = &edge, .edge_count = i % 13 == 1};
+        uint64_t t;
+
+        weir_trace_enter(__builtin_return_address(0));
+        t = weir_clock_ns();
+        weir_trace_op_kernel(&id, &k);
+        if (i % 10 == 0)
+            weir_trace_query(WEIR_TRACE_QUERY_EVENT, 9, true);
+        weir_trace_leave("cudaLaunchKernel", &name_launch, 0);
+        weir_trace_done(stream, number, t + 50000, t + 50000 + (uint64_t)i, 0, i % 17 == 0);
+    }
+}
+
+static void test_again(void **state)
+{
+    struct weir_trace_file *f = traced(again_program, end_killed);
+    uint64_t seq[64] = {0}, pointers[2];
+    size_t pointer_count = 0;
+    static const char *const names[3] = {"one", "two", "three"};
+    uint32_t grid[3];
+
+    (void)state;
+    assert_int_equal(f->damaged_chunks, 0);
+    assert_int_equal(f->ops_count, AGAIN_KERNELS);
+    for (int i = 0; i < AGAIN_KERNELS; i++) {
+        const struct weir_trace_kernel k = again_kernel(i, pointers, grid);
+        const struct weir_trace_op *op = &f->ops[i];
+
+        assert_string_equal(op->name, names[i % 11 == 0 ? 2 : i % 5 == 0]);
+        assert_int_equal(f->streams[op->stream].id, again_stream(i));
+        assert_int_equal(op->seq, ++seq[again_stream(i) % 64]);
+        assert_memory_equal(op->u.kernel.grid, grid, sizeof grid);
+        assert_int_equal(op->u.kernel.block[1], 2);
+        assert_int_equal(op->u.kernel.shared_bytes, k.shared_bytes);
+        assert_int_equal(op->pointer_count, k.pointer_count);
+        assert_memory_equal(&f->pointers[op->pointer_first], pointers, k.pointer_count * 8);
+        pointer_count += k.pointer_count;
+        assert_int_equal(op->dep_count, i % 13 == 1);
+        assert_true(op->done);
+        assert_int_equal(op->end_ns - op->start_ns, i);
+        assert_int_equal(op->status, i % 17 == 0);
+        assert_int_equal(f->call_ops[f->calls[op->call].op_first], i);
+        assert_true(op->submit_ns == f->calls[op->call].begin_ns);
+    }
+    assert_int_equal(f->pointers_count, pointer_count);
+    weir_trace_file_free(f);
+}
+
 static const struct weir_trace_op *op_of_kind(const struct weir_trace_file *f, unsigned kind)
 {
     for (size_t i = 0; i < f->ops_count; i++) {
@@ -208,7 +299,7 @@ static void test_newer(void **state)
 
     (void)state;
     assert_int_equal(f->damaged_chunks, 0);
-    assert_int_equal(f->version, 2);
+    assert_int_equal(f->version, 3);
     assert_string_equal(f->program, "/bin/test");
     assert_int_equal(f->memory_bytes, 1ull << 33);
     assert_int_equal(f->processors, 6);
@@ -288,6 +379,23 @@ static void many_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+/* Launches are as close as can be: most have no look at the clock of their own when they end. */
+static void check_calls(const struct weir_trace_file *f)
+{
+    uint64_t end[THREADS + 1] = {0};
+    size_t took = 0;
+
+    assert_in_range(f->threads_count, 1, THREADS + 1);
+    for (size_t i = 0; i < f->calls_count; i++) {
+        const struct weir_trace_call *c = &f->calls[i];
+
+        assert_true(c->begin_ns >= end[c->thread]);
+        end[c->thread] = c->end_ns;
+        took += c->end_ns > c->begin_ns;
+    }
+    assert_true(took > f->calls_count / 2);
+}
+
 static void test_threads(void **state)
 {
     struct weir_trace_file *f = traced(many_threads, end_well);
@@ -305,7 +413,8 @@ static void test_threads(void **state)
     for (size_t i = 1; i < f->ops_count; i++)
         assert_true(f->ops[i].submit_ns >= f->ops[i - 1].submit_ns);
     /* All that an operation leaves behind: launch, call and completion. */
-    assert_true(f->record_bytes / f->ops_count <= 64);
+    assert_true(f->record_bytes / f->ops_count <= 32);
+    check_calls(f);
     weir_trace_file_free(f);
 }
 
@@ -411,7 +520,7 @@ static void test_threads_end(void **state)
 
 static void little_room(void)
 {
-    struct rlimit limit = {3 << 20, 3 << 20};
+    struct rlimit limit = {400 << 10, 400 << 10};
 
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -423,7 +532,7 @@ static void test_no_room(void **state)
     struct weir_trace_file *f = traced(little_room, end_well);
 
     (void)state;
-    assert_true(f->ops_count > 0);
+    assert_in_range(f->ops_count, 1, THREADS * LAUNCHES - 1);
     assert_int_equal(f->damaged_chunks, 0);
     weir_trace_file_free(f);
 }
@@ -439,6 +548,37 @@ static unsigned char *read_all(const char *path, size_t *bytes)
     if (f)
         fclose(f);
     return p;
+}
+
+static uint64_t damage_of(const unsigned char *p, size_t bytes)
+{
+    const char *message;
+    struct weir_trace_file *f = weir_trace_file_parse(p, bytes, &message);
+    uint64_t damaged;
+
+    assert_non_null(f);
+    damaged = f->damaged_chunks;
+    weir_trace_file_free(f);
+    return damaged;
+}
+
+/* A full chunk's checksum, of this version and of those before. */
+static void check_sealed(unsigned char *file, size_t bytes)
+{
+    struct weir_trace_file_header *h = (struct weir_trace_file_header *)file;
+    struct weir_trace_chunk_header *chunk =
+        (struct weir_trace_chunk_header *)(file + h->header_bytes);
+
+    chunk->state = WEIR_TRACE_CHUNK_SEALED;
+    chunk->checksum = weir_hash_lanes(chunk + 1, chunk->used, 1);
+    assert_int_equal(damage_of(file, bytes), 0);
+    h->version = 2;
+    assert_int_equal(damage_of(file, bytes), 1);
+    chunk->checksum = weir_hash_bytes(chunk + 1, chunk->used, 1);
+    assert_int_equal(damage_of(file, bytes), 0);
+    h->version = WEIR_TRACE_VERSION;
+    assert_int_equal(damage_of(file, bytes), 1);
+    chunk->state = WEIR_TRACE_CHUNK_OPEN;
 }
 
 static void test_damage(void **state)
@@ -469,6 +609,7 @@ static void test_damage(void **state)
         weir_trace_file_free(f);
         p[4096 + at] ^= 0x5a;
     }
+    check_sealed(p, bytes);
     p[0] ^= 1;
     assert_null(weir_trace_file_parse(p, bytes, &message));
     assert_string_equal(message, "not a trace");
@@ -550,12 +691,13 @@ static void test_sites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_newer),
-        cmocka_unit_test(test_touched),    cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
-        cmocka_unit_test(test_keeper),     cmocka_unit_test(test_keeper_killed),
-        cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_sites),      cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_touched),       cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_again),         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads_end),   cmocka_unit_test(test_keeper),
+        cmocka_unit_test(test_keeper_killed), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_damage),        cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
