@@ -114,13 +114,22 @@ static void measure_joins(cudaStream_t s, cudaEvent_t e)
         cudaStreamDestroy(other);
 }
 
-static void copy_and_wait(cudaStream_t s, char *device, char *host, int count, size_t bytes)
+/* Copies from `count` places, far apart: pairs of closing and opening a range. */
+static void measure_pairs(cudaStream_t s, char *device, char *host)
 {
-    for (int i = 0; i < PAIRS; i++) {
-        for (int k = 0; k < count; k++) /* far apart: ranges of their own */
-            cudaMemcpyAsync(device + k * (BYTES / 8), host + k * (BYTES / 8), bytes, cudaMemcpyHostToDevice, s);
-        cudaStreamSynchronize(s);
-    }
+    for (size_t bytes : {64, 4096, 65536, 262144, 4194304})
+        for (int count : {1, 8}) {
+            char name[32];
+
+            if (count * bytes > BYTES)
+                continue;
+            snprintf(name, sizeof name, "pairs_%d_of_%zu", count, bytes);
+            measure_calls(name, PAIRS, [&](int) {
+                for (int k = 0; k < count; k++)
+                    cudaMemcpyAsync(device + k * (BYTES / 8), host + k * (BYTES / 8), bytes, cudaMemcpyHostToDevice, s);
+                cudaStreamSynchronize(s);
+            });
+        }
 }
 
 static void add_often(cudaStream_t s, float *y, int blocks)
@@ -193,8 +202,7 @@ int main(int argc, char **argv)
             });
         }
     measure_calls("copies_4MiB", COPIES, [&](int) { cudaMemcpyAsync(device, host, BYTES, cudaMemcpyHostToDevice, a); });
-    measure("pairs", [&] { copy_and_wait(a, device, host, 1, BYTES / 16); });
-    measure("pairs_of_8", [&] { copy_and_wait(a, device, host, 8, 4096); });
+    measure_pairs(a, device, host);
     if (!is_wanted("short_4") && !is_wanted("short_64"))
         return 0;
     cudaMemset(device, 0, BYTES);

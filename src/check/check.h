@@ -93,6 +93,7 @@ struct weir_check_op {
     uint8_t kind;  /* enum weir_op_kind */
     bool made;     /* an actor stands for it */
     bool watched;  /* it is in the map of operations */
+    bool closed;   /* pages of the program's were closed for it */
     uint32_t gate; /* its place among the gates, and one; 0: it is none */
 };
 _Static_assert(sizeof(struct weir_check_op) == 64, "a line of each operation");

@@ -88,7 +88,11 @@ static bool cuts_make(struct weir_guard *g, uintptr_t begin, uintptr_t end)
 /* Pages that the system refuses to close stay open, which is no harm but to what is seen. */
 static void put(struct weir_guard *g, uintptr_t begin, uintptr_t end, enum weir_guard_state state)
 {
-    if (begin < end && !g->protect(g->ctx, begin, end, state) && state != WEIR_GUARD_OPEN)
+    if (begin >= end)
+        return;
+    if (g->protect(g->ctx, begin, end, state))
+        g->closings += state != WEIR_GUARD_OPEN;
+    else if (state != WEIR_GUARD_OPEN)
         g->failed = true;
 }
 

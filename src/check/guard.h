@@ -66,6 +66,7 @@ struct weir_guard {
     uint32_t fault_count;                      /* since the host last waited for something */
     uint64_t fault_total;
     uint64_t settled_at; /* order->host_changes */
+    uint64_t closings;   /* of pages, ever */
     uint64_t unwatched;  /* pages that were opened though in use, ever */
     bool failed;         /* not everything was watched: no memory, or too many ranges */
 };

@@ -149,11 +149,13 @@ void weir_check_will_touch(struct weir_check_op *op, uintptr_t begin, uintptr_t 
     struct checker *c = &weir_checker;
     struct weir_order_stamp stamp;
     struct weir_check_pages part;
+    uint64_t closings;
     size_t i = 0;
 
     if (c->kept.alone || !weir_check_may_watch(begin, end))
         return;
     weir_check_lock();
+    closings = c->guard.closings;
     stamp = weir_check_stamp_peek(op);
     if (c->watch_over || !op->lane || weir_order_host_knows(&c->order, &stamp)) { /* it has ended */
         weir_check_unlock();
@@ -164,6 +166,7 @@ void weir_check_will_touch(struct weir_check_op *op, uintptr_t begin, uintptr_t 
         if (i > 1)
             watched_add(op);
     }
+    op->closed |= c->guard.closings != closings;
     weir_check_unlock();
 }
 

@@ -685,6 +685,19 @@ void weir_submit_work(struct weir_device *engines, struct weir_work *work, struc
         call_helper(s);
 }
 
+#define NOW_BYTES ((size_t)256 << 10)
+
+/* To close pages of the program's, and to open them again, interrupts each CPU that runs a thread
+ * of the process: for a small copy no other is woken. */
+static bool copies_now(const struct weir_op *op, struct weir_work *work)
+{
+    struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+
+    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) && weir_check_enabled() &&
+           weir_core_check_of(op)->closed && w->width * w->height * w->depth <= NOW_BYTES &&
+           weir_device_copy_now(weir_stream_of(op->m.stream)->ctx->engines, w);
+}
+
 /* op may start: the model found all its edges to hold. here: this thread is free to run it. */
 static void start(struct weir_op *op, struct weir_model_out *out, bool here)
 {
@@ -732,6 +745,8 @@ static void start(struct weir_op *op, struct weir_model_out *out, bool here)
     if (here && run_here(op, out))
         return;
     work = engine_work(op);
+    if (here && copies_now(op, work)) /* both may be gone */
+        return;
     atomic_store_explicit(&op->dispatched, 1,
                           memory_order_release); /* pairs with find_helpable in wait.c */
     weir_submit_work(s->ctx->engines, work, s);
@@ -765,7 +780,8 @@ static bool is_of_this_thread(const struct weir_op *op)
 {
     if (op->m.kind == WEIR_OP_KERNEL)
         return true;
-    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) && copies_alone(op);
+    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) &&
+           ((weir_check_enabled() && weir_core_check_of(op)->closed) || copies_alone(op));
 }
 
 /* Carries out the model's messages until none is left. Holds no lock. Work that completes in place

@@ -194,6 +194,10 @@ bool weir_device_copies_alone(struct weir_device *dev, enum weir_engine engine);
 bool weir_device_copy_next(struct weir_device *dev, struct weir_copy_work *copy, uint64_t *clock,
                            enum weir_err *status);
 
+/* For a host thread that submits a copy, holding no lock: runs it at once, `done` included, when
+ * nothing else waits for that engine. False: nothing was done, submit it. */
+bool weir_device_copy_now(struct weir_device *dev, struct weir_copy_work *copy);
+
 /* Fault hand-over: the process's SIGSEGV/SIGBUS/SIGFPE/SIGILL handler (takeover or core) asks
  * first. True when the fault was in a block that this thread was running: the context is rewritten
  * so that returning from the handler ends the block with ILLEGAL_ADDRESS (or what the signal

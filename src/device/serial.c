@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "device/device_int.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 
@@ -175,6 +176,17 @@ void weir_serial_submit(struct serial *s, struct weir_work *work, bool wake)
     serial_call(s);
 }
 
+/* A live work that is out of the queue, on a thread that is no engine's. */
+static void help_run(struct serial *s, struct weir_work *work, struct runner *r,
+                     struct runner *previous)
+{
+    work_run(r, work);
+    weir_helper_give(&s->dev->compute, r, previous);
+    weir_lock_acquire(&s->lock);
+    s->live--;
+    weir_lock_release(&s->lock);
+}
+
 bool weir_serial_help(struct serial *s, struct weir_work *work)
 {
     struct compute *c = &s->dev->compute;
@@ -216,11 +228,35 @@ bool weir_serial_help(struct serial *s, struct weir_work *work)
         weir_serial_submit(s, work, true);
         return false;
     }
-    work_run(r, work);
-    weir_helper_give(c, r, previous);
+    help_run(s, work, r, previous);
+    return true;
+}
+
+bool weir_device_copy_now(struct weir_device *dev, struct weir_copy_work *copy)
+{
+    struct serial *s = serial_of(dev, copy->work.engine);
+    struct runner *r, *previous;
+    bool alone;
+    int saved = errno;
+
+    if (!dev->help || dev->one_copy_engine || weir_device_is_forked(dev) || weir_runner_current())
+        return false;
+    r = weir_helper_take(&dev->compute, &previous);
+    if (!r)
+        return false;
     weir_lock_acquire(&s->lock);
-    s->live--;
+    alone = inbox_is_empty(&s->inbox) && weir_list_is_empty(&s->queue);
+    s->live += alone;
+    s->drained += alone;
     weir_lock_release(&s->lock);
+    if (!alone) {
+        weir_helper_give(&dev->compute, r, previous);
+        return false;
+    }
+    copy->work.counted = false;
+    copy->work.ready_ns = 0;
+    help_run(s, &copy->work, r, previous);
+    errno = saved;
     return true;
 }
 

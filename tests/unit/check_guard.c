@@ -113,9 +113,11 @@ static void test_coalesced(void **state)
         weir_guard_add(&t.guard, at(1, 0), at(9, 0), true, 1, submit(1));
     assert_int_equal(t.calls, 1);
     assert_int_equal(t.guard.ranges.count, 1);
+    assert_int_equal(t.guard.closings, 1);
     weir_order_host_saw_lane(&t.order, 1);
     weir_guard_settle(&t.guard);
     assert_int_equal(t.calls, 2);
+    assert_int_equal(t.guard.closings, 1);
     expect(0, 20, WEIR_GUARD_OPEN);
 }
 

@@ -6,6 +6,7 @@
 struct copy {
     struct weir_copy_work c;
     struct waitable wait;
+    struct weir_device *dev; /* of refuses_from_inside */
 };
 
 static void copy_init(struct copy *c, enum weir_engine engine, void *dst, const void *src,
@@ -133,6 +134,46 @@ static void helped_copies_need_no_thread(void **state)
     weir_device_destroy(dev);
 }
 
+static void refuses_from_inside(struct weir_work *work, enum weir_err status)
+{
+    struct copy *c =
+        WEIR_CONTAINER_OF(WEIR_CONTAINER_OF(work, struct weir_copy_work, work), struct copy, c);
+    struct copy inner;
+    char byte = 1;
+
+    copy_init(&inner, WEIR_ENGINE_H2D, &byte, &byte, 1);
+    assert_false(weir_device_copy_now(c->dev, &inner.c)); /* this thread runs one */
+    work_done(work, status);
+}
+
+static void copies_now_go_before_nothing(void **state)
+{
+    struct weir_device *dev = device_make(1, true), *alone = device_make(1, false);
+    struct copy queued, now;
+    char a[100], b[100];
+
+    (void)state;
+    memset(a, 3, sizeof a);
+    memset(b, 0, sizeof b);
+    copy_init(&now, WEIR_ENGINE_H2D, b, a, sizeof a);
+    now.dev = dev;
+    now.c.work.done = refuses_from_inside;
+    assert_true(weir_device_copy_now(dev, &now.c));
+    assert_int_equal(atomic_load(&now.wait.over), 1 + WEIR_OK);
+    assert_memory_equal(a, b, sizeof a);
+    copy_init(&queued, WEIR_ENGINE_H2D, b, a, sizeof a);
+    weir_device_submit_helped(dev, &queued.c.work); /* nobody is awake for it */
+    copy_init(&now, WEIR_ENGINE_H2D, b, a, sizeof a);
+    assert_false(weir_device_copy_now(dev, &now.c));
+    assert_int_equal(atomic_load(&now.wait.over), 0);
+    assert_true(weir_device_help(dev, &queued.c.work, NULL));
+    assert_true(weir_device_copy_now(dev, &now.c));
+    copy_init(&now, WEIR_ENGINE_H2D, b, a, sizeof a);
+    assert_false(weir_device_copy_now(alone, &now.c)); /* its host threads do not help */
+    weir_device_destroy(alone);
+    weir_device_destroy(dev);
+}
+
 static void engines_work_in_the_order_of_readiness(void **state)
 {
     enum { N = 2000 };
@@ -162,6 +203,7 @@ int main(void)
         cmocka_unit_test(lines_are_copied),
         cmocka_unit_test(rectangles_are_copied_and_set),
         cmocka_unit_test(helped_copies_need_no_thread),
+        cmocka_unit_test(copies_now_go_before_nothing),
         cmocka_unit_test(engines_work_in_the_order_of_readiness),
     };
 
