@@ -597,22 +597,40 @@ void weir_check_unpromised(bool on)
     here.unpromised = on;
 }
 
-static void host_func_begins(const struct weir_check_op *op, const struct weir_check_node *node)
+void weir_check_host_func_begun_locked(const struct weir_check_op *op)
+{
+    const struct weir_order_stamp stamp = weir_check_stamp_peek(op);
+
+    if (op->lane)
+        weir_order_host_saw_before(&weir_checker.order, &stamp);
+}
+
+static void node_begins(const struct weir_check_op *op, const struct weir_check_node *node)
 {
     struct weir_order *o = &weir_checker.order;
     struct weir_order_stamp stamp, part;
 
+    if (!op->lane)
+        return;
+    stamp = weir_check_stamp_peek(op);
+    weir_order_stamp_copy(&part, &stamp);
+    weir_check_part_of(op, node->number, &part);
+    weir_order_host_saw_before(o, &part);
+    weir_order_stamp_drop(o, &part);
+    weir_check_heard(&stamp);
+}
+
+/* The function finds pages open that nobody in front of it has any more. */
+static void host_func_begins(struct weir_check_op *op, const struct weir_check_node *node)
+{
+    if (!node && !atomic_load_explicit(&weir_checker.over.closed, memory_order_relaxed) &&
+        weir_check_begun(op))
+        return;
     weir_check_lock();
-    if (op->lane) {
-        stamp = weir_check_stamp_peek(op);
-        weir_order_stamp_copy(&part, &stamp);
-        if (node)
-            weir_check_part_of(op, node->number, &part);
-        weir_order_host_saw_before(o, &part);
-        weir_order_stamp_drop(o, &part);
-        if (node)
-            weir_check_heard(&stamp);
-    }
+    if (node)
+        node_begins(op, node);
+    else
+        weir_check_host_func_begun_locked(op);
     weir_check_unlock();
 }
 

@@ -254,13 +254,16 @@ struct weir_check_over_access {
 };
 
 struct weir_check_over_list {
-    WEIR_VEC(struct weir_check_op *) ops; /* their accesses come first */
+    WEIR_VEC(struct weir_check_op *) ops;   /* the other two come first */
+    WEIR_VEC(struct weir_check_op *) begun; /* host functions */
     WEIR_VEC(struct weir_check_over_access) accesses;
 };
 
 struct weir_check_over {
     struct weir_lock lock;
     _Atomic bool some; /* written under the lock, and read under the checker's */
+    /* Pages may be closed, which whom the host hears of may open. Written under the checker's. */
+    _Atomic bool closed;
     struct weir_check_over_list *now, lists[2]; /* the other one is the checker's lock's */
 };
 
@@ -349,8 +352,11 @@ static inline bool weir_check_is_complete(void)
 
 void weir_check_over_init(void);
 void weir_check_over_take_locked(void);
+/* A host function begins. False: no memory. */
+bool weir_check_begun(struct weir_check_op *op);
 /* check.c. An operation has ended; it touches something; marks that nobody needs are let go. */
 void weir_check_op_over_locked(struct weir_check_op *op);
+void weir_check_host_func_begun_locked(const struct weir_check_op *op);
 /* Who it is, as weir_check_actor. */
 struct weir_actor *weir_check_actor_locked(struct weir_check_op *op);
 /* Its stamp, borrowed, and where it was submitted. Of lane 0: nothing. */
@@ -368,8 +374,11 @@ static inline void weir_check_lock(void)
 
 static inline void weir_check_unlock(void)
 {
-    if (WEIR_UNLIKELY(weir_checker.guard.ranges.count)) /* the host may know more now */
+    if (WEIR_UNLIKELY(weir_checker.guard.ranges.count)) { /* the host may know more now */
         weir_guard_settle(&weir_checker.guard);
+        if (!weir_checker.guard.ranges.count)
+            atomic_store_explicit(&weir_checker.over.closed, false, memory_order_relaxed);
+    }
     weir_lock_release(&weir_checker.lock);
 }
 

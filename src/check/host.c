@@ -167,6 +167,8 @@ void weir_check_will_touch(struct weir_check_op *op, uintptr_t begin, uintptr_t 
             watched_add(op);
     }
     op->closed |= c->guard.closings != closings;
+    if (c->guard.ranges.count)
+        atomic_store_explicit(&c->over.closed, true, memory_order_relaxed);
     weir_check_unlock();
 }
 

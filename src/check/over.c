@@ -1,6 +1,7 @@
 /* What has run is not looked at by the thread that ran it: it would wait for the checker's lock,
- * and take the actors' lines from the thread that submits. It is put down here, and whoever takes
- * the checker's lock next looks at it before anything else, so that nobody can tell the difference.
+ * and take the actors' lines from the thread that submits. Nor does a host function that begins say
+ * there what the host knows by it. It is put down here, and whoever takes the checker's lock next
+ * looks at it before anything else, so that nobody can tell the difference.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check/check_int.h"
 #include "check/tsan.h"
@@ -14,7 +15,7 @@ void weir_check_over_init(void)
     weir_lock_init(&o->lock, WEIR_RANK_LEAF);
     o->now = &o->lists[0];
     for (int i = 0; i < 2; i++)
-        o->lists[i].ops.count = o->lists[i].accesses.count = 0;
+        o->lists[i].ops.count = o->lists[i].accesses.count = o->lists[i].begun.count = 0;
     atomic_store_explicit(&o->some, false, memory_order_relaxed);
 }
 
@@ -34,6 +35,20 @@ static bool put_down_locked(struct weir_check_over_list *l, const struct weir_ch
                 (struct weir_check_over_access){d->ops[i], *r++};
     }
     return true;
+}
+
+bool weir_check_begun(struct weir_check_op *op)
+{
+    struct weir_check_over *o = &weir_checker.over;
+    bool ok = false;
+
+    weir_lock_acquire(&o->lock);
+    if (o->now->begun.count < OVER_MOST && weir_vec_push(&o->now->begun, op)) {
+        atomic_store_explicit(&o->some, true, memory_order_relaxed);
+        ok = true;
+    }
+    weir_lock_release(&o->lock);
+    return ok;
 }
 
 static bool put_down(const struct weir_check_done *d)
@@ -62,9 +77,11 @@ void weir_check_over_take_locked(void)
     for (size_t i = 0; i < l->accesses.count; i++)
         weir_check_access_locked(weir_check_actor_locked(l->accesses.items[i].op),
                                  &l->accesses.items[i].range);
+    for (size_t i = 0; i < l->begun.count; i++) /* may be over, too */
+        weir_check_host_func_begun_locked(l->begun.items[i]);
     for (size_t i = 0; i < l->ops.count; i++)
         weir_check_op_over_locked(l->ops.items[i]);
-    l->accesses.count = l->ops.count = 0;
+    l->accesses.count = l->ops.count = l->begun.count = 0;
     weir_check_settle_locked();
 }
 
