@@ -659,6 +659,23 @@ void weir_check_promised(void)
     here.unpromised = false;
 }
 
+/* Programs ask in loops. Since this thread has told of the same the last time nobody has told of
+ * anything: there is nothing more to know. */
+static bool is_known(const void *polled)
+{
+    struct checker *c = &weir_checker;
+
+    return here.polled == polled &&
+           here.polled_at == atomic_load_explicit(&c->turn, memory_order_relaxed) &&
+           !atomic_load_explicit(&c->over.some, memory_order_relaxed);
+}
+
+static void polled_locked(const void *polled)
+{
+    here.polled = polled;
+    here.polled_at = atomic_load_explicit(&weir_checker.turn, memory_order_relaxed);
+}
+
 void weir_check_host_saw_event(const void *event)
 {
     struct weir_check_event *e;
@@ -667,7 +684,7 @@ void weir_check_host_saw_event(const void *event)
         return;
     if (weir_check_tells())
         weir_tsan_saw_event(event);
-    if (!weir_check_enabled())
+    if (!weir_check_enabled() || is_known(event))
         return;
     weir_check_lock();
     e = weir_check_event_of_locked(event, false);
@@ -675,6 +692,7 @@ void weir_check_host_saw_event(const void *event)
         e->looked_at = true;
         weir_order_host_saw(&weir_checker.order, &e->stamp);
     }
+    polled_locked(event);
     weir_check_unlock();
 }
 
@@ -684,10 +702,11 @@ void weir_check_host_saw_stream(const void *stream)
         return;
     if (weir_check_tells())
         weir_tsan_saw_stream(stream);
-    if (!weir_check_enabled())
+    if (!weir_check_enabled() || is_known(stream))
         return;
     weir_check_lock();
     weir_order_host_saw_lane(&weir_checker.order, weir_check_lane_of_locked(stream));
+    polled_locked(stream);
     weir_check_unlock();
 }
 

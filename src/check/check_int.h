@@ -100,6 +100,8 @@ struct weir_check_here {
     uint32_t last_lane; /* submitted by this thread */
     uint32_t launches;
     weir_seq last_seq;
+    const void *polled; /* the stream or event that it asked last, */
+    uint64_t polled_at; /* when the lock was taken for the n-th time, for that */
     bool unpromised, frees_in_order;
 };
 extern WEIR_TLS struct weir_check_here weir_check_here;
@@ -281,6 +283,7 @@ struct weir_check_known {
 
 struct checker {
     struct weir_lock lock;
+    _Atomic uint64_t turn; /* how often it was taken; written under it */
     WEIR_ALIGNED(64) struct weir_check_over over;
     WEIR_ALIGNED(64) struct weir_order order;
     struct weir_shadow shadow;
@@ -367,7 +370,11 @@ void weir_check_settle_locked(void);
 
 static inline void weir_check_lock(void)
 {
+    _Atomic uint64_t *turn = &weir_checker.turn;
+
     weir_lock_acquire(&weir_checker.lock);
+    atomic_store_explicit(turn, atomic_load_explicit(turn, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_checker.over.some, memory_order_relaxed)))
         weir_check_over_take_locked();
 }
