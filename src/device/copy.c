@@ -64,8 +64,14 @@ static void row_set(char *dst, const char *pattern, const struct weir_copy_work 
 
 static void pattern_fill(char *pattern, const struct weir_copy_work *copy)
 {
-    for (size_t at = 0; at < PATTERN_BYTES; at += copy->element_bytes)
-        memcpy(pattern + at, &copy->value, copy->element_bytes); /* little endian: the low bytes */
+    uint32_t four = copy->value;
+
+    if (copy->element_bytes == 1)
+        four = (four & 0xff) * 0x1010101u;
+    else if (copy->element_bytes == 2)
+        four = (four & 0xffff) * 0x10001u;
+    for (size_t at = 0; at < PATTERN_BYTES; at += sizeof four)
+        memcpy(pattern + at, &four, sizeof four);
 }
 
 /* Past the protection of pages, of one side or both. False: that is no way there. */
