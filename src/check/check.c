@@ -690,6 +690,11 @@ void weir_check_host_saw_event(const void *event)
     e = weir_check_event_of_locked(event, false);
     if (e) {
         e->looked_at = true;
+        e->awaited.lane = e->stamp.lane;
+        e->awaited.seq = e->stamp.seq;
+        e->awaited.number = weir_checker.submitted;
+        e->awaited.recorded = e->recorded; /* the stack here: programs ask often */
+        e->awaited.at = (struct weir_check_site){.call = here.call, .address = here.site};
         weir_order_host_saw(&weir_checker.order, &e->stamp);
     }
     polled_locked(event);

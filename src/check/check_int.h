@@ -187,7 +187,13 @@ struct weir_check_event {
     uint64_t records;              /* how many so far */
     uint64_t value;                /* of an address: what was written last */
     uint64_t noop_waits;
-    bool looked_at;       /* somebody waited for the last record or asked */
+    bool looked_at;    /* somebody waited for the last record or asked */
+    struct {           /* by the host, last: for a record of that lane and seq */
+        uint32_t lane; /* 0: never */
+        weir_seq seq;
+        uint64_t number; /* operations submitted before */
+        struct weir_check_site at, recorded;
+    } awaited;
     uint32_t launch_lane; /* the last record was a node's of a launch; 0: of none */
     weir_seq launch_seq;
     struct weir_check_site recorded, noop;

@@ -378,7 +378,8 @@ void weir_check_suspect(const struct weir_race *race)
     };
 
     s.finding.a = weir_check_side_of(s.op, now ? race->before_kind : race->now_kind);
-    s.finding.block = weir_check_block_of(race->begin); /* it may be freed before the end */
+    s.finding.block = weir_check_block_of(race->begin); /* it may be freed before the end, */
+    weir_check_explain_host(&s.finding, s.op);          /* and events be recorded again */
     if (c->suspects.count >= SUSPECTS_MAX || !weir_vec_push(&c->suspects, s))
         c->failed = true;
     else
@@ -421,7 +422,7 @@ void weir_check_watch_end(void)
         if (is_suspect(s->op)) {
             if (lines)
                 s->finding.b.op.site.address = line_of(lines, s->finding.b.op.site.address);
-            weir_check_found(&s->finding, weir_check_explain_host, s->op);
+            weir_check_found(&s->finding, NULL, NULL);
         }
         weir_actor_drop(&c->shadow, s->op);
     }

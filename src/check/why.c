@@ -146,6 +146,25 @@ static const struct weir_check_event *record_behind(const struct weir_order_stam
     return NULL;
 }
 
+/* An event that the host has waited for since `of` was submitted, when its record was in front. */
+static const struct weir_check_event *record_before(const struct weir_order_stamp *of,
+                                                    uint64_t number)
+{
+    const struct weir_check_event *last = NULL;
+    uint64_t key;
+    size_t pos = 0;
+    void *value;
+
+    while (weir_map_next(&weir_checker.events, &pos, &key, &value)) {
+        const struct weir_check_event *e = value;
+
+        if (e->awaited.lane == of->lane && e->awaited.number >= number &&
+            e->awaited.seq < of->seq && (!last || last->awaited.seq < e->awaited.seq))
+            last = e;
+    }
+    return last;
+}
+
 /* A stream that waits for `of`. */
 static const struct weir_check_wait *wait_for(const struct weir_order_stamp *of)
 {
@@ -303,6 +322,15 @@ void weir_check_explain_host(struct weir_check_finding *f, void *arg)
             "makes "
             "nobody wait",
             "cudaStreamSynchronize of the operation's stream before {2}");
+        return;
+    }
+    e = record_before(&a->stamp, f->a.op.number);
+    if (e) {
+        at(f, e->awaited.at, e->awaited.recorded, f->a.op.site);
+        say(f,
+            "the event that the host waited for at {1} was recorded at {2}, before the operation "
+            "was submitted at {3}: a record covers what is in its stream at that time (ORD-020)",
+            "move the record at {2} behind the work at {3}");
         return;
     }
     e = record_behind(&a->stamp);

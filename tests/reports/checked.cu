@@ -52,6 +52,37 @@ static void P12(bool right)
     sum<<<1, N, 0, s1>>>(b, a);
 }
 
+/* P13: the host reads what a copy brings, step by step: it waits for nothing, or for an event that
+ * was recorded before the copy. */
+static void P13_step(bool waits, bool covers)
+{
+    static volatile int sink;
+    int *h;
+
+    OK(cudaMallocHost((void **)&h, N * sizeof *h));
+    fill<<<1, N, 0, s1>>>(a, 3);
+    if (!covers)
+        OK(cudaEventRecord(e, s1));
+    OK(cudaMemcpyAsync(h, a, N * sizeof *h, cudaMemcpyDeviceToHost, s1));
+    if (covers)
+        OK(cudaEventRecord(e, s1));
+    if (waits)
+        OK(cudaEventSynchronize(e));
+    sink = h[0];
+    OK(cudaStreamSynchronize(s1));
+    OK(cudaFreeHost(h));
+}
+
+static void P13(bool right)
+{
+    P13_step(right, true);
+}
+
+static void P13_early(bool right)
+{
+    P13_step(true, right);
+}
+
 /* P15: memory that the side stream still copies from is given away again: by a cache of the
  * program's own, by cudaFreeAsync. */
 static void P15(bool right)
@@ -397,10 +428,14 @@ static const struct {
     const char *name;
     void (*run)(bool right);
 } reports[] = {
-    {"P12", P12}, {"P15", P15}, {"P15-pool", P15_pool}, {"P17", P17}, {"P18", P18}, {"P23", P23},
-    {"P31", P31}, {"P32", P32}, {"P38", P38},           {"P41", P41}, {"P44", P44}, {"P50", P50},
-    {"P62", P62}, {"P79", P79}, {"P79-free", P79_free}, {"P80", P80}, {"P86", P86}, {"P37", P37},
-    {"P45", P45}, {"P67", P67}, {"P65", P65},
+    {"P12", P12}, {"P13", P13},           {"P13-early", P13_early},
+    {"P15", P15}, {"P15-pool", P15_pool}, {"P17", P17},
+    {"P18", P18}, {"P23", P23},           {"P31", P31},
+    {"P32", P32}, {"P38", P38},           {"P41", P41},
+    {"P44", P44}, {"P50", P50},           {"P62", P62},
+    {"P79", P79}, {"P79-free", P79_free}, {"P80", P80},
+    {"P86", P86}, {"P37", P37},           {"P45", P45},
+    {"P67", P67}, {"P65", P65},
 };
 
 /* checked NAME [right] */

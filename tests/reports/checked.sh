@@ -50,6 +50,8 @@ without() {
 }
 
 wrong P12 race 'cudaMemcpy may return before the data is on the device'
+wrong P13 race 'neither for the event recorded behind the operation at checked.cu:[0-9]*'
+wrong P13-early race 'the event that the host waited for at checked.cu:[0-9]* (P13_step) was recorded at checked.cu:[0-9]* (P13_step), before the operation'
 wrong P15 race 'let the second.s stream wait for the event recorded at checked.cu'
 wrong P15-pool use-after-free "let the free's stream wait for it"
 wrong P17 race "thread [0-9]*'s default stream"
