@@ -356,9 +356,13 @@ static void want_red_vector(struct block_case *c)
 #define UNLESS_PART(label)                                                                         \
     "shr.u32 r6, i, 5; and.b32 r6, r6, 1; not.b32 r7, x; and.b32 r6, r6, r7; setp.ne.u32 p0, r6, " \
     "0; @p0 bra " label ";\n"
-#define TAP(away, times)                                                                           \
-    "add.s32 r0, i, " away "; max.s32 r0, r0, 0; min.s32 r0, r0, r5; mul.wide.s32 a3, r0, 4; "     \
-    "add.s64 a3, a3, a2; ld.global.u32 r1, [a3]; mad.lo.u32 d, r1, " times ", d;\n"
+#define TAP_FROM(away, least, more, times)                                                         \
+    "add.s32 r0, i, " away "; max.s32 r0, r0, " least "; min.s32 r0, r0, r5; " more                \
+    "mul.wide.s32 a3, r0, 4; add.s64 a3, a3, a2; ld.global.u32 r1, [a3]; mad.lo.u32 d, r1, " times \
+    ", d;\n"
+#define TAP(away, times)        TAP_FROM(away, "0", "", times)
+#define TAP_BEFORE(away, times) TAP_FROM(away, "-2", "", times)
+#define TAP_FAR(away, times)    TAP_FROM(away, "0", "add.s32 r0, r0, 2147483392; ", times)
 
 const struct kernel_test kernel_tests_memory[] = {
     {.name = "memory.atomics",
@@ -509,6 +513,19 @@ const struct kernel_test kernel_tests_memory[] = {
      .want = want_taps,
      .body = I4 "sub.s64 a2, in, a1; sub.u32 r5, n, 1;\n" UNLESS_PART("STORE") TAP("-2", "1")
          TAP("-1", "2") TAP("0", "3") TAP("1", "4") TAP("2", "5")},
+    /* The pointer is behind the first words: numbers below 0. */
+    {.name = "memory.taps_before",
+     .want = want_taps,
+     .body = I4 "sub.s64 a2, in, a1; add.s64 a2, a2, 8; sub.s32 r5, n, 3;\n" UNLESS_PART("STORE")
+         TAP_BEFORE("-4", "1") TAP_BEFORE("-3", "2") TAP_BEFORE("-2", "3") TAP_BEFORE("-1", "4")
+             TAP_BEFORE("0", "5")},
+    /* The pointer is far outside of what there is, and the largest number just fits. */
+    {.name = "memory.taps_far",
+     .want = want_taps,
+     .threads = 256,
+     .body = I4 "sub.s64 a2, in, a1; sub.s64 a2, a2, 8589933568; sub.u32 r5, n, 1;\n" UNLESS_PART(
+         "STORE") TAP_FAR("-2", "1") TAP_FAR("-1", "2") TAP_FAR("0", "3") TAP_FAR("1", "4")
+         TAP_FAR("2", "5")},
     {.name = "memory.byte_sums",
      .want = want_byte_sums,
      .globals = ".shared .align 4 .u32 sums[256];\n",

@@ -23,6 +23,9 @@ void low_access_exact(struct low *l, const struct low_access *x, struct low_addr
 void low_access_load(struct low *l, struct low_access *x);
 void low_access_store(struct low *l, struct low_access *x);
 
+/* Of a group of an access to consecutive addresses. */
+LLVMValueRef low_group_pointer(struct low *l, const struct low_address *a, uint32_t g);
+
 /* prefetch.c: behind a load of consecutive addresses in a loop, asks for what a later pass loads.
  */
 void low_prefetch(struct low *l, const struct low_access *x);

@@ -78,6 +78,30 @@ LLVMValueRef low_address_scalar(struct low *l, const struct low_address *a, unsi
     return NULL;
 }
 
+bool low_address_sum(struct low *l, const struct low_address *a, struct low_sum *s)
+{
+    if (l->request->tier != WEIR_JIT_BEST || l->general || a->op->reg < 0)
+        return false;
+    const struct low_reg *r = &l->regs.items[low_reg_of(l, a->inst, a->op->reg)];
+    if (!r->is_virtual || r->bits != 64)
+        return false;
+    const struct low_inst *i = &l->insts.items[r->def_inst];
+    *s = (struct low_sum){0};
+    if (i->p->opcode != WEIR_PTX_OP_add)
+        return false;
+    int32_t wide = through_sum(l, i, WEIR_PTX_U64, &s->base);
+    if (wide < 0 || !l->regs.items[wide].is_virtual)
+        return false;
+    i = &l->insts.items[l->regs.items[wide].def_inst];
+    if (i->p->opcode != WEIR_PTX_OP_mul || i->p->sub != WEIR_PTX_WIDE ||
+        i->p->type[0] != WEIR_PTX_S32)
+        return false;
+    struct low_fact c = low_operand_fact(l, i, &i->p->operands[2], WEIR_PTX_U32);
+    s->index = varying_operand(l, i, 1, false, WEIR_PTX_U32, NULL);
+    s->scale = (int32_t)c.value;
+    return c.is_const && s->scale > 0 && s->index >= 0 && l->regs.items[s->index].bits == 32;
+}
+
 static bool index_form(struct low *l, int32_t reg, struct low_form *f)
 {
     for (unsigned depth = 0; depth < 8; depth++) {

@@ -219,6 +219,16 @@ static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValu
     return LLVMBuildIntToPtr(l->b, addr, l->t.ptr, "");
 }
 
+/* Of a group whose lanes' addresses are consecutive. */
+LLVMValueRef low_group_pointer(struct low *l, const struct low_address *a, uint32_t g)
+{
+    LLVMValueRef off = a->in_window[g];
+    if (!off)
+        return pointer(l, a, a->base.v[g]);
+    return LLVMBuildGEP2(l->b, l->t.i8, LLVMBuildIntToPtr(l->b, l->window_base, l->t.ptr, ""), &off,
+                         1, "");
+}
+
 /* Pointers of a group, for gathers: a scalar base and indices where that is known. */
 static LLVMValueRef pointers(struct low *l, const struct low_address *a, uint32_t g)
 {
@@ -460,7 +470,7 @@ static void load_contiguous(struct low *l, struct low_access *x)
     LLVMTypeRef vt = LLVMVectorType(x->elem, l->width * x->comps);
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef m = l->mask_full ? NULL : repeat_mask(l, l->mask[g], x->comps);
-        LLVMValueRef w = masked_load(l, x, pointer(l, &x->a, x->a.base.v[g]), vt, m);
+        LLVMValueRef w = masked_load(l, x, low_group_pointer(l, &x->a, g), vt, m);
         for (unsigned c = 0; c < x->comps; c++)
             x->v[c].v[g] = component(l, w, c, x->comps);
     }
@@ -471,7 +481,7 @@ static void load_scalar(struct low *l, struct low_access *x, unsigned g, LLVMVal
 {
     for (unsigned c = 0; c < x->comps; c++) {
         LLVMValueRef at = LLVMConstInt(l->t.i64, c * x->size, 0);
-        LLVMValueRef p = pointer(l, &x->a, x->a.base.v[g]);
+        LLVMValueRef p = low_group_pointer(l, &x->a, g);
         if (c)
             p = LLVMBuildGEP2(l->b, l->t.i8, p, &at, 1, "");
         out[c] = LLVMBuildLoad2(l->b, x->elem, p, "");
@@ -595,6 +605,46 @@ static LLVMValueRef all_inside(struct low *l, const struct low_address *a, uint6
     return at_most(l, any, limit(l, a, span), bits);
 }
 
+static LLVMValueRef all_offsets(struct low *l, const struct low_address *a)
+{
+    LLVMValueRef any = NULL;
+    for (unsigned g = 0; g < l->groups; g++)
+        any = any ? LLVMBuildOr(l->b, any, a->in_window[g], "") : a->in_window[g];
+    return any;
+}
+
+/* A pointer of the program's and a multiple of a number of 32 bits: the pointer's own offset in the
+ * window is the same for every access, so that what is true of it needs to be asked once. Behind
+ * the last offset whose number does not wrap around in any lane the access ends like behind the
+ * window: one comparison for both. NULL: the address is of another form. */
+static LLVMValueRef sum_condition(struct low *l, struct low_access *x, uint64_t span, unsigned bits)
+{
+    struct low_sum s;
+    struct low_address *a = &x->a;
+    LLVMValueRef ok = NULL, lim = limit(l, a, span);
+    if (a->space == WEIR_PTX_SHARED || l->request->twin || !low_address_sum(l, a, &s) ||
+        s.scale % ((int64_t)1 << bits))
+        return NULL;
+    int64_t last = INT32_MAX - a->base.stride / s.scale * (l->width - 1);
+    LLVMValueRef start = LLVMBuildSub(l->b, s.base, l->window_base, "");
+    start = LLVMBuildAdd(l->b, start, LLVMConstInt(l->t.i64, (uint64_t)a->op->imm, 1), "");
+    LLVMValueRef top =
+        LLVMBuildAdd(l->b, start, LLVMConstInt(l->t.i64, (uint64_t)(last * s.scale), 0), "");
+    LLVMValueRef end = low_binary(l, "llvm.umin", lim, top);
+    for (unsigned g = 0; g < l->groups; g++) {
+        LLVMValueRef n = low_resize(l, low_spec_base(l, s.index, g), 64, true);
+        n = LLVMBuildMul(l->b, n, LLVMConstInt(l->t.i64, (uint64_t)s.scale, 0), "");
+        a->in_window[g] = LLVMBuildAdd(l->b, start, n, "");
+    }
+    low_spec_ok(l, s.index, &ok);
+    ok = low_and_ok(l, ok, at_most(l, start, lim, bits));
+    if (l->otherwise)
+        return low_and_ok(l, ok, at_most(l, all_offsets(l, a), end, 0));
+    for (unsigned g = 0; g < l->groups; g++)
+        ok = low_and_ok(l, ok, at_most(l, a->in_window[g], end, 0));
+    return ok;
+}
+
 static LLVMValueRef spec_condition(struct low *l, struct low_access *x)
 {
     LLVMValueRef ok = x->a.ok;
@@ -602,6 +652,9 @@ static LLVMValueRef spec_condition(struct low *l, struct low_access *x)
     unsigned bits = unknown_bits(&x->a, x->size * x->comps);
     if (x->a.proven)
         return ok;
+    LLVMValueRef sum = sum_condition(l, x, span, bits);
+    if (sum)
+        return sum;
     if (l->otherwise && x->a.space != WEIR_PTX_SHARED)
         return low_and_ok(l, ok, all_inside(l, &x->a, span, bits));
     for (unsigned g = 0; g < l->groups; g++)
@@ -677,14 +730,85 @@ void low_access_load(struct low *l, struct low_access *x)
     load_by_shape(l, x);
 }
 
+/* Is every lane here a word at start + 4 * a number that is not negative, inside the window?
+ * numbers: out, by group. */
+static LLVMValueRef words_inside(struct low *l, struct low_access *x, const struct low_sum *s,
+                                 LLVMValueRef start, LLVMValueRef *numbers)
+{
+    LLVMValueRef lim = limit(l, &x->a, x->size), bad[LOW_MAX_GROUPS];
+    LLVMValueRef ok = at_most(l, start, lim, unknown_bits(&x->a, x->size));
+    LLVMValueRef most =
+        LLVMBuildLShr(l->b, LLVMBuildSub(l->b, lim, start, ""), LLVMConstInt(l->t.i64, 2, 0), "");
+    most = low_binary(l, "llvm.umin", most, LLVMConstInt(l->t.i64, INT32_MAX, 0));
+    most = low_splat(l, LLVMBuildTrunc(l->b, most, l->t.i32, ""));
+    struct low_val v = low_read_reg(l, s->index);
+    for (unsigned g = 0; g < l->groups; g++) {
+        numbers[g] = low_bitcast(l, low_vector(l, &v, g), l->t.i32);
+        bad[g] = LLVMBuildICmp(l->b, LLVMIntUGT, numbers[g], most, "");
+        if (!l->mask_full)
+            bad[g] = low_mask_and(l, bad[g], l->mask[g]);
+    }
+    LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0);
+    ok =
+        LLVMBuildAnd(l->b, ok, LLVMBuildICmp(l->b, LLVMIntEQ, low_mask_bits(l, bad), zero, ""), "");
+    if (!l->avx512 && !l->mask_full) /* each lane would have a branch */
+        ok = LLVMBuildAnd(l->b, ok,
+                          LLVMBuildICmp(l->b, LLVMIntEQ, active_bits(l),
+                                        LLVMConstInt(l->t.i32, 0xffffffff, 0), ""),
+                          "");
+    return ok;
+}
+
+static void load_by_call(struct low *l, struct low_access *x, const struct low_form *form,
+                         struct low_val *data);
+
+/* A gather, where all lanes are inside the window; false: the address is of another form. */
+static bool load_words(struct low *l, struct low_access *x, const struct low_form *form,
+                       struct low_val *data)
+{
+    struct low_sum s;
+    LLVMValueRef numbers[LOW_MAX_GROUPS], saved[LOW_MAX_GROUPS];
+    struct low_val far;
+    const struct weir_jit_request *q = l->request;
+    if (q->twin || q->touch || q->races || x->size != 4 || x->comps != 1 ||
+        x->a.space == WEIR_PTX_SHARED || !low_address_sum(l, &x->a, &s) || s.scale != 4)
+        return false;
+    LLVMValueRef start = LLVMBuildSub(l->b, s.base, l->window_base, "");
+    start = LLVMBuildAdd(l->b, start, LLVMConstInt(l->t.i64, (uint64_t)x->a.op->imm, 1), "");
+    LLVMValueRef ok = words_inside(l, x, &s, start, numbers);
+    LLVMBasicBlockRef near = low_bb(l, "words"), call = low_bb(l, "far"),
+                      both = low_bb(l, "loaded"), near_end, call_end;
+    LLVMBuildCondBr(l->b, ok, near, call);
+    LLVMPositionBuilderAtEnd(l->b, call);
+    load_by_call(l, x, form, &far);
+    call_end = LLVMGetInsertBlock(l->b);
+    LLVMBuildBr(l->b, both);
+    LLVMPositionBuilderAtEnd(l->b, near);
+    memcpy(saved, l->mask, sizeof saved);
+    LLVMValueRef p = LLVMBuildIntToPtr(l->b, l->window_base, l->t.ptr, "");
+    p = LLVMBuildGEP2(l->b, l->t.i8, p, &start, 1, "");
+    for (unsigned g = 0; g < l->groups; g++) {
+        if (!l->avx512)
+            l->mask[g] = LLVMConstAllOnes(l->t.mask);
+        data->v[g] = gather(l, x, x->elem, LLVMBuildGEP2(l->b, l->t.i32, p, &numbers[g], 1, ""), g);
+    }
+    memcpy(l->mask, saved, sizeof saved);
+    near_end = LLVMGetInsertBlock(l->b);
+    LLVMBuildBr(l->b, both);
+    LLVMPositionBuilderAtEnd(l->b, both);
+    merge(l, data, &far, near_end, call_end);
+    return true;
+}
+
 /* The vectors of a load whose lanes are not where they were guessed. At a border this is usual: a
- * gather where that is cheap, unless the address is of a form that takes less code; in loops the
- * call, which takes no registers. */
+ * gather where that is cheap, or takes little code; in loops the call, which takes no registers. */
 static void load_not_as_guessed(struct low *l, struct low_access *x, struct low_val *data)
 {
     struct low_form f;
     bool form = low_address_form(l, &x->a, &f);
     bool in_loop = l->blocks.items[l->block].loop >= 0;
+    if (!in_loop && load_words(l, x, form ? &f : NULL, data))
+        return;
     if (!form && !in_loop && l->avx512 && x->size == 4 && x->comps == 1) {
         struct low_access y = *x;
         low_access_exact(l, x, &y.a);
@@ -692,7 +816,13 @@ static void load_not_as_guessed(struct low *l, struct low_access *x, struct low_
         data[0] = y.v[0];
         return;
     }
-    uint32_t flags = slow_addresses(l, x, form ? &f : NULL);
+    load_by_call(l, x, form ? &f : NULL, data);
+}
+
+static void load_by_call(struct low *l, struct low_access *x, const struct low_form *form,
+                         struct low_val *data)
+{
+    uint32_t flags = slow_addresses(l, x, form);
     slow_call(l, &x->a, active_bits(l), 1, x->size, x->comps, flags);
     for (unsigned c = 0; c < x->comps; c++)
         for (unsigned g = 0; g < l->groups; g++)
@@ -991,7 +1121,7 @@ static void store_contiguous(struct low *l, struct low_access *x)
                 idx[k] = LLVMConstInt(l->t.i32, (k & 3) * l->width + k / 4, 0);
             w = LLVMBuildShuffleVector(l->b, lo, hi, LLVMConstVector(idx, 4 * l->width), "");
         }
-        LLVMValueRef p = pointer(l, &x->a, x->a.base.v[g]);
+        LLVMValueRef p = low_group_pointer(l, &x->a, g);
         if (l->mask_full) {
             s = LLVMBuildStore(l->b, w, p);
             LLVMSetAlignment(s, x->size);

@@ -550,7 +550,8 @@ struct low_address {
     const struct low_inst *inst;
     bool is_param, proven;
     uint8_t align; /* log2 of a divisor of all lanes' addresses, as far as it is known */
-    LLVMValueRef shared_off[LOW_MAX_GROUPS];
+    LLVMValueRef in_window[LOW_MAX_GROUPS]; /* AFFINE: of the groups, from the window's start; NULL:
+                                               not known */
 };
 /* address_form.c: base + scale * extend(index + more), indices in a register of 32 bits. */
 struct low_form {
@@ -561,6 +562,14 @@ struct low_form {
     bool sign;
 };
 bool low_address_form(struct low *l, const struct low_address *a, struct low_form *f);
+/* address_form.c, in the better tier: an address that is base + scale * extend(index) and was
+ * guessed: index is a register of 32 bits with sign, base the same for all lanes. */
+struct low_sum {
+    LLVMValueRef base;
+    int32_t index;
+    int64_t scale;
+};
+bool low_address_sum(struct low *l, const struct low_address *a, struct low_sum *s);
 /* The scalar of an address that is the sum of one and of what is a multiple of 1 << bits in every
  * lane; NULL: it is no such sum. */
 LLVMValueRef low_address_scalar(struct low *l, const struct low_address *a, unsigned bits);

@@ -248,9 +248,9 @@ void low_prefetch(struct low *l, const struct low_access *x)
         for (uint32_t at = 0; at < span; at += LINE) {
             if (at == 0 && g % WEIR_MAX(1u, LINE / span))
                 continue; /* mostly in the line of the group before */
-            LLVMValueRef a = LLVMBuildAdd(l->b, x->a.base.v[g], ahead, "");
-            a = LLVMBuildAdd(l->b, a, LLVMConstInt(l->t.i64, at, 0), "");
-            LLVMValueRef args[4] = {LLVMBuildIntToPtr(l->b, a, l->t.ptr, ""),
+            LLVMValueRef off = LLVMBuildAdd(l->b, ahead, LLVMConstInt(l->t.i64, at, 0), "");
+            LLVMValueRef p = low_group_pointer(l, &x->a, g);
+            LLVMValueRef args[4] = {LLVMBuildGEP2(l->b, l->t.i8, p, &off, 1, ""),
                                     LLVMConstInt(l->t.i32, x->p->opcode == WEIR_PTX_OP_st, 0),
                                     LLVMConstInt(l->t.i32, 3, 0), LLVMConstInt(l->t.i32, 1, 0)};
             LLVMTypeRef over[1] = {l->t.ptr};
