@@ -858,10 +858,12 @@ void weir_check_free(const void *p, size_t bytes, bool judged)
 
 uintptr_t weir_check_mapped_name(size_t bytes)
 {
+    struct weir_check_site site = weir_check_site_now(false);
     uintptr_t name;
 
     weir_check_lock();
     name = weir_shadow_name(&weir_checker.shadow, bytes);
+    alloc_locked((const void *)name, bytes, "mapped memory", &site);
     weir_check_unlock();
     return name;
 }
@@ -870,6 +872,7 @@ void weir_check_mapped_gone(uintptr_t name, size_t bytes)
 {
     weir_check_lock();
     weir_shadow_forget(&weir_checker.shadow, name, name + bytes);
+    weir_free(weir_map_remove(&weir_checker.blocks, name));
     weir_check_unlock();
 }
 

@@ -46,7 +46,8 @@ static bool same(const struct weir_check_finding *a, const struct weir_check_fin
 /* The block that holds the address; the blocks are few where this is asked, for findings only. */
 struct weir_check_block weir_check_block_of(uintptr_t address)
 {
-    struct weir_check_block none = {0};
+    uintptr_t known = weir_shadow_known(&weir_checker.shadow, address);
+    struct weir_check_block found = {0};
     uint64_t key;
     size_t pos = 0;
     void *value;
@@ -54,10 +55,13 @@ struct weir_check_block weir_check_block_of(uintptr_t address)
     while (weir_map_next(&weir_checker.blocks, &pos, &key, &value)) {
         const struct weir_check_block *b = value;
 
-        if (address - b->begin < b->bytes)
-            return *b;
+        if (known - b->begin < b->bytes) {
+            found = *b;
+            found.begin += address - known; /* mapped memory: where it would begin */
+            break;
+        }
     }
-    return none;
+    return found;
 }
 
 /* An access in pieces, page by page, is one, and its range that of all pieces. */

@@ -30,6 +30,8 @@ static const struct weir_check_block *nearest(uint64_t begin, uint64_t end, bool
     while (weir_map_next(&c->blocks, &pos, &key, &value)) {
         uint64_t d = distance(value, begin, end);
 
+        if (((struct weir_check_block *)value)->begin >= WEIR_SHADOW_NAMES)
+            continue; /* mapped memory is at no address of its own */
         if (d < least || (d == least && ((struct weir_check_block *)value)->bytes < best->bytes)) {
             least = d;
             best = value;

@@ -756,6 +756,15 @@ void weir_shadow_map(struct weir_shadow *s, uintptr_t begin, uintptr_t end, uint
     }
 }
 
+uintptr_t weir_shadow_known(const struct weir_shadow *s, uintptr_t address)
+{
+    const void *known =
+        s->mapped.count ? weir_map_get(&s->mapped, address / WEIR_SHADOW_MAPPED_BYTES) : NULL;
+
+    return known ? (uintptr_t)known * WEIR_SHADOW_MAPPED_BYTES + address % WEIR_SHADOW_MAPPED_BYTES
+                 : address;
+}
+
 void weir_shadow_unmap(struct weir_shadow *s, uintptr_t begin, uintptr_t end)
 {
     for (; begin < end; begin += WEIR_SHADOW_MAPPED_BYTES)

@@ -129,6 +129,7 @@ void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end);
 #define WEIR_SHADOW_NAMES        ((uintptr_t)1 << 60)
 uintptr_t weir_shadow_name(struct weir_shadow *s, size_t bytes);
 void weir_shadow_map(struct weir_shadow *s, uintptr_t begin, uintptr_t end, uintptr_t name);
+uintptr_t weir_shadow_known(const struct weir_shadow *s, uintptr_t address); /* as what it is */
 void weir_shadow_unmap(struct weir_shadow *s, uintptr_t begin, uintptr_t end);
 /* Who touched some byte of [begin, end) and is not known by the host to be finished: `visit` for
  * each, until it returns false. */

@@ -109,6 +109,10 @@ LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check -- ./hazards raw >/dev/null 2>err
 for what in 'kernel fill writes' 'kernel copy reads' 'hazards.cu:'; do
     grep -q "$what" err || { echo "FAILED: the report does not say: $what"; cat err; failed=1; }
 done
+# Mapped memory by the call that made it.
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check -- ./hazards mapped-twice-unordered >/dev/null 2>err
+grep -qE 'bytes: +0 to [0-9]* of 2097152, cuMemCreate at hazards.cu:[0-9]' err ||
+    { echo 'FAILED: the report does not say what is mapped'; cat err; failed=1; }
 LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --exit-code 7 -- ./hazards raw >/dev/null 2>&1
 [ $? = 7 ] || { echo "FAILED: --exit-code"; failed=1; }
 exit $failed
