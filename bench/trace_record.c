@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     weir_trace_start(path);
     weir_trace_device(0, 0, "Bench device", 8, 8, 0);
     for (uint64_t i = 0; i < 8; i++)
-        weir_trace_stream(42 + i, 0, 0, 3, 0);
+        weir_trace_stream(42 + i, 0, 0, 3, 0, NULL);
     cost = write_all(count);
     weir_trace_stop();
     start = weir_clock_ns();

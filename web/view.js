@@ -487,11 +487,12 @@ function statesIn(a, b) {
 const swatch = (color, thin) => `<span class="swatch${thin ? " thin" : ""}" style="background:var(${color})"></span>`;
 const row2 = (k, v) => `<tr><td>${k}</td><td>${v}</td></tr>`;
 const link = i => `<a data-op="${i}">${esc(opName(i))}</a> in ${esc(META.streams[op.stream[i]].label)}`;
+const parentOf = i => META.streams[op.stream[i]].parent; // the kernel whose launch it is
 function whyText(i) {
     const w = op.whyOp[i], late = op.start[i] - op.ready[i];
     const tail = late > 2000 && op.why[i] !== 3 ? `<br>From ready to start: ${fmt(late)}.` : "";
     switch (op.why[i]) {
-    case 0: return `It started when the host had submitted it: nothing else held it back.${tail}`;
+    case 0: return `It started when ${parentOf(i) === undefined ? "the host" : link(parentOf(i))} had submitted it: nothing else held it back.${tail}`;
     case 1: return `It is behind ${w === NONE ? "other work" : link(w)} in its stream (ORD-001: a stream runs in order).${tail}`;
     case 2: return `It waited for ${w === NONE ? "another stream" : link(w)} (${esc(rule(op.rule[i]))}).${tail}`;
     default: return `It was ready ${fmt(late)} before it started: the engine (${ENGINES[op.engine[i]]}) was taken${w === NONE ? "" : " by " + link(w)}.`;
@@ -502,6 +503,7 @@ function detailsOfOp(i) {
     let h = `<h2>Selected</h2><div class="name"><span class="swatch" style="background:var(${ENGINE_VARS[op.engine[i]]})"></span>${esc(opName(i))}</div>
         <div class="why"><b>Why then?</b> ${whyText(i)}</div><table>` + row2("duration", fmt(d, 4)) + row2("starts at", fmt(op.start[i], 6)) +
         row2("stream", esc(META.streams[op.stream[i]].label)) + row2("engine", ENGINES[op.engine[i]]);
+    if (parentOf(i) !== undefined) h += row2("launched by", link(parentOf(i)));
     if (op.bytes[i]) h += row2("bytes", size(op.bytes[i])) + row2("bandwidth", (op.bytes[i] / d).toPrecision(3) + " GB/s");
     if (op.engine[i] === 0) h += row2("grid", op.grid[i].toLocaleString("en") + (op.grid[i] === 1 ? " block of " : " blocks of ") + op.block[i] + (op.block[i] === 1 ? " thread" : " threads"));
     h += row2("submitted", fmt(op.start[i] - op.submit[i]) + " before") + row2("ready", fmt(op.start[i] - op.ready[i]) + " before");

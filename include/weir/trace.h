@@ -101,6 +101,9 @@ struct weir_trace_stream {
                            were launched in the stream of this id */
     uint64_t begin_ns, end_ns;   /* end 0: not destroyed */
     uint32_t op_first, op_count; /* in stream_ops */
+    uint32_t parent; /* the kernel (or the launch of its graph) that made what is in this stream;
+                        NONE: the program did, or it is not in the file */
+    uint64_t parent_stream, parent_seq; /* ids of the same; 0: the program */
 };
 
 struct weir_trace_dep {

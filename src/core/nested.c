@@ -24,6 +24,16 @@ static struct weir_kernel_work *work_of(const struct weir_block *block)
                              struct weir_kernel_work, launch);
 }
 
+static struct weir_trace_id grid_of(const struct weir_op *op)
+{
+    return (struct weir_trace_id){.stream = weir_stream_of(op->m.stream)->id, .seq = op->m.seq};
+}
+
+const struct weir_trace_id *weir_nested_grid(const struct weir_nest *n)
+{
+    return &n->grid;
+}
+
 static struct weir_nest *create(struct weir_kernel_work *k)
 {
     struct weir_nest *n = weir_calloc(1, sizeof *n);
@@ -39,6 +49,7 @@ static struct weir_nest *create(struct weir_kernel_work *k)
         const struct weir_item *item = k->work.owner;
         const struct weir_op *op = &item->run->plan->op->op;
 
+        n->grid = grid_of(op);
         n->function = item->kernel.function;
         n->image = item->kernel.image;
         n->root = weir_stream_of(op->m.stream);
@@ -47,6 +58,7 @@ static struct weir_nest *create(struct weir_kernel_work *k)
         const struct weir_kernel_op *op = k->work.owner;
         const struct weir_stream *s = weir_stream_of(op->op.m.stream);
 
+        n->grid = grid_of(&op->op);
         n->function = op->function;
         n->image = op->image;
         n->up = s->nest;

@@ -10,6 +10,7 @@
 
 struct weir_check_op;
 struct weir_nest;
+struct weir_trace_id;
 
 /* services->device_call: CUDA's runtime, called by a kernel. */
 void weir_nested_call(struct weir_block *block, uint32_t lanes, uint32_t call, const uint32_t *rows,
@@ -36,5 +37,10 @@ struct weir_check_op *weir_nested_checked(const struct weir_op *op);
 
 /* The host's stream that all of it is in. */
 const struct weir_stream *weir_nested_root(const struct weir_stream *s);
+
+/* ---- tracing ---- */
+
+/* The grid whose launches are n's: its operation, or its graph's launch. */
+const struct weir_trace_id *weir_nested_grid(const struct weir_nest *n);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/launch.h"
 #include "core/nested.h"
 #include "model/nested.h"
+#include "trace/record.h"
 
 /* ---- arguments (nested_params.c) ---- */
 
@@ -81,6 +82,7 @@ struct weir_nest {
     struct weir_nest *up; /* where the grid is itself launched by a kernel, else NULL */
     bool is_tail;         /* of up */
     const struct weir_stream *root;
+    struct weir_trace_id grid; /* for traces */
     struct weir_check_op *checked;
     uint64_t id;
 

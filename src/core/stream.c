@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "core/capture.h"
 #include "core/check.h"
+#include "core/nested.h"
 #include "core/trace.h"
 
 _Static_assert(sizeof(struct weir_stream) <= 512, "slot size of streams in core.c");
@@ -127,7 +128,8 @@ static enum weir_err create(struct weir_context *ctx, enum weir_stream_class cls
     if (!nest && (cls == WEIR_STREAM_BLOCKING || cls == WEIR_STREAM_NONBLOCKING))
         weir_slot_publish(&s->slot); /* default streams have no handle of this kind */
     if (weir_trace_enabled())
-        weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority);
+        weir_trace_stream(s->id, ctx->index, ctx->ordinal, cls, priority,
+                          nest ? weir_nested_grid(nest) : NULL);
     if (weir_check_follows() && !nest)
         weir_check_stream(s, s->id, ctx->index, cls);
     weir_lock_release(&s->lock);

@@ -293,6 +293,12 @@ static void link_names(struct reader *r)
     for (size_t i = 0; i < f->deps_count; i++)
         f->deps[i].op = find_op(f, stream_index(r, r->raw_deps.items[i].stream),
                                 r->raw_deps.items[i].seq, false);
+    for (size_t i = 0; i < f->streams_count; i++) {
+        struct weir_trace_stream *s = &f->streams[i];
+
+        if (s->parent_seq)
+            s->parent = find_op(f, stream_index(r, s->parent_stream), s->parent_seq, true);
+    }
     for (size_t i = 0; i < r->dones.count; i++) {
         const struct raw_done *d = &r->dones.items[i];
         uint32_t op = find_op(f, stream_index(r, d->stream), d->seq, true);

@@ -195,6 +195,11 @@ static void read_stream(struct reader *r, struct cursor *c)
     s.cls = get_u32(c);
     s.priority = (int32_t)get_s(c);
     s.begin_ns = get_time(c);
+    s.parent = WEIR_TRACE_NONE;
+    if (!c->bad && c->p < c->end) {
+        s.parent_stream = get_u(c);
+        s.parent_seq = get_u(c);
+    }
     if (!c->bad && s.cls <= WEIR_TRACE_STREAM_NONBLOCKING &&
         !weir_map_get(&r->stream_ids, s.id + 1) && PUSH(r, streams, s))
         map_index(r, &r->stream_ids, s.id + 1, r->file->streams_count - 1);

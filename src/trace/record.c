@@ -121,7 +121,8 @@ void weir_trace_device(int context, int device, const char *name, int sms, int s
     weir_trace_close(b, p);
 }
 
-void weir_trace_stream(uint64_t id, int context, int device, int cls, int priority)
+void weir_trace_stream(uint64_t id, int context, int device, int cls, int priority,
+                       const struct weir_trace_id *parent)
 {
     struct weir_trace_buffer *b = weir_trace_open();
     unsigned char *p;
@@ -135,6 +136,10 @@ void weir_trace_stream(uint64_t id, int context, int device, int cls, int priori
     p = weir_trace_put_u(p, (uint64_t)cls);
     p = weir_trace_put_s(p, priority);
     p = weir_trace_put_time(b, p, weir_clock_ns());
+    if (parent) {
+        p = weir_trace_put_u(p, parent->stream);
+        p = weir_trace_put_u(p, parent->seq);
+    }
     weir_trace_close(b, p);
 }
 

@@ -53,7 +53,6 @@ void weir_trace_launch_site(const void *site);
 
 void weir_trace_device(int context, int device, const char *name, int sms, int slots,
                        uint64_t window_base);
-void weir_trace_stream(uint64_t id, int context, int device, int cls, int priority);
 void weir_trace_stream_end(uint64_t id);
 void weir_trace_event(uint64_t id, uint32_t flags);
 void weir_trace_event_end(uint64_t id);
@@ -88,6 +87,11 @@ struct weir_trace_id {
     const struct weir_trace_edge *edges;
     size_t edge_count; /* those beyond 8 are left out */
 };
+
+/* parent: the grid (or the graph's launch that it is a node of) whose launches are in this stream;
+ * NULL: a stream of the program. */
+void weir_trace_stream(uint64_t id, int context, int device, int cls, int priority,
+                       const struct weir_trace_id *parent);
 
 struct weir_trace_kernel {
     const char *name;

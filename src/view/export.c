@@ -88,6 +88,8 @@ static void json_op(const struct weir_trace_file *f, const struct weir_trace_op 
         fprintf(to, ", \"start_ns\": %" PRIu64 ", \"end_ns\": %" PRIu64 ", \"engine\": \"%s\"",
                 rel(f, op->start_ns), rel(f, op->end_ns), weir_trace_engine_name(op->engine));
     fprintf(to, ", \"bytes\": %" PRIu64 ", \"why\": \"%s\"", op->bytes, why_names[op->why]);
+    if (f->streams[op->stream].parent != WEIR_TRACE_NONE)
+        fprintf(to, ", \"launched_by\": %u", f->streams[op->stream].parent);
     if (op->kind == WEIR_TRACE_OP_KERNEL)
         fprintf(to, ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %" PRIu64,
                 op->u.kernel.grid[0], op->u.kernel.grid[1], op->u.kernel.grid[2],

@@ -322,6 +322,19 @@ static unsigned device_count(const struct weir_trace_file *f)
     return count;
 }
 
+static void put_stream(const struct page *p, uint32_t stream, const char *comma, FILE *to)
+{
+    const struct weir_trace_stream *s = &p->f->streams[stream];
+    uint32_t parent = s->parent == WEIR_TRACE_NONE ? WEIR_TRACE_NONE : p->number[s->parent];
+    char name[64];
+
+    fprintf(to, "%s{\"label\":\"%s\",\"device\":%u", comma,
+            weir_trace_stream_name(p->f, stream, name), WEIR_MIN(s->device, 255u));
+    if (parent != WEIR_TRACE_NONE)
+        fprintf(to, ",\"parent\":%u", parent);
+    fputc('}', to);
+}
+
 static void put_meta(const struct page *p, const char *title, FILE *to)
 {
     const struct weir_trace_file *f = p->f;
@@ -347,8 +360,7 @@ static void put_meta(const struct page *p, const char *title, FILE *to)
     }
     fputs("],\"streams\":[", to);
     for (uint32_t i = 0; i < f->streams_count; i++)
-        fprintf(to, "%s{\"label\":\"%s\",\"device\":%u}", i ? "," : "",
-                weir_trace_stream_name(f, i, name), WEIR_MIN(f->streams[i].device, 255u));
+        put_stream(p, i, i ? "," : "", to);
     fputs("],\"rules\":{", to);
     for (unsigned r = 1, any = 0; r < 100; r++) {
         const char *text = weir_trace_rule_text(r);

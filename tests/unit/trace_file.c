@@ -124,7 +124,7 @@ static void newer_program(void)
 
     weir_trace_process("/bin/test", 1ull << 33, 6);
     weir_trace_environment("CUDA_LAUNCH_BLOCKING=1");
-    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
     weir_trace_enter(__builtin_return_address(0));
     t = weir_clock_ns();
     weir_trace_load(WEIR_TRACE_LOAD_MODULE, "", t, t + 5000);
@@ -148,25 +148,30 @@ static void newer_program(void)
     weir_trace_leave("cudaEventQuery", &query, 600);
 }
 
+static void launch_small(uint64_t seq)
+{
+    static _Atomic uint32_t launch, name;
+    static const uint32_t one[3] = {1, 1, 1};
+    static const struct weir_trace_kernel kernel = {
+        .name = "_Z4workPi", .name_id = &name, .grid = one, .block = one};
+    struct weir_trace_id id = {.stream = STREAM_A, .seq = seq};
+
+    weir_trace_enter(__builtin_return_address(0));
+    weir_trace_op_kernel(&id, &kernel);
+    weir_trace_leave("cudaLaunchKernel", &launch, 0);
+}
+
 /* A kernel with the largest record that there is of what it touched, and one that touched nothing.
  */
 static void touching_program(void)
 {
-    static _Atomic uint32_t launch, name;
-    static const uint32_t one[3] = {1, 1, 1};
     struct weir_trace_touched t[2 * WEIR_TRACE_TOUCHED_MAX];
-    struct weir_trace_kernel kernel = {
-        .name = "_Z4workPi", .name_id = &name, .grid = one, .block = one};
 
     for (size_t i = 0; i < 2 * WEIR_TRACE_TOUCHED_MAX; i++)
         t[i] = (struct weir_trace_touched){i % 2 ? 1 : 1ull << 62, (1ull << 61) - i, i % 2};
-    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
     for (uint64_t seq = 1; seq <= 2; seq++) {
-        struct weir_trace_id id = {.stream = STREAM_A, .seq = seq};
-
-        weir_trace_enter(__builtin_return_address(0));
-        weir_trace_op_kernel(&id, &kernel);
-        weir_trace_leave("cudaLaunchKernel", &launch, 0);
+        launch_small(seq);
         weir_trace_touched(STREAM_A, seq, t, seq == 1 ? 2 * WEIR_TRACE_TOUCHED_MAX : 0);
     }
     weir_trace_touched(STREAM_A, 77, t, 1); /* of no operation */
@@ -228,7 +233,7 @@ static void again_program(void)
     uint32_t grid[3];
 
     for (uint64_t i = 0; i < 20; i++)
-        weir_trace_stream(STREAM_A + i, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+        weir_trace_stream(STREAM_A + i, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
     for (int i = 0; i < AGAIN_KERNELS; i++) {
         const struct weir_trace_kernel k = again_kernel(i, pointers, grid);
         struct weir_trace_edge edge = {.stream = STREAM_A, .seq = 1, .rule = 21};
@@ -279,6 +284,34 @@ static void test_again(void **state)
         assert_true(op->submit_ns == f->calls[op->call].begin_ns);
     }
     assert_int_equal(f->pointers_count, pointer_count);
+    weir_trace_file_free(f);
+}
+
+static void nested_program(void)
+{
+    struct weir_trace_id parent = {.stream = STREAM_A, .seq = 2}, lost = {.stream = 99, .seq = 1};
+
+    weir_trace_stream(STREAM_B, 0, 0, WEIR_STREAM_NONBLOCKING, 0, &parent); /* before its records */
+    weir_trace_stream(STREAM_B + 1, 0, 0, WEIR_STREAM_NONBLOCKING, 0, &lost);
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
+    for (uint64_t seq = 1; seq <= 3; seq++)
+        launch_small(seq);
+}
+
+static void test_nested(void **state)
+{
+    struct weir_trace_file *f = traced(nested_program, end_well);
+
+    (void)state;
+    assert_int_equal(f->damaged_chunks, 0);
+    assert_int_equal(f->streams_count, 3);
+    assert_int_equal(f->streams[2].parent, WEIR_TRACE_NONE);
+    assert_int_equal(f->streams[2].parent_seq, 0);
+    assert_true(f->streams[0].parent < f->ops_count);
+    assert_int_equal(f->ops[f->streams[0].parent].seq, 2);
+    assert_int_equal(f->ops[f->streams[0].parent].stream, 2);
+    assert_int_equal(f->streams[1].parent, WEIR_TRACE_NONE);
+    assert_int_equal(f->streams[1].parent_stream, 99);
     weir_trace_file_free(f);
 }
 
@@ -359,7 +392,7 @@ static void *launch_many(void *arg)
 {
     uint64_t stream = 100 + (uint64_t)(uintptr_t)arg;
 
-    weir_trace_stream(stream, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    weir_trace_stream(stream, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
     for (uint64_t i = 1; i <= LAUNCHES; i++) {
         uint64_t t = weir_clock_ns();
 
@@ -627,7 +660,7 @@ static void launch_graph(void)
     struct weir_trace_id id = {.stream = STREAM_A, .seq = 1};
     uint64_t t = weir_clock_ns();
 
-    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
     weir_trace_enter(__builtin_return_address(0));
     weir_trace_op_other(&id, WEIR_OP_GRAPH);
     weir_trace_leave("cudaGraphLaunch", &name_launch, 0);
@@ -691,13 +724,13 @@ static void test_sites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_newer),
-        cmocka_unit_test(test_touched),       cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_again),         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_threads_end),   cmocka_unit_test(test_keeper),
-        cmocka_unit_test(test_keeper_killed), cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_damage),        cmocka_unit_test(test_sites),
-        cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_newer),
+        cmocka_unit_test(test_touched),    cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_again),      cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_threads_end),
+        cmocka_unit_test(test_keeper),     cmocka_unit_test(test_keeper_killed),
+        cmocka_unit_test(test_no_room),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_sites),      cmocka_unit_test(test_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,8 +63,8 @@ static inline void trace_program(void)
     weir_trace_process("/bin/test", 1ull << 33, 6);
     weir_trace_environment("CUDA_LAUNCH_BLOCKING=1");
     weir_trace_device(0, 0, "Test device", 4, 2, 0x10000);
-    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0);
-    weir_trace_stream(STREAM_B, 0, 0, WEIR_STREAM_BLOCKING, -1);
+    weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
+    weir_trace_stream(STREAM_B, 0, 0, WEIR_STREAM_BLOCKING, -1, NULL);
     weir_trace_alloc(MEM_DEVICE_KIND, 0, (const void *)0x20000, 4096);
     weir_trace_nvtx_begin((struct weir_trace_text){"dom", 3}, (struct weir_trace_text){"step", 4},
                           0xff102030, 0);

@@ -56,5 +56,12 @@ looks waits 0 'no hazard' check ./ordered waits
 # A sanitizer keeps what is freed.
 [ -n "${SANITIZE:-}" ] || looks many 0 'no hazard' check ./ordered many
 looks explore 99 'exit status 1' explore --stop --strategy reverse --runs 2 ./ordered first
-rm -f err
+# A trace says which kernel launched what.
+LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" trace -o own.weir ./ordered own >err 2>&1 && "$WEIR" export --format json own.weir -o own.json >>err 2>&1
+launched=$(awk '/^{"kind"/ { name[n++] = $0 } /"launched_by"/ { by = $0; sub(/.*"launched_by": /, "", by); print name[by + 0] }' own.json)
+case $launched in
+*'"own_memory"'*) echo "ok launched-by" ;;
+*) printf 'FAILED launched-by: %s\n%s\n' "$launched" "$(cat err own.json)"; failed=1 ;;
+esac
+rm -f err own.weir own.json
 exit $failed
