@@ -344,7 +344,7 @@ static enum weir_err copy(const struct call *c, uint64_t kind, const struct weir
     if (what->src_pitch < what->width || what->dst_pitch < what->width)
         return WEIR_FAIL(WEIR_ERR_INVALID_PITCH_VALUE, "rows of %zu bytes, %zu and %zu apart",
                          what->width, what->src_pitch, what->dst_pitch);
-    if (!what->width || !what->height)
+    if (!what->width || !what->height || !what->depth)
         return WEIR_OK;
     if (!may_be_given(c, what->dst) || !may_be_given(c, what->src))
         return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "%p to %p: null, or of this block alone",
@@ -378,6 +378,46 @@ static enum weir_err memcpy_2d_async(struct call *c)
                                    .async = true};
 
     return copy(c, c->a[6], &what, c->a[7]);
+}
+
+/* CUDA's struct cudaMemcpy3DParms. */
+struct box_side {
+    uint64_t array, pos[3], ptr, pitch, width, height;
+};
+struct box {
+    struct box_side src, dst;
+    uint64_t extent[3];
+    uint32_t kind;
+};
+
+static uint64_t corner(const struct box_side *s)
+{
+    return s->ptr ? s->ptr + s->pos[0] + s->pitch * (s->pos[1] + s->height * s->pos[2]) : 0;
+}
+
+static enum weir_err memcpy_3d_async(struct call *c)
+{
+    const void *from = (const void *)(uintptr_t)c->a[0];
+    struct weir_copy what = {.async = true};
+    struct box b;
+
+    if (!from || !weir_mem_kernel_may_touch(from, sizeof b, (int)c->block->launch->device))
+        return WEIR_FAIL(WEIR_ERR_INVALID_VALUE, "no parameters at %p", from);
+    memcpy(&b, from, sizeof b);
+    if (b.src.array || b.dst.array) {
+        weir_log_unsupported("cudaMemcpy3DAsync of an array", "in a kernel");
+        return WEIR_FAIL(WEIR_ERR_NOT_SUPPORTED, "an array, copied by a kernel");
+    }
+    what.src = (const void *)(uintptr_t)corner(&b.src);
+    what.src_pitch = b.src.pitch;
+    what.src_slice = b.src.pitch * b.src.height;
+    what.dst = (void *)(uintptr_t)corner(&b.dst);
+    what.dst_pitch = b.dst.pitch;
+    what.dst_slice = b.dst.pitch * b.dst.height;
+    what.width = b.extent[0];
+    what.height = b.extent[1];
+    what.depth = b.extent[2];
+    return copy(c, b.kind, &what, c->a[1]);
 }
 
 static enum weir_err fill(const struct call *c, const struct weir_fill *what, uint64_t stream)
@@ -604,6 +644,7 @@ static const call_fn calls[WEIR_DEVICE_CALLS] = {
     [WEIR_DEVICE_EVENT_DESTROY] = event_destroy,
     [WEIR_DEVICE_MEMCPY_ASYNC] = memcpy_async,
     [WEIR_DEVICE_MEMCPY_2D_ASYNC] = memcpy_2d_async,
+    [WEIR_DEVICE_MEMCPY_3D_ASYNC] = memcpy_3d_async,
     [WEIR_DEVICE_MEMSET_ASYNC] = memset_async,
     [WEIR_DEVICE_MEMSET_2D_ASYNC] = memset_2d_async,
     [WEIR_DEVICE_MEMSET_3D_ASYNC] = memset_3d_async,

@@ -50,6 +50,7 @@ looks() {
     fi
 }
 check small 0 'small: 1' ./ordered small
+check box 0 'box: 0 wrong, 0 0 21 12 1 1' ./ordered box
 check own 0 'own: 0 1111 7' ./ordered own
 looks race 99 'kernel writes_by_children writes' check ./ordered races
 looks waits 0 'no hazard' check ./ordered waits

@@ -1,7 +1,7 @@
 /* Programs of kernels that launch kernels, for what looks at a run: `ordered races` reads what a child writes, in another stream
  * without order; `ordered waits` waits for an event first; `ordered first` fails when of two children without order between them the
  * second runs first; `ordered small` launches with too small a buffer of
- * arguments; `ordered own` copies from and to memory of its thread and block; `ordered many` launches a great many, alone and in a graph, and
+ * arguments; `ordered box` copies a box; `ordered own` copies from and to memory of its thread and block; `ordered many` launches a great many, alone and in a graph, and
  * ends with 3 when that takes memory that grows with their number. SPDX-License-Identifier: Apache-2.0 */
 #include <cstdio>
 #include <cstring>
@@ -84,6 +84,50 @@ static int many(cudaStream_t s, int *p)
     return resident_kib() - before > 16 << 10 ? 3 : 0;
 }
 
+/* 4 by 3 by 2 bytes from (2, 1, 1) of rows of 16 in planes of 5 to (1, 2, 0) of rows of 8 in planes of 6; then what is refused. */
+__global__ void copy_box(char *from, char *to, int *errors)
+{
+    cudaMemcpy3DParms box = {};
+
+    for (int i = 0; i < 240; i++)
+        from[i] = i;
+    box.srcPtr = cudaPitchedPtr{from, 16, 16, 5};
+    box.srcPos = cudaPos{2, 1, 1};
+    box.dstPtr = cudaPitchedPtr{to, 8, 8, 6};
+    box.dstPos = cudaPos{1, 2, 0};
+    box.extent = cudaExtent{4, 3, 2};
+    box.kind = cudaMemcpyDeviceToDevice;
+    errors[0] = cudaMemcpy3DAsync(&box, 0);
+    box.extent.depth = 0;
+    errors[1] = cudaMemcpy3DAsync(&box, 0);
+    box.extent.depth = 1;
+    box.kind = cudaMemcpyHostToDevice;
+    errors[2] = cudaMemcpy3DAsync(&box, 0);
+    box.kind = cudaMemcpyDefault;
+    box.dstPtr.pitch = 3;
+    errors[3] = cudaMemcpy3DAsync(&box, 0);
+    box.dstPtr = cudaPitchedPtr{nullptr, 8, 8, 6};
+    errors[4] = cudaMemcpy3DAsync(&box, 0);
+    errors[5] = cudaMemcpy3DAsync(nullptr, 0);
+}
+static int run_box(char *p)
+{
+    int errors[6], wrong = 0;
+    char got[96];
+
+    copy_box<<<1, 1>>>(p, p + 512, (int *)(p + 1024));
+    cudaMemcpy(errors, p + 1024, sizeof errors, cudaMemcpyDeviceToHost);
+    cudaMemcpy(got, p + 512, sizeof got, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < 96; i++) {
+        int x = i % 8 - 1, y = i / 8 % 6 - 2, z = i / 48;
+        bool in = x >= 0 && x < 4 && y >= 0 && y < 3;
+
+        wrong += got[i] != (char)(in ? (x + 2) + 16 * (y + 1 + 5 * (z + 1)) : 0);
+    }
+    printf("box: %d wrong, %d %d %d %d %d %d\n", wrong, errors[0], errors[1], errors[2], errors[3], errors[4], errors[5]);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     cudaStream_t a, b;
@@ -110,6 +154,8 @@ int main(int argc, char **argv)
         printf("small: %d\n", value);
         return 0;
     }
+    if (argc > 1 && strcmp(argv[1], "box") == 0)
+        return run_box((char *)p);
     if (argc > 1 && strcmp(argv[1], "own") == 0) {
         own_memory<<<1, 1>>>(p + 1, p);
         printf("own: %d", (int)cudaDeviceSynchronize());
