@@ -165,9 +165,9 @@ void memory_reset(enum target t)
     window_used = 0;
 }
 
-void target_narrow(void)
+void target_narrow(bool is_narrow)
 {
-    narrow = true;
+    narrow = is_narrow;
 }
 
 /* ---- programs ---- */

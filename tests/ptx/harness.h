@@ -33,8 +33,8 @@ struct launch {
     size_t param_bytes;
 };
 
-/* Compiles for a processor with AVX2 only, whatever this one has. */
-void target_narrow(void);
+/* Compiles for a processor with AVX2 only, whatever this one has; or no longer. */
+void target_narrow(bool narrow);
 
 /* What a launch ended with. */
 enum outcome {
@@ -89,6 +89,7 @@ struct run {
     const char *suite; /* ops, kernels, random; NULL = all */
     bool all;          /* every block shape, every random program */
     bool verbose, list, dump;
+    bool narrow;                 /* code for AVX2 only */
     unsigned part, parts, batch; /* of every `parts` batches of rows the one; 0: all */
     bool again; /* rows run once more, in other company: their answers have names of their own */
     unsigned passed, failed, skipped;

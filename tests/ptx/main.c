@@ -61,7 +61,8 @@ static bool parse(struct run *r, int argc, char **argv)
         } else if (strcmp(argv[i], "-l") == 0) {
             r->list = true;
         } else if (strcmp(argv[i], "-n") == 0) {
-            target_narrow();
+            r->narrow = true;
+            target_narrow(true);
         } else if (strcmp(argv[i], "-a") == 0) {
             r->all = true;
         } else if (strcmp(argv[i], "-s") == 0 && i + 1 < argc) {

@@ -1184,7 +1184,7 @@ int main(int argc, char **argv)
 
     while ((o = getopt(argc, argv, "t:naw:c:f:")) != -1) {
         if (o == 'n')
-            target_narrow();
+            target_narrow(true);
         else if (o == 'a')
             all = true;
         else if (o == 't' && asked < 2 && target_named(optarg) != TARGET_COUNT)

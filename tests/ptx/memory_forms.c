@@ -1,6 +1,7 @@
 /* Loads, stores and atomics in every form of a list, by values: a kernel is made for each form that
  * stands in the list, and plain C says what it must give. The list is forms.ptx: the typed forms of
- * public programs.
+ * public programs; and every atomic in each space. In one tier all lanes have the form, in the
+ * other a third of them left before it.
  *   t_ptx_memory_forms FORMS.ptx [-t quick|best|gpu] [-w FILE | -c FILE] [FILTER]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct form {
     char space[8], op[8], type[8]; /* space "": generic */
     unsigned vec, bytes;
     bool is_signed, is_float;
+    bool parted; /* every third lane leaves: THREADS of them stay */
 };
 
 static bool is_one_of(const char *word, const char *list)
@@ -162,6 +164,8 @@ static void copy_slot(struct text *x, const char *to, const char *to_reg, const 
 /* %rd5: the address that the form is given. Values: %..20 on; the operands of atomics %..24, 25. */
 static void make_kernel(struct text *x, const struct form *f, const unsigned char *constants)
 {
+    static const char parting[] = "  .reg .pred %p1; rem.u32 %r3, %r1, 3; setp.eq.u32 %p1, %r3, 2; "
+                                  "@%p1 bra OUT;\n  div.u32 %r3, %r1, 3; sub.u32 %r1, %r1, %r3;\n";
     bool shared = strcmp(f->space, "shared") == 0, local = strcmp(f->space, "local") == 0;
     bool elsewhere = shared || local;
 
@@ -174,11 +178,11 @@ static void make_kernel(struct text *x, const struct form *f, const unsigned cha
         "};\n.visible .entry k(.param .u64 out, .param .u64 in, .param .align 16 .b8 kp[%u]) {\n"
         "  .reg .b32 %%r<40>; .reg .b64 %%rd<40>; .reg .f32 %%f<40>; .reg .f64 %%fd<40>;\n"
         "  .shared .align 16 .b8 sm[%u]; .local .align 16 .b8 lm[%u];\n"
-        "  ld.param.u64 %%rd1, [out]; ld.param.u64 %%rd2, [in]; mov.u32 %%r1, %%tid.x;\n"
+        "  ld.param.u64 %%rd1, [out]; ld.param.u64 %%rd2, [in]; mov.u32 %%r1, %%tid.x;\n%s"
         "  mul.wide.u32 %%rd3, %%r1, %u; add.u64 %%rd1, %%rd1, %%rd3;\n"
         "  mul.wide.u32 %%rd3, %%r1, %u; add.u64 %%rd2, %%rd2, %%rd3; mov.u64 %%rd4, cm;\n"
         "  mov.u64 %%rd5, %s; %s\n",
-        SLOT, THREADS * SLOT, SLOT, ANSWER, SLOT,
+        SLOT, THREADS * SLOT, SLOT, f->parted ? parting : "", ANSWER, SLOT,
         shared             ? "sm"
         : local            ? "lm"
         : f->kind == STORE ? "%rd1"
@@ -222,7 +226,7 @@ static void make_kernel(struct text *x, const struct form *f, const unsigned cha
                  *f->space ? "." : "", f->space, whole_type(f), class_of(f), whole_type(f),
                  class_of(f));
     }
-    text_add(x, "  ret;\n}\n");
+    text_add(x, "OUT:\n  ret;\n}\n");
 }
 
 /* ---- what must come out ---- */
@@ -292,6 +296,7 @@ static void test(const char *text, enum target t)
         others++;
         return;
     }
+    f.parted = (passes + failures) % 2 == (t != TARGET_BEST);
     rng_seed_name(&r, text);
     for (unsigned k = 0; k < THREADS; k++)
         fill(&f, slots + (size_t)k * SLOT, k, &r);
@@ -304,7 +309,7 @@ static void test(const char *text, enum target t)
     } params = {out, in, {0}};
     struct launch l = {.kernel = "k",
                        .grid = {1, 1, 1},
-                       .block = {THREADS, 1, 1},
+                       .block = {f.parted ? THREADS * 3 / 2 : THREADS, 1, 1},
                        .params = &params,
                        .param_bytes = sizeof params};
     memcpy(in, slots, sizeof slots);
@@ -337,12 +342,38 @@ static void test(const char *text, enum target t)
     text_free(&ptx);
 }
 
+/* Of programs' forms few are atomics of shared memory, and some operations are in one space alone.
+ */
+static void test_atomics(enum target t, const char *filter, const char *tested)
+{
+    static const char *const spaces[] = {".global", ".shared", ""};
+    static const char *const operations[] = {
+        "add.u32",  "add.s32",  "add.u64", "add.f32", "add.f64", "min.u32", "min.s32",
+        "min.u64",  "min.s64",  "max.u32", "max.s32", "max.u64", "max.s64", "and.b32",
+        "and.b64",  "or.b32",   "or.b64",  "xor.b32", "xor.b64", "inc.u32", "dec.u32",
+        "exch.b32", "exch.b64", "cas.b32", "cas.b64"};
+    char text[96];
+
+    for (size_t n = 0; n < 2 * sizeof operations / sizeof *operations; n++)
+        for (size_t k = 0; k < sizeof spaces / sizeof *spaces; k++) {
+            const char *op = operations[n / 2];
+
+            snprintf(text, sizeof text, "%s%s.%s", n % 2 ? "red" : "atom", spaces[k], op);
+            if (is_one_of(text, tested) ||
+                (n % 2 && is_one_of(op, "exch.b32 exch.b64 cas.b32 cas.b64")) ||
+                (filter && !strstr(text, filter)))
+                continue;
+            test(text, t);
+        }
+}
+
 int main(int argc, char **argv)
 {
     enum target t = TARGET_BEST;
     const char *filter = NULL;
     char line[512], message[200];
     FILE *f = argc > 1 ? fopen(argv[1], "r") : NULL;
+    struct text tested = {0};
 
     for (int k = 2; k < argc; k++) {
         if (strcmp(argv[k], "-t") == 0 && k + 1 < argc)
@@ -370,10 +401,14 @@ int main(int argc, char **argv)
             continue;
         *end = 0;
         if (is_one_of((char[]){line[0], line[1], 0}, "ld st at re") &&
-            (!filter || strstr(line, filter)))
+            (!filter || strstr(line, filter))) {
+            text_add(&tested, "%s ", line);
             test(line, t);
+        }
     }
     fclose(f);
+    test_atomics(t, filter, tested.s ? tested.s : "");
+    text_free(&tested);
     answers_report();
     printf("memory forms: %u right, %u wrong, %u of other kinds\n", passes, failures, others);
     return failures || (!filter && passes < 150);

@@ -1,7 +1,8 @@
 /* The opcode suite: rows are put together into kernels of some instructions each, which read their
  * operands from memory and store their results; each row runs with operands that differ by lane,
  * that are the same for all lanes, and with a literal as last operand; on edge values and random
- * ones.
+ * ones; with all lanes, and with some that left by a branch or that a guard leaves out. Batches
+ * take turns in block shapes and in the vectors that code is made for; with -a each has them all.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "ptx/ops.h"
 
@@ -13,11 +14,13 @@
 #include "ptx/answers.h"
 #include "ptx/harness.h"
 
-#define BATCH    12
-#define SAMPLES  519 /* not a multiple of a warp */
-#define THREADS  96
-#define UNIFORMS 48
-#define LITERALS 1
+#define BATCH           12
+#define SAMPLES         519 /* not a multiple of a warp */
+#define UNIFORMS        48
+#define UNIFORM_THREADS 33
+#define LITERALS        1
+#define OUT_BYTES       ((size_t)BATCH * (1 + LITERALS) * SAMPLES * 8)
+#define UNTOUCHED       0xcc /* bytes of results that nothing stored */
 
 /* One PTX type of an operand. */
 struct type {
@@ -194,6 +197,37 @@ static uint64_t sample_value(const struct parsed *p, int which, uint64_t n, stru
     return random_value(t, r);
 }
 
+/* Lanes, by the 32 bits of a mask, over and over: those that do not leave before the row, and those
+ * where guards hold. */
+struct lanes {
+    uint32_t here, guard;
+};
+static const struct lanes all_lanes = {UINT32_MAX, UINT32_MAX};
+
+static bool in_lanes(uint32_t mask, size_t n)
+{
+    return mask >> n % 32 & 1;
+}
+
+/* Of the kernels. */
+struct params {
+    uint64_t in, out;
+    uint32_t index;
+    struct lanes lanes;
+};
+
+struct batch {
+    enum target target;
+    const struct parsed *rows;
+    int count;
+    int turn;             /* its number: which shapes and vectors it has */
+    bool answered;        /* all lanes have run once */
+    struct params params; /* of the last launch */
+    unsigned bad[BATCH];  /* reports of a row and target */
+    struct answer answers[BATCH];
+    uint64_t *in, *out;
+};
+
 /* ---- text ---- */
 
 static void literal(struct text *t, const struct type *type, uint64_t x)
@@ -206,6 +240,13 @@ static void literal(struct text *t, const struct type *type, uint64_t x)
         text_add(t, "%lld", (long long)((int64_t)(x << (64 - type->bits)) >> (64 - type->bits)));
     else
         text_add(t, "0x%llx", (unsigned long long)x);
+}
+
+/* Of two neighbours in a batch one has a guard before its instruction with a literal, in the other
+ * tier the other one. */
+static bool has_guard(enum target t, int slot)
+{
+    return (slot & 1) == (t == TARGET_BEST);
 }
 
 /* The instruction with operands put in. Registers: d<slot> for the result, s<slot>_<i> for sources.
@@ -222,7 +263,6 @@ static void instruction(struct text *t, const struct parsed *p, int slot, const 
         snprintf(fallback, sizeof fallback, "%s %s;", p->op->name, lists[p->src_count]);
         code = fallback;
     }
-    text_add(t, "    ");
     for (; *code; code++) {
         const char *which = "abce";
         int i;
@@ -264,7 +304,7 @@ static const char *register_type(const struct type *t)
 }
 
 /* One row's loads, instruction (variants: with registers, then with each literal) and stores. */
-static void row_text(struct text *t, const struct parsed *p, int slot, int n)
+static void row_text(struct text *t, const struct parsed *p, int slot, int n, bool guard)
 {
     int variants = p->has_literals ? 1 + LITERALS : 1;
 
@@ -284,6 +324,7 @@ static void row_text(struct text *t, const struct parsed *p, int slot, int n)
         unsigned long long at =
             ((unsigned long long)slot * (1 + LITERALS) + (unsigned)v) * (unsigned)n * 8;
 
+        text_add(t, v && guard ? "    @g " : "    ");
         instruction(t, p, slot, v ? &p->literals[v - 1] : NULL);
         if (p->dst->reg == 'p')
             text_add(t, "    selp.u32 t, 1, 0, d%d; st.global.u32 [out + %llu], t;\n", slot, at);
@@ -293,29 +334,38 @@ static void row_text(struct text *t, const struct parsed *p, int slot, int n)
     text_add(t, "    }\n");
 }
 
-static void batch_text(struct text *t, const struct parsed *rows, int count, int n)
+static void batch_text(struct text *t, const struct batch *b, int n)
 {
     static const char *const heads[] = {
-        /* each thread its own operands */
-        "    mov.u32 t, %%ctaid.x; mov.u32 u, %%ntid.x; mov.u32 v, %%tid.x; mad.lo.s32 t, t, u, "
-        "v;\n"
+        /* each thread its own operands; some leave */
+        "    mov.u32 v, %%ctaid.x; mad.lo.s32 t, v, u, t;\n"
         "    ld.param.u32 u, [index]; setp.ge.u32 p, t, u; @p bra DONE;\n"
+        "    ld.param.u32 u, [here]; and.b32 v, t, 31; shr.u32 u, u, v; and.b32 u, u, 1;\n"
+        "    setp.eq.u32 p, u, 0; @p bra DONE;\n"
+        "    ld.param.u32 u, [guard]; shr.u32 u, u, v; and.b32 u, u, 1; setp.ne.u32 g, u, 0;\n"
         "    mul.wide.u32 x, t, 8; add.s64 in, in, x; add.s64 out, out, x;\n",
         /* operands of one index for all, results by thread */
-        "    ld.param.u32 t, [index]; mul.wide.u32 x, t, 8; add.s64 in, in, x;\n"
-        "    mov.u32 t, %%tid.x; mul.wide.u32 x, t, 8; add.s64 out, out, x;\n",
+        "    mul.wide.u32 x, t, 8; add.s64 out, out, x;\n"
+        "    ld.param.u32 t, [index]; mul.wide.u32 x, t, 8; add.s64 in, in, x;\n",
     };
 
     text_add(t, ".version 8.6\n.target sm_90\n.address_size 64\n");
     for (int k = 0; k < 2; k++) {
-        text_add(t, ".visible .entry %s(.param .u64 pin, .param .u64 pout, .param .u32 index)\n{\n",
+        text_add(t,
+                 ".visible .entry %s(.param .u64 pin, .param .u64 pout, .param .u32 index,\n"
+                 "    .param .u32 here, .param .u32 guard)\n{\n",
                  k ? "uni" : "vary");
-        text_add(t, "    .reg .pred p; .reg .b32 t, u, v; .reg .b64 in, out, x;\n");
+        text_add(t, "    .reg .pred p, g; .reg .b32 t, u, v; .reg .b64 in, out, x;\n");
         text_add(t, "    ld.param.u64 in, [pin]; ld.param.u64 out, [pout];\n");
         text_add(t, "    cvta.to.global.u64 in, in; cvta.to.global.u64 out, out;\n");
+        text_add(t, "    mov.u32 t, %%tid.z; mov.u32 u, %%ntid.y; mov.u32 v, %%tid.y; "
+                    "mad.lo.s32 t, t, u, v;\n"
+                    "    mov.u32 u, %%ntid.x; mov.u32 v, %%tid.x; mad.lo.s32 t, t, u, v;\n"
+                    "    mov.u32 v, %%ntid.y; mul.lo.s32 u, u, v; mov.u32 v, %%ntid.z; "
+                    "mul.lo.s32 u, u, v;\n");
         text_add(t, heads[k], 0);
-        for (int i = 0; i < count; i++)
-            row_text(t, &rows[i], i, n);
+        for (int i = 0; i < b->count; i++)
+            row_text(t, &b->rows[i], i, n, !k && has_guard(b->target, i));
         text_add(t, "DONE:\n    ret;\n}\n");
     }
 }
@@ -367,15 +417,6 @@ static bool matches(const struct parsed *p, uint64_t want, uint64_t got)
     return want == got;
 }
 
-struct batch {
-    enum target target;
-    const struct parsed *rows;
-    int count;
-    unsigned bad[BATCH]; /* reports of a row and target */
-    struct answer answers[BATCH];
-    uint64_t *in, *out;
-};
-
 static uint64_t in_at(const struct batch *b, int slot, int i, size_t n)
 {
     return i < b->rows[slot].src_count ? b->in[((size_t)slot * 4 + (size_t)i) * SAMPLES + n] : 0;
@@ -420,6 +461,12 @@ static void answer_result(struct answer *a, const struct parsed *p, uint64_t wan
         answer_add(a, &got, sizeof got);
 }
 
+/* The first results of all lanes are what a GPU's are compared with. */
+static bool is_answer(const struct batch *b)
+{
+    return !b->answered && (b->params.lanes.here & b->params.lanes.guard) == UINT32_MAX;
+}
+
 /* Checks the result that thread `lane` stored for operands of sample n. */
 static void check_one(struct run *r, struct batch *b, int slot, int v, size_t n, size_t lane,
                       const char *mode)
@@ -429,12 +476,12 @@ static void check_one(struct run *r, struct batch *b, int slot, int v, size_t n,
 
     for (int i = 0; i < 4; i++)
         x[i] = in_at(b, slot, i, n);
-    if (v)
+    if (v && (!has_guard(b->target, slot) || in_lanes(b->params.lanes.guard, n)))
         x[p->src_count - 1] = p->literals[v - 1];
     if (!p->op->ok(x[0], x[1], x[2], x[3]))
         return;
     want = p->op->want(x[0], x[1], x[2], x[3]);
-    if (p->op->compare != APPROX)
+    if (p->op->compare != APPROX && is_answer(b))
         answer_result(&b->answers[slot], p, want, got & mask_of(p->dst));
     if (matches(p, want, got) || b->bad[slot]++ >= (b->target == TARGET_GPU ? 8 : 1))
         return;
@@ -475,6 +522,17 @@ static void answer_bounded(struct batch *b, int slot)
                         b->out[(size_t)slot * (1 + LITERALS) * SAMPLES + n] & mask_of(t));
 }
 
+/* A lane that is not here stores nothing. */
+static void check_absent(struct run *r, struct batch *b, int slot, int v, size_t lane)
+{
+    uint64_t untouched;
+
+    memset(&untouched, UNTOUCHED, sizeof untouched);
+    if (b->out[((size_t)slot * (1 + LITERALS) + (size_t)v) * SAMPLES + lane] != untouched &&
+        !b->bad[slot]++)
+        run_fail(r, b->target, b->rows[slot].op->name, "thread %zu stored, but had left", lane);
+}
+
 static void check_all(struct run *r, struct batch *b, size_t lanes, const size_t *sample,
                       const char *mode)
 {
@@ -483,9 +541,12 @@ static void check_all(struct run *r, struct batch *b, size_t lanes, const size_t
 
         for (int v = 0; v < variants; v++) {
             for (size_t lane = 0; lane < lanes; lane++)
-                check_one(r, b, slot, v, sample ? *sample : lane, lane, mode);
+                if (sample || in_lanes(b->params.lanes.here, lane))
+                    check_one(r, b, slot, v, sample ? *sample : lane, lane, mode);
+                else
+                    check_absent(r, b, slot, v, lane);
         }
-        if (!sample && b->rows[slot].op->compare == APPROX && answers_recording())
+        if (!sample && b->rows[slot].op->compare == APPROX && answers_recording() && is_answer(b))
             answer_bounded(b, slot);
     }
 }
@@ -504,45 +565,83 @@ static void fill_inputs(struct batch *b)
     }
 }
 
-struct params {
-    uint64_t in, out;
-    uint32_t index;
-};
+/* The threads of a block do not divide the samples. */
+static const struct dims shapes[] = {{96, 1, 1}, {1, 1, 1},    {31, 1, 1}, {7, 5, 3}, {33, 1, 1},
+                                     {8, 4, 4},  {1024, 1, 1}, {32, 1, 1}, {2, 33, 1}};
+static const struct dims uniform_shapes[] = {{33, 1, 1}, {3, 11, 1}, {1, 3, 11}, {11, 1, 3}};
+static const uint32_t masks[] = {0x55555555, 0x0000ffff, 0x80000001, 0x7ffffffe,
+                                 0x00010000, 0xf00ff0f0, 0x92492492};
 
-/* Runs both kernels of the batch. */
+static enum outcome launch(struct batch *b, struct program *p, struct launch *l,
+                           const struct lanes *lanes, char *message, size_t bytes)
+{
+    b->params.lanes = *lanes;
+    memset(b->out, UNTOUCHED, OUT_BYTES);
+    return program_run(p, l, message, bytes);
+}
+
+/* All lanes, then some, then the others. */
+static enum outcome run_varying(struct run *r, struct batch *b, struct program *p, struct launch *l,
+                                char *message, size_t bytes)
+{
+    uint32_t here = masks[(size_t)b->turn % COUNT(masks)];
+    uint32_t guard = masks[(size_t)(b->turn + 3) % COUNT(masks)];
+    const struct lanes lanes[] = {all_lanes, {here, guard}, {~here, ~guard}};
+    uint32_t threads = l->block.x * l->block.y * l->block.z;
+
+    l->kernel = "vary";
+    b->params.index = SAMPLES;
+    l->grid.x = (SAMPLES + threads - 1) / threads;
+    for (size_t i = 0; i < COUNT(lanes); i++) {
+        enum outcome outcome = launch(b, p, l, &lanes[i], message, bytes);
+
+        if (outcome != OUTCOME_OK)
+            return outcome;
+        check_all(r, b, SAMPLES, NULL, i ? "some lanes" : "by lane");
+    }
+    return OUTCOME_OK;
+}
+
+static enum outcome run_uniform(struct run *r, struct batch *b, struct program *p, struct launch *l,
+                                char *message, size_t bytes)
+{
+    l->kernel = "uni";
+    l->grid.x = 1;
+    for (size_t i = 0; i < UNIFORMS; i++) {
+        size_t n = i * SAMPLES / UNIFORMS;
+        enum outcome outcome;
+
+        b->params.index = (uint32_t)n;
+        outcome = launch(b, p, l, &all_lanes, message, bytes);
+        if (outcome != OUTCOME_OK)
+            return outcome;
+        check_all(r, b, UNIFORM_THREADS, &n, "uniform");
+    }
+    return OUTCOME_OK;
+}
+
 static enum outcome run_kernels(struct run *r, struct batch *b, struct program *p, char *message,
                                 size_t bytes)
 {
-    size_t out_bytes = (size_t)BATCH * (1 + LITERALS) * SAMPLES * 8;
-    struct params params = {0};
-    struct launch l = {
-        "vary", {(SAMPLES + THREADS - 1) / THREADS, 1, 1}, {THREADS, 1, 1}, 0, &params, 20};
-    enum outcome outcome;
+    struct launch l = {.grid = {1, 1, 1},
+                       .params = &b->params,
+                       .param_bytes = offsetof(struct params, lanes) + sizeof(struct lanes)};
+    enum outcome outcome = OUTCOME_OK;
 
     b->in = memory_alloc(b->target, (size_t)BATCH * 4 * SAMPLES * 8);
-    b->out = memory_alloc(b->target, out_bytes);
+    b->out = memory_alloc(b->target, OUT_BYTES);
     fill_inputs(b);
-    params.in = (uint64_t)(uintptr_t)b->in;
-    params.out = (uint64_t)(uintptr_t)b->out;
-    params.index = SAMPLES;
-    outcome = program_run(p, &l, message, bytes);
-    if (outcome != OUTCOME_OK)
-        return outcome;
-    check_all(r, b, SAMPLES, NULL, "by lane");
-    l.kernel = "uni";
-    l.grid.x = 1;
-    l.block.x = 33;
-    for (size_t i = 0; i < UNIFORMS; i++) {
-        size_t n = i * SAMPLES / UNIFORMS;
-
-        memset(b->out, 0xcc, out_bytes);
-        params.index = (uint32_t)n;
-        outcome = program_run(p, &l, message, bytes);
-        if (outcome != OUTCOME_OK)
-            return outcome;
-        check_all(r, b, 33, &n, "uniform");
+    b->params.in = (uint64_t)(uintptr_t)b->in;
+    b->params.out = (uint64_t)(uintptr_t)b->out;
+    for (size_t i = 0; i < (r->all ? COUNT(shapes) : 1) && outcome == OUTCOME_OK; i++) {
+        l.block = shapes[((size_t)b->turn + i) % COUNT(shapes)];
+        outcome = run_varying(r, b, p, &l, message, bytes);
+        l.block = uniform_shapes[((size_t)b->turn + i) % COUNT(uniform_shapes)];
+        if (outcome == OUTCOME_OK && i < COUNT(uniform_shapes))
+            outcome = run_uniform(r, b, p, &l, message, bytes);
+        b->answered = true;
     }
-    return OUTCOME_OK;
+    return outcome;
 }
 
 /* Whether a GPU's distances (answer_near) keep to the row's bound. */
@@ -585,16 +684,16 @@ static bool end_answer(struct batch *b, int slot, bool again)
     return answer_end(a, row);
 }
 
-static void run_rows(struct run *r, enum target t, const struct parsed *rows, int count)
+static void run_rows(struct run *r, enum target t, const struct parsed *rows, int count, int turn)
 {
-    struct batch b = {.target = t, .rows = rows, .count = count};
+    struct batch b = {.target = t, .rows = rows, .count = count, .turn = turn};
     struct text text = {0};
     char message[500] = "";
     bool answered[BATCH] = {0};
     struct program *p;
     enum outcome outcome = OUTCOME_ERROR;
 
-    batch_text(&text, rows, count, SAMPLES);
+    batch_text(&text, &b, SAMPLES);
     if (r->dump)
         printf("%s", text.s);
     p = program_create(t, text.s, message, sizeof message);
@@ -609,7 +708,7 @@ static void run_rows(struct run *r, enum target t, const struct parsed *rows, in
         for (int i = 0; i < count; i++)
             text_free(&b.answers[i].text);
         for (int i = 0; i < count; i++)
-            run_rows(r, t, &rows[i], 1);
+            run_rows(r, t, &rows[i], 1, turn);
         return;
     }
     for (int i = 0; i < count; i++) {
@@ -649,19 +748,34 @@ static void parse_row(const struct op *op, struct parsed *p)
             (strncmp(op->name, "bf", 2) == 0 ? 0xff : UINT64_MAX); /* ptxas wants a byte */
 }
 
+/* Code for all the vectors that the processor has, or for AVX2's, in turn; the tiers do not agree.
+ */
+static void run_widths(struct run *r, enum target t, const struct parsed *rows, int count, int turn)
+{
+    bool best = t == TARGET_BEST, narrow = (turn & 1) != best;
+
+    target_narrow(r->narrow || narrow);
+    run_rows(r, t, rows, count, turn + (best ? 4 : 0) + (r->again ? 2 : 0));
+    if (!r->all || r->narrow)
+        return;
+    target_narrow(!narrow);
+    run_rows(r, t, rows, count, turn);
+}
+
 /* only_ftz: kernels in which all f32 instructions are .ftz, which may run in another mode of the
  * processor. */
 static void run_table(struct run *r, const struct op *ops, size_t count, bool only_ftz)
 {
     struct parsed rows[BATCH];
-    int n = 0;
+    int n = 0, turn = 0;
 
     for (size_t i = 0; i <= count; i++) {
         if (n && (n == BATCH || i == count)) {
             bool mine = r->parts == 0 || r->batch++ % r->parts == r->part;
 
             for (int t = 0; t < r->target_count && mine; t++)
-                run_rows(r, r->targets[t], rows, n);
+                run_widths(r, r->targets[t], rows, n, turn);
+            turn++;
             n = 0;
         }
         if (i == count || !run_wants(r, ops[i].name) ||
