@@ -27,6 +27,7 @@
 #define STACK_BYTES    ((size_t)16 << 20)
 #define THREAD_MAX     16
 #define EXIT_GRACE_NS  UINT64_C(2000000000)
+#define OPEN_POLL_NS   UINT64_C(1000000)
 #define NOTE_MAX_BYTES 4096u
 
 /* ---- the library ---- */
@@ -197,6 +198,7 @@ struct crew {
 enum crew_kind { CREW_URGENT, CREW_BACKGROUND, CREWS };
 
 struct pool {
+    pthread_once_t exit_once;
     struct weir_lock lock;
     /* guarded by lock */
     struct crew crews[CREWS];
@@ -207,7 +209,7 @@ struct pool {
     _Atomic uint32_t finished;
 };
 
-static struct pool pool = {.lock = WEIR_LOCK_INIT(LEAF)};
+static struct pool pool = {.exit_once = PTHREAD_ONCE_INIT, .lock = WEIR_LOCK_INIT(LEAF)};
 
 static int crew_limit(enum crew_kind kind)
 {
@@ -305,8 +307,10 @@ static void drop_background_locked(void)
     }
 }
 
-/* atexit, registered after the library was opened: so it runs before what the library itself has
- * registered, and no background compilation is in LLVM while that ends. Urgent jobs go on: work
+/* atexit, registered with the first job, and after the library was opened: so it runs before what
+ * the library itself has registered, and no background compilation is in LLVM while that ends; nor
+ * is the library opened while the loader ends the others, for which a run time with thread-local
+ * memory of its own (a sanitizer's) would be made anew under its threads. Urgent jobs go on: work
  * that is still pending drains after this. */
 static void end_background(void)
 {
@@ -315,10 +319,26 @@ static void end_background(void)
     if (pool.pid != getpid())
         return; /* a forked child has no such threads */
     weir_lock_acquire(&pool.lock);
-    drop_background_locked();
-    now = weir_clock_ns();
-    (void)wait_idle_locked(now + WEIR_MIN(EXIT_GRACE_NS, (now - pool.started_ns) / 4));
+    if (!pool.ending) {
+        drop_background_locked();
+        now = weir_clock_ns();
+        (void)wait_idle_locked(now + WEIR_MIN(EXIT_GRACE_NS, (now - pool.started_ns) / 4));
+        now += EXIT_GRACE_NS;
+        while (!weir_cg_jit_if_open() && weir_clock_ns() < now &&
+               !wait_idle_locked(weir_clock_ns() + OPEN_POLL_NS))
+            ;
+    }
     weir_lock_release(&pool.lock);
+}
+
+bool weir_cg_background_over(void)
+{
+    bool over;
+
+    weir_lock_acquire(&pool.lock);
+    over = pool.ending;
+    weir_lock_release(&pool.lock);
+    return over;
 }
 
 /* The end, after pending work has drained. A thread that still compiles is left to the process. */
@@ -340,6 +360,11 @@ WEIR_DESTRUCTOR_LAST static void end_threads(void)
         for (int i = 0; i < pool.crews[k].count; i++)
             pthread_join(pool.crews[k].threads[i], NULL);
     }
+}
+
+static void watch_exit(void)
+{
+    atexit(end_background);
 }
 
 static void start_locked(void)
@@ -375,6 +400,7 @@ enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent)
     struct crew *c = &pool.crews[kind];
     enum weir_err err;
 
+    pthread_once(&pool.exit_once, watch_exit);
     weir_lock_acquire(&pool.lock);
     if (!pool.started)
         start_locked();

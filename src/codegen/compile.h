@@ -31,6 +31,9 @@ struct weir_cg_job {
  * left. The job's memory is the caller's until run has returned or it was dropped. Errors:
  * OPERATING_SYSTEM, MEMORY_ALLOCATION (no thread). */
 enum weir_err weir_cg_job_submit(struct weir_cg_job *job, bool urgent) WEIR_MUST_CHECK;
+/* True once the process ends: what a background job has not begun it leaves, and it opens no
+ * library. */
+bool weir_cg_background_over(void);
 /* Drops the owner's queued jobs; returns how many. Those that run go on. */
 size_t weir_cg_jobs_drop(const void *owner);
 /* Waits until no job is queued or running (tests, benchmarks). */

@@ -443,7 +443,8 @@ static void run_better(struct weir_cg_job *job)
     struct weir_cache_key key;
 
     /* on failure the quick code stays */
-    if (compile(v, WEIR_JIT_BEST, false) == WEIR_OK && weir_cg_settings()->cache.dir[0]) {
+    if (!weir_cg_background_over() && compile(v, WEIR_JIT_BEST, false) == WEIR_OK &&
+        weir_cg_settings()->cache.dir[0]) {
         variant_key(v, WEIR_JIT_QUICK, &key);
         weir_cache_remove(&weir_cg_settings()->cache, &key);
     }

@@ -35,3 +35,4 @@ weir_test(unit_codegen_kernel SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_kernel.c
   LIBS weir_codegen PkgConfig::CMOCKA
   ARGS $<TARGET_FILE:codegen_fakejit> $<TARGET_OBJECTS:codegen_object_pic>)
 add_dependencies(t_unit_codegen_kernel codegen_fakejit codegen_object_pic)
+weir_test(unit_codegen_exit SOURCES ${CMAKE_CURRENT_LIST_DIR}/codegen_exit.c LIBS weir_codegen)
