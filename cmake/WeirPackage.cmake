@@ -30,7 +30,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 find_program(WEIR_GZIP gzip)
 if(WEIR_GZIP)
   set(man ${CMAKE_BINARY_DIR}/gen/weir.1.gz)
-  add_custom_command(OUTPUT ${man} COMMAND sh -c "${WEIR_GZIP} -9nc ${PROJECT_SOURCE_DIR}/docs/man/weir.1 > ${man}"
+  add_custom_command(OUTPUT ${man} COMMAND sh -c "'${WEIR_GZIP}' -9nc '${PROJECT_SOURCE_DIR}/docs/man/weir.1' > '${man}'"
     DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/weir.1 VERBATIM)
   add_custom_target(weir_man ALL DEPENDS ${man})
   install(FILES ${man} DESTINATION share/man/man1)
@@ -40,7 +40,8 @@ if(WEIR_DEBIAN_FILES AND WEIR_GZIP)
   string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
   file(WRITE ${CMAKE_BINARY_DIR}/gen/changelog
     "weir (${PROJECT_VERSION}-1) unstable; urgency=low\n\n  * Built from the sources by `make deb`.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
-  execute_process(COMMAND sh -c "${WEIR_GZIP} -9nf ${CMAKE_BINARY_DIR}/gen/changelog && mv ${CMAKE_BINARY_DIR}/gen/changelog.gz ${CMAKE_BINARY_DIR}/gen/changelog.Debian.gz")
+  execute_process(COMMAND sh -c "'${WEIR_GZIP}' -9nf changelog && mv changelog.gz changelog.Debian.gz"
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/gen)
   install(FILES ${CMAKE_BINARY_DIR}/gen/changelog.Debian.gz packaging/debian/copyright DESTINATION share/doc/weir)
   install(FILES packaging/debian/lintian-overrides DESTINATION share/lintian/overrides RENAME weir)
 endif()
