@@ -1,10 +1,11 @@
 /* The order by guaranteed rules (model/order.h) against the transitive closure of the naive model's
  * single rules, for every pair of operations of many small random programs: streams of all classes
  * on two devices, events recorded anew, copies between devices, host synchronisations of events,
- * streams and devices, lanes that grow late, memory that fails. Usage: order [PROGRAMS [SEED]].
- * Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024, ORD-031, ORD-040, ORD-041,
- * ORD-043, ORD-044, GRA-001, GRA-011, GRA-050. A launch of a graph is to the naive model a fork
- * into streams of the nodes' own, and their join.
+ * streams and devices, host functions, the program's own doings, operations behind others besides
+ * (launches of one graph, memory given away again), lanes that grow late, memory that fails. Usage:
+ * order [PROGRAMS [SEED]]. Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024,
+ * ORD-031, ORD-040, ORD-041, ORD-043, ORD-044, GRA-001, GRA-011, GRA-050. A launch of a graph is to
+ * the naive model a fork into streams of the nodes' own, and their join.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "support/random.h"
 
 enum { DEVICES = 2, STREAMS = 9, EVENTS = 4, OPS = 96, STEPS = 32 };
-enum { LAUNCHES = 2, NODES = 3, MAX_STREAMS = STREAMS + LAUNCHES * NODES };
+enum { HOST = STREAMS, LAUNCHES = 2, NODES = 3, MAX_STREAMS = HOST + 1 + LAUNCHES * NODES };
 
 static const enum weir_stream_class class_of[STREAMS] = {
     WEIR_STREAM_LEGACY,   WEIR_STREAM_LEGACY,      WEIR_STREAM_BLOCKING,
@@ -39,6 +40,7 @@ static struct {
     bool before[OPS][OPS];       /* closure */
     bool before_early[OPS][OPS]; /* the same, of that part of the second */
     bool host[OPS];
+    bool behind[OPS]; /* the next operation comes behind it besides */
     struct weir_order_stamp event[EVENTS];
     struct naive_event nevent[EVENTS];
     uint64_t rng;
@@ -81,7 +83,8 @@ static void test_free(void *ctx, void *p)
 static void close_over(int j)
 {
     for (int i = 0; i < j; i++)
-        t.before[i][j] = t.host[i] || naive_direct(&t.n, i, j);
+        t.before[i][j] = t.host[i] || t.behind[i] || naive_direct(&t.n, i, j);
+    memset(t.behind, 0, sizeof t.behind);
     for (int i = j - 1; i >= 0; i--) {
         for (int k = i + 1; k < j && !t.before[i][j]; k++)
             t.before[i][j] = t.before[i][k] && t.before[k][j];
@@ -93,6 +96,31 @@ static void submit(int stream)
     int j = naive_submit(&t.n, stream);
 
     weir_order_submit(&t.o, (uint32_t)stream + 1, &t.stamp[j]);
+    close_over(j);
+}
+
+/* Behind others besides, by what they stand in or by themselves: launches of one executable graph,
+ * memory of a pool that is given away again. */
+static void submit_behind(int stream)
+{
+    struct weir_order_stamp after = {0};
+    bool whole = rnd(2);
+    int picked = -1, j;
+
+    for (uint32_t n = t.n.op_count ? 1 + rnd(2) : 0; n > 0; n--) {
+        int i = (int)rnd((uint32_t)t.n.op_count);
+
+        if (!t.stamp[i].lane || t.launch_of[i]) /* parts have more ways than a stamp */
+            continue;
+        if (!whole)
+            weir_order_clock_add(&t.o, &after.base, &t.stamp[i]);
+        t.behind[i] = t.behind[i] || !whole || picked < 0;
+        picked = picked < 0 ? i : picked;
+    }
+    j = naive_submit(&t.n, stream);
+    weir_order_submit_after(&t.o, (uint32_t)stream + 1,
+                            whole && picked >= 0 ? &t.stamp[picked] : &after, 1, &t.stamp[j]);
+    weir_order_stamp_drop(&t.o, &after);
     close_over(j);
 }
 
@@ -167,6 +195,29 @@ static void host_closes(void)
         for (int i = 0; i < j && t.host[j]; i++)
             t.host[i] = t.host[i] || t.before[i][j];
     }
+}
+
+/* A host function begins: the host knows what is in front of it. */
+static void call_host(void)
+{
+    int j = t.n.op_count ? (int)rnd((uint32_t)t.n.op_count) : -1;
+
+    if (j < 0 || !t.stamp[j].lane || t.launch_of[j])
+        return;
+    weir_order_host_saw_before(&t.o, &t.stamp[j]);
+    for (int i = 0; i < j; i++)
+        t.host[i] = t.host[i] || t.before[i][j];
+    host_closes();
+}
+
+/* The program itself does something, which what it submits from then on follows. */
+static void host_acts(void)
+{
+    int j = naive_submit(&t.n, HOST);
+
+    weir_order_host_acts(&t.o, HOST + 1, &t.stamp[j]);
+    close_over(j);
+    t.host[j] = true;
 }
 
 /* ---- launches of graphs whose nodes wait for events and record some ---- */
@@ -338,7 +389,7 @@ static void step(void)
 {
     int stream = (int)rnd(STREAMS), e = (int)rnd(EVENTS);
 
-    switch (rnd(20)) {
+    switch (rnd(24)) {
     case 0:
     case 1:
         record(e, stream);
@@ -362,6 +413,16 @@ static void step(void)
         break;
     case 11:
         launch_graph(stream);
+        break;
+    case 12:
+        call_host();
+        break;
+    case 13:
+        host_acts();
+        break;
+    case 14:
+    case 15:
+        submit_behind(stream);
         break;
     default:
         submit(stream);
@@ -438,6 +499,8 @@ static void program(bool may_fail)
         naive_stream_add(&t.n, device_of[s], (enum naive_class)class_of[s]);
         weir_order_lane_begin(&t.o, (uint32_t)s + 1, device_of[s], class_of[s]);
     }
+    naive_stream_add(&t.n, 0, NAIVE_NONBLOCKING);
+    weir_order_lane_begin(&t.o, HOST + 1, 0, WEIR_STREAM_NONBLOCKING);
     for (int i = 0; i < STEPS; i++)
         step();
     if (may_fail)

@@ -34,7 +34,7 @@ __global__ void nothing(void) {}
 
 static int *a, *b, *host;
 static cudaStream_t s1, s2;
-static cudaEvent_t e;
+static cudaEvent_t e, unasked;
 
 static unsigned blocks(int n)
 {
@@ -233,6 +233,28 @@ static void pool_reuse(void)
     }
 }
 
+/* The pool gives away in one stream what another has freed and is over with, of which nobody has
+ * asked: the pool's own order counts (ORD-052). */
+static void pool_taken_up(void)
+{
+    enum { TRIES = 400 };
+    int *seen[TRIES];
+
+    for (int i = 0; i < TRIES; i++) {
+        cudaStream_t s; /* each its own, which has nothing of its own to take */
+
+        OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+        OK(cudaMallocAsync((void **)&seen[i], N * sizeof *seen[i], s));
+        fill<<<blocks(N), 256, 0, s>>>(seen[i], i, N);
+        OK(cudaFreeAsync(seen[i], s));
+        for (int k = 0; k < i; k++)
+            if (seen[k] == seen[i])
+                return;
+        usleep(5000);
+    }
+    _exit(41); /* it was not tried */
+}
+
 static void freed_early(bool waits)
 {
     int *p;
@@ -354,8 +376,7 @@ static void writes_a_then_records(int which, cudaStream_t s)
         copy<<<blocks(N / 2), 256, 0, s>>>(b, b + N / 2, N / 2);
     else
         write_a(s);
-    if (!which)
-        OK(cudaEventRecordWithFlags(e, s, cudaEventRecordExternal));
+    OK(cudaEventRecordWithFlags(which ? unasked : e, s, cudaEventRecordExternal));
 }
 
 /* s2 waits for an event that one branch of a launch records, and reads what that one wrote, or
@@ -768,6 +789,8 @@ static void run(const char *form)
         pool(true, true);
     else if (!strcmp(form, "pool-reuse"))
         pool_reuse();
+    else if (!strcmp(form, "pool-taken-up"))
+        pool_taken_up();
     else if (!strcmp(form, "freed-early"))
         freed_early(false);
     else if (!strcmp(form, "freed"))
@@ -853,6 +876,7 @@ int main(int argc, char **argv)
     OK(cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&s2, cudaStreamNonBlocking));
     OK(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    OK(cudaEventCreateWithFlags(&unasked, cudaEventDisableTiming));
     run(argc > 1 ? argv[1] : "");
     OK(cudaDeviceSynchronize());
     OK(cudaEventDestroy(e));

@@ -64,6 +64,7 @@ pool-late -
 free-unordered use-after-free
 pool -
 pool-reuse -
+pool-taken-up -
 freed-early lifetime
 freed -
 host-calls callback-api
