@@ -494,7 +494,7 @@ function whyText(i) {
     switch (op.why[i]) {
     case 0: return `It started when ${parentOf(i) === undefined ? "the host" : link(parentOf(i))} had submitted it: nothing else held it back.${tail}`;
     case 1: return `It is behind ${w === NONE ? "other work" : link(w)} in its stream (ORD-001: a stream runs in order).${tail}`;
-    case 2: return `It waited for ${w === NONE ? "another stream" : link(w)} (${esc(rule(op.rule[i]))}).${tail}`;
+    case 2: return `It waited for ${w === NONE ? "another stream" : link(w)} (${op.rule[i] ? esc(rule(op.rule[i])) : "an edge of its graph, GRA-001"}).${tail}`;
     default: return `It was ready ${fmt(late)} before it started: the engine (${ENGINES[op.engine[i]]}) was taken${w === NONE ? "" : " by " + link(w)}.`;
     }
 }

@@ -106,9 +106,12 @@ struct weir_trace_stream {
     uint64_t parent_stream, parent_seq; /* ids of the same; 0: the program */
 };
 
+/* As a rule: an edge between two nodes of a graph (GRA-001). */
+#define WEIR_TRACE_GRAPH_EDGE 0
+
 struct weir_trace_dep {
     uint32_t op;        /* that had to be complete; NONE when it is not in the file */
-    uint16_t rule;      /* n of ORD-n (docs/rules) */
+    uint16_t rule;      /* n of ORD-n (docs/rules), or WEIR_TRACE_GRAPH_EDGE */
     uint8_t guaranteed; /* 0: measured on hardware, not documented */
 };
 
@@ -125,6 +128,7 @@ struct weir_trace_op {
     const char *name;   /* short: kernel's name without parameters, "H2D pinned", ... */
     const char *symbol; /* kernels: the mangled name; else "" */
     uint32_t graph;     /* nodes of graphs: the launch that they belong to; else NONE */
+    uint32_t instance;  /* launches of graphs: 1, 2, 3 ...: which it runs; else, or unknown, 0 */
     uint32_t call;      /* the call that submitted it, or NONE (the process ended inside) */
     uint32_t prev;      /* the one before in its stream, or NONE */
     uint32_t dep_first, dep_count;         /* in deps */

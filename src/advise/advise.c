@@ -45,7 +45,7 @@ static const struct question {
      weir_advise_find_full, 0},
     {"copy-engine-bound", "are the copies of one direction the bound?", NULL, 0},
     {"launch-bound", "is the host too slow to submit?", weir_advise_find_launches, 0},
-    {"unneeded-wait", "does an event wait order work that shares no data?",
+    {"unneeded-wait", "does an event wait order work that shares no data, or an edge of a graph?",
      weir_advise_find_unneeded, ORDERS},
     {"late-record", "is an event recorded later than needed?", weir_advise_find_records, ORDERS},
     {"pipeline-depth", "would other chunks, more streams or more items in flight help?",

@@ -50,6 +50,7 @@ bool weir_advise_find_allocs(struct weir_advise_context *c);         /* 6 */
 bool weir_advise_find_full(struct weir_advise_context *c);           /* 7, 8 */
 bool weir_advise_find_launches(struct weir_advise_context *c);       /* 9 */
 bool weir_advise_find_unneeded(struct weir_advise_context *c);       /* 10 */
+bool weir_advise_find_graph_edges(struct weir_advise_context *c);    /* 10 inside graphs */
 bool weir_advise_find_records(struct weir_advise_context *c);        /* 11, 25 */
 bool weir_advise_find_depth(struct weir_advise_context *c);          /* 12 */
 bool weir_advise_find_items(struct weir_advise_context *c);          /* 12, of depth's */

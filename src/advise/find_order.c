@@ -238,6 +238,8 @@ bool weir_advise_find_unneeded(struct weir_advise_context *c)
     uint64_t broken;
     int sites = 0;
 
+    if (!weir_advise_find_graph_edges(c))
+        return false;
     if (!c->data.known || !f->event_waits_count || f->streams_count > WEIR_ADVISE_STREAMS_MAX)
         return true;
     skip = weir_calloc(f->event_waits_count + 1, sizeof *skip);

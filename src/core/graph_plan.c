@@ -569,6 +569,6 @@ enum weir_err weir_plan_create(struct weir_exec *x, struct weir_plan **out, stru
 
 enum weir_err weir_plan_refresh(struct weir_plan *p, struct weir_node *n)
 {
-    (void)p;
+    p->trace_id = 0; /* it is given other memory, perhaps */
     return set_item(n->item, n);
 }

@@ -806,8 +806,10 @@ static void launch_start(struct weir_graph_op *op)
         if (g->values.items[i]->at_launch)
             *g->values.items[i]->value = g->values.items[i]->initial;
     plan->op = op;
-    if (weir_trace_enabled())
+    if (weir_trace_enabled()) {
+        weir_core_trace_instance(plan);
         plan->start_ns = weir_clock_ns();
+    }
     plan->priority = weir_stream_of(op->op.m.stream)->priority;
     atomic_store_explicit(
         &plan->grid_id,

@@ -145,6 +145,7 @@ struct weir_plan {
     /* of the launch that runs */
     struct weir_graph_op *op;
     uint64_t start_ns;                     /* while a trace is recorded */
+    uint32_t trace_id;                     /* its number there; 0: not told, or changed since */
     _Atomic(struct weir_item *) submitted; /* the kernel or copy given to an engine last: for
                                               helpers */
     int priority;

@@ -222,6 +222,18 @@ void weir_core_trace_touched(const struct weir_op *op, const void *touches)
         weir_trace_touched(weir_stream_of(op->m.stream)->id, op->m.seq, t, n);
 }
 
+static size_t copy_places(const struct weir_copy_work *w, struct weir_trace_touched out[2])
+{
+    size_t n = 0;
+
+    if (!w->memset)
+        out[n++] = (struct weir_trace_touched){(uintptr_t)w->src,
+                                               span(w, w->src_pitch, w->src_slice), false};
+    out[n++] =
+        (struct weir_trace_touched){(uintptr_t)w->dst, span(w, w->dst_pitch, w->dst_slice), true};
+    return n;
+}
+
 void weir_core_trace_node_touched(const struct weir_item *item)
 {
     const struct weir_op *op = &item->run->plan->op->op;
@@ -235,11 +247,7 @@ void weir_core_trace_node_touched(const struct weir_item *item)
         if (!touches || (n = touched_of(touches, t)) > 2 * WEIR_TRACE_TOUCHED_MAX)
             return;
     } else if (item->kind == WEIR_ITEM_COPY) {
-        if (!w->memset)
-            t[n++] = (struct weir_trace_touched){(uintptr_t)w->src,
-                                                 span(w, w->src_pitch, w->src_slice), false};
-        t[n++] = (struct weir_trace_touched){(uintptr_t)w->dst, span(w, w->dst_pitch, w->dst_slice),
-                                             true};
+        n = copy_places(w, t);
     } else {
         return;
     }
@@ -265,10 +273,57 @@ static void node_work(struct weir_item *item, struct weir_trace_node *n,
     n->pointer_count = pointers_of(item->kernel.image, w->launch.params, pointers);
 }
 
+/* Its number in the instance + 1; of a body's nodes, which run again and again: 0. */
+static uint32_t number_of(const struct weir_item *item)
+{
+    const struct weir_run *run = item->run;
+
+    return run->parent ? 0 : (uint32_t)(item - run->items) + 1;
+}
+
+static void trace_instance_node(const struct weir_item *item, uint32_t instance)
+{
+    struct weir_trace_touched places[WEIR_KERNEL_POINTERS];
+    uint64_t pointers[WEIR_KERNEL_POINTERS];
+    struct weir_trace_instance_node n = {.instance = instance,
+                                         .number = number_of(item) - 1,
+                                         .what = WEIR_TRACE_INSTANCE_OTHER,
+                                         .places = places,
+                                         .next = item->succ,
+                                         .mask = WEIR_SUCC_INDEX,
+                                         .next_count = item->succ_count};
+
+    if (item->wanted == WEIR_ITEM_KERNEL) {
+        n.what = WEIR_TRACE_INSTANCE_KERNEL;
+        n.place_count = pointers_of(item->kernel.image, item->kernel.params, pointers);
+        for (size_t i = 0; i < n.place_count; i++)
+            places[i] = (struct weir_trace_touched){.address = pointers[i]};
+    } else if (item->wanted == WEIR_ITEM_COPY) {
+        n.what = WEIR_TRACE_INSTANCE_COPY;
+        n.place_count = copy_places(&item->copy, places);
+    } else if (item->wanted == WEIR_ITEM_NOTHING && !item->memory.bytes) {
+        n.what = WEIR_TRACE_INSTANCE_ORDERS;
+    }
+    weir_trace_instance_node(&n);
+}
+
+void weir_core_trace_instance(struct weir_plan *plan)
+{
+    static _Atomic uint32_t last;
+    const struct weir_op *op = &plan->op->op;
+
+    if (!plan->trace_id) {
+        plan->trace_id = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+        for (uint32_t i = 0; i < plan->main.count; i++)
+            trace_instance_node(&plan->main.items[i], plan->trace_id);
+    }
+    weir_trace_instance(weir_stream_of(op->m.stream)->id, op->m.seq, plan->trace_id);
+}
+
 void weir_core_trace_node(struct weir_item *item, uint64_t start_ns, uint64_t end_ns)
 {
     const struct weir_op *op = &item->run->plan->op->op;
-    struct weir_trace_node n = {.start_ns = start_ns, .end_ns = end_ns};
+    struct weir_trace_node n = {.start_ns = start_ns, .end_ns = end_ns, .number = number_of(item)};
     uint64_t pointers[WEIR_KERNEL_POINTERS];
 
     switch (item->kind) {
@@ -301,7 +356,8 @@ void weir_core_trace_memory_node(const struct weir_item *item)
                                 .engine = WEIR_TRACE_NODE_MEMORY,
                                 .allocates = item->memory.allocates,
                                 .frees = !item->memory.allocates,
-                                .bytes = item->memory.bytes};
+                                .bytes = item->memory.bytes,
+                                .number = number_of(item)};
 
     n.end_ns = n.start_ns;
     weir_trace_graph_node(weir_stream_of(op->m.stream)->id, op->m.seq, &n);

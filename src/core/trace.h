@@ -22,6 +22,9 @@ void weir_core_trace_touched(const struct weir_op *op, const void *touches);
 /* A graph's node has run, and its launch is not complete yet. */
 struct weir_item;
 void weir_core_trace_node(struct weir_item *item, uint64_t start_ns, uint64_t end_ns);
+/* A launch of the plan begins. */
+struct weir_plan;
+void weir_core_trace_instance(struct weir_plan *plan);
 /* What the node touched, under weir check: a kernel's touches, not yet told, or a copy's memory. */
 void weir_core_trace_node_touched(const struct weir_item *item);
 void weir_core_trace_context(const struct weir_context *ctx);

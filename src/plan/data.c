@@ -9,12 +9,6 @@
 
 #define WORK_MAX    40000000u /* pieces of memory looked at; more is not worth the wait */
 #define READERS_MAX 16
-#define RANGES_MAX  32 /* of one operation */
-
-struct range {
-    uint64_t from, to;
-    bool writes;
-};
 
 /* ---- what a kernel touches ---- */
 
@@ -32,21 +26,22 @@ static int by_kernel(const void *x, const void *y)
     return order ? order : a->address < b->address ? -1 : a->address > b->address;
 }
 
-struct tables {
+struct weir_plan_tables {
     struct pointer *pointers;
     size_t pointer_count;
-    struct range *blocks; /* allocations by address; those that were used twice are joined */
+    struct weir_plan_range
+        *blocks; /* allocations by address; those that were used twice are joined */
     size_t block_count;
 };
 
 static int by_from(const void *x, const void *y)
 {
-    const struct range *a = x, *b = y;
+    const struct weir_plan_range *a = x, *b = y;
 
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-static bool make_tables(struct tables *t, const struct weir_trace_file *f)
+static bool make_tables(struct weir_plan_tables *t, const struct weir_trace_file *f)
 {
     t->pointers = weir_alloc((f->pointers_count + 1) * sizeof *t->pointers);
     t->blocks = weir_alloc((f->allocations_count + 1) * sizeof *t->blocks);
@@ -61,11 +56,11 @@ static bool make_tables(struct tables *t, const struct weir_trace_file *f)
     }
     qsort(t->pointers, t->pointer_count, sizeof *t->pointers, by_kernel);
     for (size_t i = 0; i < f->allocations_count; i++)
-        t->blocks[i] = (struct range){f->allocations[i].address,
-                                      f->allocations[i].address + f->allocations[i].bytes, false};
+        t->blocks[i] = (struct weir_plan_range){
+            f->allocations[i].address, f->allocations[i].address + f->allocations[i].bytes, false};
     qsort(t->blocks, f->allocations_count, sizeof *t->blocks, by_from);
     for (size_t i = 0; i < f->allocations_count; i++) {
-        struct range *last = t->block_count ? &t->blocks[t->block_count - 1] : NULL;
+        struct weir_plan_range *last = t->block_count ? &t->blocks[t->block_count - 1] : NULL;
 
         if (last && t->blocks[i].from < last->to)
             last->to = WEIR_MAX(last->to, t->blocks[i].to);
@@ -75,10 +70,11 @@ static bool make_tables(struct tables *t, const struct weir_trace_file *f)
     return true;
 }
 
-static struct range kernel_range(const struct tables *t, const char *kernel, uint64_t address)
+static struct weir_plan_range kernel_range(const struct weir_plan_tables *t, const char *kernel,
+                                           uint64_t address)
 {
     struct pointer key = {kernel, address};
-    struct range r = {address, address + 1, true};
+    struct weir_plan_range r = {address, address + 1, true};
     size_t low = 0, high = t->block_count;
 
     while (low < high) {
@@ -108,22 +104,23 @@ static struct range kernel_range(const struct tables *t, const char *kernel, uin
 /* It is known what the kernel, or all of the graph's nodes, touched. */
 static bool is_exact(const struct weir_trace_op *op)
 {
-    return op->touched_known && op->touched_count <= RANGES_MAX;
+    return op->touched_known && op->touched_count <= WEIR_PLAN_RANGES_MAX;
 }
 
 static size_t exact_ranges(const struct weir_trace_file *f, const struct weir_trace_op *op,
-                           struct range out[RANGES_MAX])
+                           struct weir_plan_range out[WEIR_PLAN_RANGES_MAX])
 {
     for (uint32_t i = 0; i < op->touched_count; i++) {
         const struct weir_trace_touch *t = &f->touched[op->touched_first + i];
 
-        out[i] = (struct range){t->address, t->address + t->bytes, t->writes};
+        out[i] = (struct weir_plan_range){t->address, t->address + t->bytes, t->writes};
     }
     return op->touched_count;
 }
 
-static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
-                        const struct weir_trace_op *op, struct range out[RANGES_MAX])
+static size_t ranges_of(const struct weir_trace_file *f, const struct weir_plan_tables *t,
+                        const struct weir_trace_op *op,
+                        struct weir_plan_range out[WEIR_PLAN_RANGES_MAX])
 {
     size_t n = 0;
 
@@ -131,19 +128,22 @@ static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
     case WEIR_TRACE_OP_KERNEL:
         if (is_exact(op))
             return exact_ranges(f, op, out);
-        for (uint32_t i = 0; i < op->pointer_count && n < RANGES_MAX; i++) {
+        for (uint32_t i = 0; i < op->pointer_count && n < WEIR_PLAN_RANGES_MAX; i++) {
             out[n] = kernel_range(t, op->name, f->pointers[op->pointer_first + i]);
             out[n].writes = !(op->pointer_reads >> WEIR_MIN(i, 31u) & 1);
             n++;
         }
         return n;
     case WEIR_TRACE_OP_COPY:
-        out[0] = (struct range){op->u.copy.src, op->u.copy.src + op->u.copy.src_span, false};
-        out[1] = (struct range){op->u.copy.dst, op->u.copy.dst + op->u.copy.dst_span, true};
+        out[0] =
+            (struct weir_plan_range){op->u.copy.src, op->u.copy.src + op->u.copy.src_span, false};
+        out[1] =
+            (struct weir_plan_range){op->u.copy.dst, op->u.copy.dst + op->u.copy.dst_span, true};
         /* A captured source is the program's again at once. */
         return op->u.copy.staged ? (out[0] = out[1], (size_t)1) : 2;
     case WEIR_TRACE_OP_MEMSET:
-        out[0] = (struct range){op->u.copy.dst, op->u.copy.dst + op->u.copy.dst_span, true};
+        out[0] =
+            (struct weir_plan_range){op->u.copy.dst, op->u.copy.dst + op->u.copy.dst_span, true};
         return 1;
     case WEIR_TRACE_OP_GRAPH:
         return is_exact(op) ? exact_ranges(f, op, out) : 0;
@@ -153,8 +153,9 @@ static size_t ranges_of(const struct weir_trace_file *f, const struct tables *t,
 }
 
 /* Of what takes part in the program's order: a node is a part of its launch. */
-static size_t ordered_ranges(const struct weir_trace_file *f, const struct tables *t,
-                             const struct weir_trace_op *op, struct range out[RANGES_MAX])
+static size_t ordered_ranges(const struct weir_trace_file *f, const struct weir_plan_tables *t,
+                             const struct weir_trace_op *op,
+                             struct weir_plan_range out[WEIR_PLAN_RANGES_MAX])
 {
     return op->graph == WEIR_TRACE_NONE ? ranges_of(f, t, op, out) : 0;
 }
@@ -222,14 +223,14 @@ static bool touch(struct weir_plan_data *d, struct piece *p, uint32_t op, bool w
     return ok;
 }
 
-static bool collect_bounds(const struct weir_trace_file *f, const struct tables *t,
+static bool collect_bounds(const struct weir_trace_file *f, const struct weir_plan_tables *t,
                            uint64_t **bounds, size_t *count)
 {
     size_t cap = 0, n = 0;
 
     *count = 0;
     for (size_t i = 0; i < f->ops_count; i++) {
-        struct range r[RANGES_MAX];
+        struct weir_plan_range r[WEIR_PLAN_RANGES_MAX];
         size_t ranges = ordered_ranges(f, t, &f->ops[i], r);
 
         for (size_t k = 0; k < ranges; k++) {
@@ -250,7 +251,7 @@ static bool collect_bounds(const struct weir_trace_file *f, const struct tables 
 }
 
 static bool find_deps(struct weir_plan_data *d, const struct weir_trace_file *f,
-                      const struct tables *t, const uint64_t *bounds, size_t count)
+                      const struct weir_plan_tables *t, const uint64_t *bounds, size_t count)
 {
     struct piece *pieces = weir_alloc((count + 1) * sizeof *pieces);
     uint64_t work = 0;
@@ -261,7 +262,7 @@ static bool find_deps(struct weir_plan_data *d, const struct weir_trace_file *f,
         pieces[i].reader_count = 0;
     }
     for (uint32_t i = 0; i < f->ops_count && ok && work < WORK_MAX; i++) {
-        struct range r[RANGES_MAX];
+        struct weir_plan_range r[WEIR_PLAN_RANGES_MAX];
         size_t ranges = ordered_ranges(f, t, &f->ops[i], r);
 
         d->first[i] = (uint32_t)d->deps_count;
@@ -278,22 +279,28 @@ static bool find_deps(struct weir_plan_data *d, const struct weir_trace_file *f,
     return ok;
 }
 
+size_t weir_plan_data_ranges(const struct weir_plan_data *d, const struct weir_trace_file *f,
+                             uint32_t op, struct weir_plan_range out[WEIR_PLAN_RANGES_MAX])
+{
+    return ranges_of(f, d->tables, &f->ops[op], out);
+}
+
 bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file *f)
 {
-    struct tables t = {0};
+    struct weir_plan_tables *t = weir_calloc(1, sizeof *t);
     uint64_t *bounds = NULL;
     size_t count = 0;
     bool ok;
 
-    *d = (struct weir_plan_data){0};
+    *d = (struct weir_plan_data){.tables = t};
     d->first = weir_calloc(f->ops_count + 1, sizeof *d->first);
     d->count = weir_calloc(f->ops_count + 1, sizeof *d->count);
     d->touched = weir_calloc(f->ops_count + 1, sizeof *d->touched);
-    ok = d->first && d->count && d->touched && make_tables(&t, f) &&
-         collect_bounds(f, &t, &bounds, &count) && find_deps(d, f, &t, bounds, count);
+    ok = t && d->first && d->count && d->touched && make_tables(t, f) &&
+         collect_bounds(f, t, &bounds, &count) && find_deps(d, f, t, bounds, count);
     for (size_t i = 0; ok && i < f->ops_count; i++) {
-        struct range r[RANGES_MAX];
-        size_t ranges = ranges_of(f, &t, &f->ops[i], r);
+        struct weir_plan_range r[WEIR_PLAN_RANGES_MAX];
+        size_t ranges = ranges_of(f, t, &f->ops[i], r);
 
         if (f->ops[i].kind == WEIR_TRACE_OP_GRAPH)
             continue; /* its nodes do */
@@ -304,8 +311,6 @@ bool weir_plan_data_init(struct weir_plan_data *d, const struct weir_trace_file 
      * alone. */
     for (size_t i = 0; i < f->ops_count; i++)
         d->known = d->known && (f->ops[i].kind != WEIR_TRACE_OP_GRAPH || is_exact(&f->ops[i]));
-    weir_free(t.pointers);
-    weir_free(t.blocks);
     weir_free(bounds);
     if (!ok)
         weir_plan_data_finish(d);
@@ -318,5 +323,10 @@ void weir_plan_data_finish(struct weir_plan_data *d)
     weir_free(d->count);
     weir_free(d->touched);
     weir_free(d->deps);
+    if (d->tables) {
+        weir_free(d->tables->pointers);
+        weir_free(d->tables->blocks);
+    }
+    weir_free(d->tables);
     *d = (struct weir_plan_data){0};
 }

@@ -45,6 +45,9 @@ struct weir_trace_chunk_header {
 #define WEIR_TRACE_KERNEL_SLOT(string, stream)                                                     \
     ((8u * (string) + (stream)) % WEIR_TRACE_KERNEL_SLOTS)
 
+/* In NODE, with the engine: the node's number in the instance follows the duration. */
+#define WEIR_TRACE_NODE_NUMBERED 0x10u
+
 /* Payloads in docs/trace-format.md, in the order of these numbers. */
 enum weir_trace_record {
     WEIR_TRACE_THREAD = 1,
@@ -85,6 +88,8 @@ enum weir_trace_record {
     WEIR_TRACE_TOUCHED,
     WEIR_TRACE_AGAIN, /* from here on: version 3 */
     WEIR_TRACE_RAN,
+    WEIR_TRACE_INSTANCE_NODE,
+    WEIR_TRACE_INSTANCE,
     WEIR_TRACE_RECORD_COUNT
 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/read_int.h"
+#include "trace/graphs.h"
 
 static uint32_t stream_index(const struct reader *r, uint64_t id)
 {
@@ -510,9 +510,11 @@ static bool add_nodes(struct reader *r)
     size_t streams = f->streams_count;
     uint32_t *lanes = weir_alloc((streams * LANES + 1) * sizeof *lanes);
     uint64_t *ends = weir_calloc(streams * LANES + 1, sizeof *ends);
+    struct weir_trace_graphs graphs;
     struct weir_map names = {0};
     bool ok = lanes && ends;
 
+    weir_trace_graphs_begin(r, &graphs);
     r->cap_ops = f->ops_count; /* sorted into an array of its own */
     if (ok)
         memset(lanes, 0xff, (streams * LANES + 1) * sizeof *lanes);
@@ -527,6 +529,7 @@ static bool add_nodes(struct reader *r)
         if (launch == WEIR_TRACE_NONE || f->ops[launch].kind != WEIR_TRACE_OP_GRAPH)
             continue;
         op = node_op(f, launch, n);
+        weir_trace_graphs_places(&graphs, n, &op);
         lane = lane_of(r, stream, n->start_ns, &lanes[stream * LANES], &ends[stream * LANES]);
         ok = !r->no_memory &&
              (op.kind != WEIR_TRACE_OP_KERNEL || name_kernel(r, &names, &op, n->name));
@@ -534,8 +537,11 @@ static bool add_nodes(struct reader *r)
             break;
         ends[stream * LANES + lane] = n->end_ns;
         op.stream = lanes[stream * LANES + lane];
-        ok = PUSH(r, ops, op);
+        ok = PUSH(r, ops, op) &&
+             weir_trace_graphs_add(&graphs, n, launch, (uint32_t)f->ops_count - 1);
     }
+    ok = ok && weir_trace_graphs_link(&graphs);
+    weir_trace_graphs_finish(&graphs);
     weir_map_finish(&names);
     weir_free(lanes);
     weir_free(ends);

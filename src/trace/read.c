@@ -442,16 +442,17 @@ static void read_touched(struct reader *r, struct cursor *c)
 static void read_node(struct reader *r, struct cursor *c)
 {
     struct raw_node n = {.stream = get_u(c)};
-    unsigned byte;
+    unsigned byte, numbered;
 
     n.seq = get_u(c);
     byte = get_byte(c);
+    numbered = byte & WEIR_TRACE_NODE_NUMBERED;
     n.memset = byte >> 7;
     n.allocates = byte >> 6 & 1;
     n.frees = byte >> 5 & 1;
     n.engine = n.allocates || n.frees
                    ? (uint8_t)WEIR_TRACE_ENGINE_NONE
-                   : (uint8_t)WEIR_MIN(byte & 0x1f, (unsigned)WEIR_TRACE_ENGINE_HOST);
+                   : (uint8_t)WEIR_MIN(byte & 0xf, (unsigned)WEIR_TRACE_ENGINE_HOST);
     byte = get_byte(c);
     n.src_class = byte & 3;
     n.dst_class = byte >> 4 & 3;
@@ -461,12 +462,66 @@ static void read_node(struct reader *r, struct cursor *c)
     n.threads = get_u(c);
     n.start_ns = get_time(c);
     n.end_ns = n.start_ns + get_u(c);
+    if (numbered)
+        n.number = get_u32(c) + 1;
     if (!c->bad && c->p < c->end) {
         n.instructions = get_u(c);
         n.requested = get_u(c);
         get_pointers(r, c, &n.pointer_first, &n.pointer_count);
     }
     if (!c->bad && n.end_ns >= n.start_ns && !weir_vec_push(&r->nodes, n))
+        r->no_memory = true;
+}
+
+static struct weir_trace_touch *read_places(struct reader *r, struct cursor *c, uint32_t *count)
+{
+    struct weir_trace_touch *places;
+
+    *count = get_byte(c);
+    if (!*count)
+        return NULL;
+    places = weir_calloc(*count, sizeof *places);
+    if (!places || !weir_trace_keep(r->file, (char *)places)) {
+        r->no_memory = true;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < *count && !c->bad; i++) {
+        uint64_t bytes;
+
+        places[i].address = get_address(c);
+        bytes = get_u(c);
+        places[i].bytes = bytes >> 1;
+        places[i].writes = bytes & 1;
+    }
+    return places;
+}
+
+static void read_instance_node(struct reader *r, struct cursor *c)
+{
+    struct raw_instance_node n = {.instance = get_u32(c),
+                                  .next_first = (uint32_t)r->instance_next.count,
+                                  .order = (uint32_t)r->instance_nodes.count};
+
+    n.number = get_u32(c);
+    n.what = (uint8_t)get_byte(c);
+    n.places = read_places(r, c, &n.place_count);
+    n.next_count = get_byte(c);
+    for (uint32_t i = 0; i < n.next_count && !c->bad && !r->no_memory; i++) {
+        uint32_t next = get_u32(c);
+
+        r->no_memory = !weir_vec_push(&r->instance_next, next);
+    }
+    if (!c->bad && !r->no_memory && !weir_vec_push(&r->instance_nodes, n))
+        r->no_memory = true;
+}
+
+static void read_instance(struct reader *r, struct cursor *c)
+{
+    struct raw_launch l = {.stream = get_u(c)};
+
+    l.seq = get_u(c);
+    l.instance = get_u32(c);
+    if (!c->bad && !weir_vec_push(&r->launches, l))
         r->no_memory = true;
 }
 
@@ -804,6 +859,12 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
     case WEIR_TRACE_NODE:
         read_node(r, c);
         break;
+    case WEIR_TRACE_INSTANCE_NODE:
+        read_instance_node(r, c);
+        break;
+    case WEIR_TRACE_INSTANCE:
+        read_instance(r, c);
+        break;
     case WEIR_TRACE_EVENT_RECORD:
         read_event_record(r, c);
         break;
@@ -930,6 +991,9 @@ static void finish(struct reader *r)
     weir_vec_finish(&r->works);
     weir_vec_finish(&r->touched);
     weir_vec_finish(&r->nodes);
+    weir_vec_finish(&r->instance_nodes);
+    weir_vec_finish(&r->instance_next);
+    weir_vec_finish(&r->launches);
     weir_vec_finish(&r->raw_waits);
     weir_vec_finish(&r->sync_streams);
     weir_vec_finish(&r->wait_streams);

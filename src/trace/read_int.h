@@ -46,8 +46,25 @@ struct raw_node {
     uint32_t name;
     uint8_t engine, src_class, dst_class;
     bool memset, allocates, frees;
+    uint32_t number;                  /* in its instance + 1; 0: unknown */
     uint64_t instructions, requested; /* kernels that counted */
     uint32_t pointer_first, pointer_count;
+};
+
+struct raw_instance_node {
+    uint32_t instance;
+    uint32_t number, order;          /* of its records the first has the places */
+    uint8_t what;                    /* WEIR_TRACE_INSTANCE_IS_* */
+    uint32_t next_first, next_count; /* in the reader's instance_next */
+    uint32_t place_count;
+    struct weir_trace_touch *places; /* the file's to keep, or NULL */
+};
+
+enum { WEIR_TRACE_INSTANCE_IS_KERNEL = 1, WEIR_TRACE_INSTANCE_IS_COPY = 2 };
+
+struct raw_launch {
+    uint64_t stream, seq;
+    uint32_t instance;
 };
 
 struct raw_wait {
@@ -75,6 +92,9 @@ struct reader {
     WEIR_VEC(struct raw_work) works;
     WEIR_VEC(struct raw_touched) touched;
     WEIR_VEC(struct raw_node) nodes;
+    WEIR_VEC(struct raw_instance_node) instance_nodes;
+    WEIR_VEC(uint32_t) instance_next;
+    WEIR_VEC(struct raw_launch) launches;
     WEIR_VEC(struct raw_wait) raw_waits;
     WEIR_VEC(uint64_t) sync_streams; /* of each sync: stream's or context's id */
     WEIR_VEC(uint64_t) wait_streams; /* two for each event wait, one for each record */

@@ -6,6 +6,7 @@
 #include "trace/writer.h"
 
 #define EDGES_MAX      8
+#define NEXT_MAX       24   /* nodes behind a node, in one record */
 #define QUICK_NS       1000 /* from one launch to the next */
 #define LOOK_EVERY     16
 #define ENGINE_KERNELS 0 /* of enum weir_engine, and in the file */
@@ -547,7 +548,7 @@ void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trac
     p = weir_trace_put_u(p, stream);
     p = weir_trace_put_u(p, seq);
     *p++ = (unsigned char)(n->engine | (n->memset ? 0x80 : 0) | (n->allocates ? 0x40 : 0) |
-                           (n->frees ? 0x20 : 0));
+                           (n->frees ? 0x20 : 0) | (n->number ? WEIR_TRACE_NODE_NUMBERED : 0));
     *p++ = (unsigned char)(n->src_class | n->dst_class << 4);
     p = weir_trace_put_u(p, name);
     p = weir_trace_put_u(p, n->bytes);
@@ -555,12 +556,55 @@ void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trac
     p = weir_trace_put_u(p, n->threads);
     p = weir_trace_put_time(b, p, n->start_ns);
     p = weir_trace_put_u(p, n->end_ns > n->start_ns ? n->end_ns - n->start_ns : 0);
+    if (n->number)
+        p = weir_trace_put_u(p, n->number - 1);
     if (n->instructions) {
         p = weir_trace_put_u(p, n->instructions);
         p = weir_trace_put_u(p, n->requested);
         p = put_pointers(b, p, n->pointers, n->pointer_count);
     }
     weir_trace_close(b, p);
+}
+
+/* Another record of the same node for more of those behind it. */
+static void put_instance_node(const struct weir_trace_instance_node *n, size_t from, size_t to)
+{
+    const size_t places = from ? 0 : WEIR_MIN(n->place_count, (size_t)WEIR_TRACE_POINTERS);
+    struct weir_trace_buffer *b = weir_trace_open();
+    unsigned char *p;
+
+    if (!b)
+        return;
+    p = weir_trace_begin(b, WEIR_TRACE_INSTANCE_NODE);
+    p = weir_trace_put_u(p, n->instance);
+    p = weir_trace_put_u(p, n->number);
+    *p++ = (unsigned char)n->what;
+    *p++ = (unsigned char)places;
+    for (size_t i = 0; i < places; i++) {
+        p = weir_trace_put_address(b, p, n->places[i].address);
+        p = weir_trace_put_u(p, n->places[i].bytes << 1 | n->places[i].writes);
+    }
+    *p++ = (unsigned char)(to - from);
+    for (size_t i = from; i < to; i++)
+        p = weir_trace_put_u(p, n->next[i] & n->mask);
+    weir_trace_close(b, p);
+}
+
+void weir_trace_instance_node(const struct weir_trace_instance_node *n)
+{
+    size_t from = 0;
+
+    do {
+        size_t to = WEIR_MIN(from + NEXT_MAX, n->next_count);
+
+        put_instance_node(n, from, to);
+        from = to;
+    } while (from < n->next_count);
+}
+
+void weir_trace_instance(uint64_t stream, uint64_t seq, uint32_t instance)
+{
+    put_numbers(WEIR_TRACE_INSTANCE, (uint64_t[]){stream, seq, instance}, 3);
 }
 
 /* ---- the host ---- */

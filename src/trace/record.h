@@ -144,8 +144,30 @@ struct weir_trace_node {
     uint64_t instructions, requested; /* kernels that count; then, as in weir_trace_kernel: */
     const uint64_t *pointers;
     size_t pointer_count;
+    uint32_t number; /* in its instance + 1; 0: in a conditional node's body */
 };
 void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n);
+
+/* A graph's instance, before its first launch: each of its nodes, and which are behind it. */
+enum weir_trace_instance_what {
+    WEIR_TRACE_INSTANCE_ORDERS = 0, /* nothing but that */
+    WEIR_TRACE_INSTANCE_KERNEL = 1, /* places: pointers that it is given */
+    WEIR_TRACE_INSTANCE_COPY = 2,   /* places: what it reads, what it writes; memsets */
+    WEIR_TRACE_INSTANCE_OTHER = 3,
+};
+struct weir_trace_instance_node {
+    uint32_t instance; /* 1, 2, 3 ... */
+    uint32_t number;   /* 0, 1, 2 ... */
+    enum weir_trace_instance_what what;
+    const struct weir_trace_touched *places; /* those beyond 16 are left out */
+    size_t place_count;
+    const uint32_t *next; /* numbers of those behind it, of which these bits count */
+    uint32_t mask;
+    size_t next_count;
+};
+void weir_trace_instance_node(const struct weir_trace_instance_node *n);
+/* What the launch (stream, seq) of a graph runs. */
+void weir_trace_instance(uint64_t stream, uint64_t seq, uint32_t instance);
 
 /* ---- the host ---- */
 

@@ -22,6 +22,14 @@ static uint64_t rel(const struct weir_trace_file *f, uint64_t ns)
     return ns > f->begin_ns ? ns - f->begin_ns : 0;
 }
 
+static const char *rule_name(unsigned rule, char out[16])
+{
+    if (rule == WEIR_TRACE_GRAPH_EDGE)
+        return "GRA-001";
+    snprintf(out, 16, "ORD-%03u", rule);
+    return out;
+}
+
 /* ---- CSV ---- */
 
 static void csv_op(const struct weir_trace_file *f, const struct weir_trace_op *op, FILE *to)
@@ -101,9 +109,10 @@ static void json_op(const struct weir_trace_file *f, const struct weir_trace_op 
     fputs(", \"follows\": [", to);
     for (uint32_t d = 0; d < op->dep_count; d++) {
         const struct weir_trace_dep *dep = &f->deps[op->dep_first + d];
+        char rule[16];
 
-        fprintf(to, "%s{\"rule\": \"ORD-%03u\", \"guaranteed\": %s", d ? ", " : "", dep->rule,
-                dep->guaranteed ? "true" : "false");
+        fprintf(to, "%s{\"rule\": \"%s\", \"guaranteed\": %s", d ? ", " : "",
+                rule_name(dep->rule, rule), dep->guaranteed ? "true" : "false");
         if (dep->op != WEIR_TRACE_NONE)
             fprintf(to, ", \"operation\": %u", dep->op);
         fputc('}', to);
@@ -220,15 +229,15 @@ bool weir_view_chrome(const struct weir_trace_file *f, FILE *to)
     for (size_t i = 0; i < arrows.count; i++) {
         const struct weir_view_arrow *a = &arrows.items[i];
         const struct weir_trace_op *ops[2] = {&f->ops[a->from], &f->ops[a->to]};
+        char rule[16];
 
         for (int k = 0; k < 2; k++)
-            fprintf(
-                to,
-                ",\n{\"ph\":\"%s\",\"name\":\"ORD-%03u\",\"cat\":\"order\",\"id\":%zu,\"pid\":%u,"
-                "\"tid\":%u,\"ts\":%.3f}",
-                k ? "f\",\"bp\":\"e" : "s", a->rule, i,
-                DEVICE_PID + f->streams[ops[k]->stream].device, ops[k]->stream,
-                (double)rel(f, ops[k]->start_ns) / 1e3);
+            fprintf(to,
+                    ",\n{\"ph\":\"%s\",\"name\":\"%s\",\"cat\":\"order\",\"id\":%zu,\"pid\":%u,"
+                    "\"tid\":%u,\"ts\":%.3f}",
+                    k ? "f\",\"bp\":\"e" : "s", rule_name(a->rule, rule), i,
+                    DEVICE_PID + f->streams[ops[k]->stream].device, ops[k]->stream,
+                    (double)rel(f, ops[k]->start_ns) / 1e3);
     }
     fputs("\n]}\n", to);
     weir_free(arrows.items);

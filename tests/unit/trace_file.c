@@ -658,8 +658,31 @@ static void test_damage(void **state)
 static void launch_graph(void)
 {
     struct weir_trace_id id = {.stream = STREAM_A, .seq = 1};
+    /* 0 and 1 lead to 2, which orders only, and that to 43 that are not there and to 3. */
+    uint32_t two = 2, next[44];
+    const struct weir_trace_touched places[3] = {{0x30000, 0, false}, {0x40000, 0, false}};
+    const struct weir_trace_touched copied[2] = {{0x30000, 64, false}, {0x90000, 64, true}};
     uint64_t t = weir_clock_ns();
 
+    memset(next, 0xff, sizeof next);
+    next[43] = 0x20000003;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct weir_trace_instance_node n = {.instance = 7,
+                                             .number = i,
+                                             .what = i < 2    ? WEIR_TRACE_INSTANCE_KERNEL
+                                                     : i == 2 ? WEIR_TRACE_INSTANCE_ORDERS
+                                                              : WEIR_TRACE_INSTANCE_COPY,
+                                             .places = i < 2 ? places : copied,
+                                             .place_count = i == 2 ? 0 : 2,
+                                             .next = i < 2 ? &two : next,
+                                             .mask = 0x1fffffff,
+                                             .next_count = i < 2    ? 1
+                                                           : i == 2 ? 44
+                                                                    : 0};
+
+        weir_trace_instance_node(&n);
+    }
+    weir_trace_instance(STREAM_A, 1, 7);
     weir_trace_stream(STREAM_A, 0, 0, WEIR_STREAM_NONBLOCKING, 0, NULL);
     weir_trace_enter(__builtin_return_address(0));
     weir_trace_op_other(&id, WEIR_OP_GRAPH);
@@ -672,6 +695,7 @@ static void launch_graph(void)
                                     .src_class = WEIR_TRACE_DEVICE_MEMORY,
                                     .dst_class = WEIR_TRACE_PINNED,
                                     .blocks = 5,
+                                    .number = i < 2 ? (uint32_t)i + 1 : 4,
                                     .start_ns = t + 1000 + i * 1000,
                                     .end_ns = t + 2500 + i * 1000};
 
@@ -695,6 +719,23 @@ static void test_graph(void **state)
     assert_string_equal(f->ops[1].name, "leaf");
     assert_string_equal(f->ops[3].name, "D2H pinned");
     assert_int_equal(f->ops[2].u.kernel.grid[0], 5);
+    assert_int_equal(f->ops[0].instance, 7);
+    assert_int_equal(f->ops[1].dep_count, 0);
+    assert_int_equal(f->ops[2].dep_count, 0);
+    assert_int_equal(f->ops[3].dep_count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(f->deps[f->ops[3].dep_first + i].rule, WEIR_TRACE_GRAPH_EDGE);
+        assert_int_equal(
+            f->deps[f->ops[3].dep_first + i].op + f->deps[f->ops[3].dep_first + 1 - i].op, 3);
+    }
+    assert_int_equal(f->ops[3].why, WEIR_TRACE_WHY_EDGE);
+    assert_int_equal(f->ops[3].why_op, 2); /* which ended last */
+    assert_int_equal(f->ops[3].ready_ns, f->ops[3].start_ns);
+    assert_int_equal(f->ops[2].why, f->ops[0].why);
+    assert_int_equal(f->ops[2].pointer_count, 2);
+    assert_int_equal(f->pointers[f->ops[2].pointer_first + 1], 0x40000);
+    assert_int_equal(f->ops[3].u.copy.src, 0x30000);
+    assert_int_equal(f->ops[3].u.copy.dst_span, 64);
     /* Rows of their own, and never two at a time on one. */
     assert_int_equal(f->streams_count, 3);
     assert_int_not_equal(f->ops[1].stream, f->ops[2].stream);
