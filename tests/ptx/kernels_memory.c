@@ -213,6 +213,21 @@ static void want_byte_sums(struct block_case *c)
     EACH c->d[i] = sums[i & 255];
 }
 
+/* Three times over the bytes, a lane's own number of steps of n. */
+static void want_turns(struct block_case *c)
+{
+    uint32_t sums[256] = {0}, passes[1024] = {0}, some = 0;
+
+    EACH for (int32_t k = (int32_t)i, end = (int32_t)(4 * c->threads - (c->x[i] & 127));
+              takes_part(c, i) && k < end; k += (int32_t)c->threads)
+    {
+        sums[c->x[k / 4] >> 8 * (k % 4) & 255] += 3 * c->x[i];
+        passes[i] += 3;
+    }
+    EACH some += passes[i] != 0;
+    EACH c->d[i] = sums[i & 255] * 3 + passes[i] + some;
+}
+
 static void want_double_stride(struct block_case *c)
 {
     EACH
@@ -363,6 +378,14 @@ static void want_red_vector(struct block_case *c)
 #define TAP(away, times)        TAP_FROM(away, "0", "", times)
 #define TAP_BEFORE(away, times) TAP_FROM(away, "-2", "", times)
 #define TAP_FAR(away, times)    TAP_FROM(away, "0", "add.s32 r0, r0, 2147483392; ", times)
+
+#define CLEAR_SUMS                                                                                 \
+    "mov.u64 a2, sums; mov.u32 r0, i; mov.u32 r1, 0;\n"                                            \
+    "ZERO: setp.ge.u32 p1, r0, 256; @p1 bra READY; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; "   \
+    "st.shared.u32 [a3], r1; add.u32 r0, r0, n; bra ZERO;\n"                                       \
+    "READY: bar.sync 0;\n"
+#define READ_SUM                                                                                   \
+    "and.b32 r2, i, 255; mul.wide.u32 a3, r2, 4; add.s64 a3, a3, a2; ld.shared.u32 d, [a3];\n"
 
 const struct kernel_test kernel_tests_memory[] = {
     {.name = "memory.atomics",
@@ -529,15 +552,27 @@ const struct kernel_test kernel_tests_memory[] = {
     {.name = "memory.byte_sums",
      .want = want_byte_sums,
      .globals = ".shared .align 4 .u32 sums[256];\n",
-     .body =
-         "mov.u64 a2, sums; mov.u32 r0, i; mov.u32 r1, 0;\n"
-         "ZERO: setp.ge.u32 p1, r0, 256; @p1 bra READY; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, "
-         "a2; st.shared.u32 [a3], r1; add.u32 r0, r0, n; bra ZERO;\n"
-         "READY: bar.sync 0;\n" UNLESS_PART("JOIN") I4
+     .body = CLEAR_SUMS UNLESS_PART("JOIN") I4
      "sub.s64 a4, in, a1; cvt.u64.u32 a5, i; add.s64 a5, a5, a4; ld.global.u8 r2, [a5]; "
      "mul.wide.u32 a3, r2, 4; add.s64 a3, a3, a2; red.shared.add.u32 [a3], x;\n"
-     "JOIN: bar.sync 0; and.b32 r2, i, 255; mul.wide.u32 a3, r2, 4; add.s64 a3, a3, a2; "
-     "ld.shared.u32 d, [a3];\n"},
+     "JOIN: bar.sync 0;\n" READ_SUM},
+    /* How far a pass goes on is not known, so that warps take turns; some lanes wait meanwhile. */
+    {.name = "memory.turns",
+     .want = want_turns,
+     .globals = ".shared .align 4 .u32 sums[256];\n",
+     .grid = 1,
+     .body = I4
+     "add.s64 a4, a1, extra; st.global.u32 [a4], x;\n" CLEAR_SUMS "mov.u32 r10, 0;\n" UNLESS_PART(
+         "JOIN") "ld.global.u32 r9, [extra]; and.b32 r9, r9, 0; add.u32 r9, r9, n; "
+                 "and.b32 r8, x, 127; shl.b32 r2, n, 2; sub.s32 r8, r2, r8; mov.u32 r11, 0;\n"
+                 "AGAIN: mov.u32 r12, i; setp.ge.s32 p2, r12, r8; @p2 bra NEXT;\n"
+                 "TURN: cvt.s64.s32 a5, r12; add.s64 a6, a5, extra; ld.global.u8 r2, [a6]; "
+                 "mul.wide.u32 a3, r2, 4; add.s64 a3, a3, a2; red.shared.add.u32 [a3], x; "
+                 "add.u32 r10, r10, 1; add.s32 r12, r12, r9; setp.lt.s32 p3, r12, r8; @p3 bra "
+                 "TURN;\n"
+                 "NEXT: add.u32 r11, r11, 1; setp.lt.u32 p4, r11, 3; @p4 bra AGAIN;\n"
+                 "JOIN: setp.ne.u32 p5, r10, 0; bar.red.popc.u32 r7, 0, p5;\n" READ_SUM
+                 "mad.lo.u32 d, d, 3, r10; add.u32 d, d, r7;\n"},
     {.name = "memory.stride_two",
      .want = want_double_stride,
      .check_extra = true,

@@ -7,6 +7,8 @@
  * warps stand at different barriers, each region runs for its own. Where the program's text says
  * that all warps come to one barrier, nobody asks where they stand (find_steps), and a short region
  * stands there once for each warp: its masks and addresses are constants then.
+ * Loops in which warps take turns (turns.c) begin regions, too, which run until no warp is left in
+ * them before the next pass begins.
  *
  * Inside a region, lanes of a warp that have gone another way wait: wait_slot[block] holds them.
  * After a block, the first block in order with waiting lanes runs (continue_at). Where analysis
@@ -38,6 +40,8 @@ struct chain {
 struct region {
     uint32_t id, entry;
     const struct low_block *barrier; /* that it begins behind, or NULL */
+    const struct low_block *turn;    /* that it begins with (turns.c), or NULL */
+    const uint64_t *live;            /* registers in a warp's state when it begins; NULL: none */
     uint64_t *blocks;
     uint64_t *uses, *defs; /* registers that its instructions read, write */
     struct chain *chains;
@@ -61,7 +65,9 @@ struct control {
     uint32_t copied;                /* PTX instructions so far */
     bool copying;                   /* the region stands there once for each warp */
     LLVMBasicBlockRef dispatch, finish;
+    uint32_t regions;                    /* behind the first one: barriers, then turns */
     LLVMValueRef current, pending, pass; /* allocas */
+    LLVMValueRef passes;                 /* the same: of a loop, until the next warp's turn */
     LLVMValueRef tag;                    /* of warps that stand at the region being run */
     LLVMValueRef warp_state;
     LLVMBasicBlockRef cur_pre; /* where the region's invariants are */
@@ -447,28 +453,38 @@ static uint32_t elem_bytes(const struct low_reg *r)
     return r->bits == 1 ? 4 : r->bits / 8;
 }
 
+/* Registers that a warp's state has behind a block: those that the next region needs. */
+static const uint64_t *live_behind(const struct low_block *b)
+{
+    return b->term == LOW_TERM_BARRIER ? b->live_out : b->turn_live;
+}
+
+static uint32_t place_register(const struct low *l, struct low_reg *reg, uint32_t at)
+{
+    uint32_t bytes = elem_bytes(reg), n = 1;
+    if (reg->guarded)
+        n = l->groups * (l->width + 1) + 1;
+    else if (reg->fact.shape == LOW_AFFINE)
+        n = l->groups;
+    else if (reg->fact.shape == LOW_VARYING && reg->bits > 1)
+        n = LOW_LANES;
+    at = WEIR_ALIGN_UP(at, reg->fact.shape == LOW_VARYING && reg->bits > 1 ? 64 : bytes);
+    reg->state_offset = (int32_t)at;
+    return at + bytes * n;
+}
+
+/* The mask of live lanes first, then those that wait at each block while warps take turns. */
 static void place_state(struct low *l)
 {
-    uint32_t at = 64; /* the mask of live lanes first */
+    uint32_t at = 64;
+    if (l->turns)
+        at += 4 * (uint32_t)l->blocks.count;
     for (size_t k = 0; k < l->blocks.count; k++) {
-        const struct low_block *b = &l->blocks.items[k];
-        if (b->term != LOW_TERM_BARRIER)
-            continue;
-        for (size_t r = 0; r < l->regs.count; r++) {
+        const uint64_t *live = live_behind(&l->blocks.items[k]);
+        for (size_t r = 0; r < l->regs.count && live; r++) {
             struct low_reg *reg = &l->regs.items[r];
-            if (!low_bit(b->live_out, (uint32_t)r) || !is_saved(l, r) || reg->state_offset >= 0)
-                continue;
-            uint32_t bytes = elem_bytes(reg), n = 1;
-            if (reg->guarded)
-                n = l->groups * (l->width + 1) + 1;
-            else if (reg->fact.shape == LOW_AFFINE)
-                n = l->groups;
-            else if (reg->fact.shape == LOW_VARYING && reg->bits > 1)
-                n = LOW_LANES;
-            uint32_t align = reg->fact.shape == LOW_VARYING && reg->bits > 1 ? 64 : bytes;
-            at = WEIR_ALIGN_UP(at, align);
-            reg->state_offset = (int32_t)at;
-            at += bytes * n;
+            if (low_bit(live, (uint32_t)r) && is_saved(l, r) && reg->state_offset < 0)
+                at = place_register(l, reg, at);
         }
     }
     l->state_bytes = WEIR_ALIGN_UP(at, 64u);
@@ -565,7 +581,7 @@ static void reg_state(struct control *c, struct low_reg *r, bool save)
 /* What a region leaves alone is in the warp's state already, and stays there. */
 static bool is_moved(const struct control *c, uint32_t reg, bool save)
 {
-    bool was_saved = c->r.barrier && low_bit(c->r.barrier->live_out, reg);
+    bool was_saved = c->r.live && low_bit(c->r.live, reg);
     return low_bit(c->r.defs, reg) || (save ? !was_saved : low_bit(c->r.uses, reg));
 }
 
@@ -580,14 +596,14 @@ static bool ends_threads(const struct low *l, const uint64_t *blocks)
     return false;
 }
 
-static void live_state(struct control *c, const struct low_block *barrier, bool save)
+static void live_state(struct control *c, const uint64_t *live, bool save)
 {
     struct low *l = c->l;
     for (size_t r = 0; r < l->regs.count; r++)
-        if (low_bit(barrier->live_out, (uint32_t)r) && is_saved(l, r) && l->regs.items[r].slot[0] &&
+        if (low_bit(live, (uint32_t)r) && is_saved(l, r) && l->regs.items[r].slot[0] &&
             is_moved(c, (uint32_t)r, save))
             reg_state(c, &l->regs.items[r], save);
-    if (!l->any_exit_partial || (save && c->r.barrier && !ends_threads(l, c->r.blocks)))
+    if (!l->any_exit_partial || (save && c->r.live && !ends_threads(l, c->r.blocks)))
         return;
     LLVMValueRef m[LOW_MAX_GROUPS];
     if (save) {
@@ -680,6 +696,23 @@ static bool goes_on_in_step(const struct control *c)
     return s->in_step && s->outcome != MIXED;
 }
 
+/* The warp stands at the start of a region, to be run in the next pass; where it has its turns, in
+ * this one. */
+static void stand_at(struct control *c, uint32_t region)
+{
+    struct low *l = c->l;
+    LLVMValueRef pass = LLVMBuildLoad2(l->b, l->t.i32, c->pass, "");
+    LLVMValueRef tag =
+        LLVMBuildShl(l->b, LLVMBuildAdd(l->b, pass, LLVMConstInt(l->t.i32, 1, 0), ""),
+                     LLVMConstInt(l->t.i32, 8, 0), "");
+    tag = LLVMBuildOr(l->b, tag, LLVMConstInt(l->t.i32, region, 0), "");
+    state_store(l, tag, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
+    LLVMValueRef set = LLVMBuildLoad2(l->b, l->t.i64, c->pending, "");
+    set = LLVMBuildOr(l->b, set, LLVMConstInt(l->t.i64, 1ull << region, 0), "");
+    LLVMBuildStore(l->b, set, c->pending);
+    LLVMBuildBr(l->b, c->r.next_bb);
+}
+
 static void end_barrier(struct control *c, uint32_t at)
 {
     struct low *l = c->l;
@@ -696,22 +729,48 @@ static void end_barrier(struct control *c, uint32_t at)
     low_order_arrive(l, i, LLVMConstInt(l->t.i32, 0, 0), b->barrier);
     if (reduction(l, b))
         count_votes(c, i);
-    live_state(c, b, true);
-    if (goes_on_in_step(c)) {
+    live_state(c, b->live_out, true);
+    if (goes_on_in_step(c))
         LLVMBuildBr(l->b, c->r.next_bb);
-        return;
+    else
+        stand_at(c, (uint32_t)b->barrier + 1);
+}
+
+/* ---- turns ---- */
+
+/* The lanes that wait somewhere while the loop runs, and those that are about to run it. */
+static void turn_masks(struct control *c, const struct low_block *h, bool save)
+{
+    struct low *l = c->l;
+    for (uint32_t k = 0; k < l->blocks.count; k++) {
+        LLVMValueRef m[LOW_MAX_GROUPS], p;
+        if (!l->blocks.items[k].needs_mask || (h != &l->blocks.items[k] && !low_bit(h->wait, k)))
+            continue;
+        p = at_offset(l, c->warp_state, 64 + 4 * k);
+        if (save) {
+            load_masks(l, wait_slots(l, k), m);
+            state_store(l, low_mask_bits(l, m), p);
+        } else {
+            low_mask_from_bits(l, state_load(l, l->t.i32, p), m);
+            store_masks(l, wait_slots(l, k), m);
+        }
     }
-    uint32_t region = (uint32_t)b->barrier + 1;
-    LLVMValueRef pass = LLVMBuildLoad2(l->b, l->t.i32, c->pass, "");
-    LLVMValueRef tag =
-        LLVMBuildShl(l->b, LLVMBuildAdd(l->b, pass, LLVMConstInt(l->t.i32, 1, 0), ""),
-                     LLVMConstInt(l->t.i32, 8, 0), "");
-    tag = LLVMBuildOr(l->b, tag, LLVMConstInt(l->t.i32, region, 0), "");
-    state_store(l, tag, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
-    LLVMValueRef set = LLVMBuildLoad2(l->b, l->t.i64, c->pending, "");
-    set = LLVMBuildOr(l->b, set, LLVMConstInt(l->t.i64, 1ull << region, 0), "");
-    LLVMBuildStore(l->b, set, c->pending);
-    LLVMBuildBr(l->b, c->r.next_bb);
+}
+
+/* At the header of a loop: after some passes the next warp's turn comes. */
+static void take_turns(struct control *c, const struct low_block *h)
+{
+    struct low *l = c->l;
+    LLVMBasicBlockRef over = low_bb(l, "over"), on = low_bb(l, "on");
+    LLVMValueRef left = LLVMBuildLoad2(l->b, l->t.i32, c->passes, "");
+    LLVMBuildStore(l->b, LLVMBuildSub(l->b, left, LLVMConstInt(l->t.i32, 1, 0), ""), c->passes);
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, left, LLVMConstInt(l->t.i32, 0, 0), ""),
+                    over, on);
+    LLVMPositionBuilderAtEnd(l->b, over);
+    live_state(c, h->turn_live, true);
+    turn_masks(c, h, true);
+    stand_at(c, l->barriers + h->turn);
+    LLVMPositionBuilderAtEnd(l->b, on);
 }
 
 static void end_block(struct control *c, uint32_t at)
@@ -949,6 +1008,8 @@ static void emit_block(struct control *c, uint32_t at)
     const struct low_block *b = &l->blocks.items[at];
     LLVMPositionBuilderAtEnd(l->b, l->bb[at]);
     l->block = at;
+    if (b->turn)
+        take_turns(c, b);
     l->mask_full = !b->partial && !b->lost_lanes && l->tail_lanes == 0;
     if (l->mask_full) {
         for (unsigned g = 0; g < l->groups; g++)
@@ -1018,12 +1079,12 @@ static void emit_invariant(struct invariants *x, int32_t reg)
 }
 
 /* Registers that a region can compute again from the thread's index and the launch. */
-static void emit_invariants(struct control *c, const struct low_block *barrier)
+static void emit_invariants(struct control *c)
 {
     struct low *l = c->l;
     struct invariants x = {c, low_alloc(l, l->regs.count + 1)};
     for (size_t r = 0; r < l->regs.count; r++)
-        if (low_bit(barrier->live_out, (uint32_t)r))
+        if (low_bit(c->r.live, (uint32_t)r))
             emit_invariant(&x, (int32_t)r);
 }
 
@@ -1067,9 +1128,10 @@ static void start_mask(struct low *l)
 }
 
 /* One warp: its state, then the blocks of the region. */
-static void emit_warp_body(struct control *c, const struct low_block *barrier)
+static void emit_warp_body(struct control *c)
 {
     struct low *l = c->l;
+    const struct low_block *barrier = c->r.barrier;
     uint32_t entry = c->r.entry;
     l->block = barrier ? (uint32_t)(barrier - l->blocks.items) : entry;
     l->mask_full = l->tail_lanes == 0;
@@ -1077,19 +1139,21 @@ static void emit_warp_body(struct control *c, const struct low_block *barrier)
         l->mask[g] = LLVMConstAllOnes(l->t.mask);
     clear_slots(l);
     start_mask(l);
-    if (l->barriers) {
+    if (c->regions) {
         LLVMValueRef off =
             LLVMBuildMul(l->b, l->warp, LLVMConstInt(l->t.i32, l->state_bytes, 0), "");
         off = LLVMBuildAdd(l->b, off, LLVMConstInt(l->t.i32, STATE_HEADER, 0), "");
         off = LLVMBuildZExt(l->b, off, l->t.i64, "");
         c->warp_state = LLVMBuildGEP2(l->b, l->t.i8, l->state, &off, 1, "");
     }
-    if (barrier) {
-        emit_invariants(c, barrier);
-        live_state(c, barrier, false);
-        if (reduction(l, barrier))
+    if (c->r.live) {
+        emit_invariants(c);
+        live_state(c, c->r.live, false);
+        if (barrier && reduction(l, barrier))
             vote_result(c, &l->insts.items[barrier->end - 1]);
     }
+    if (l->turns)
+        LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, LOW_TURN_PASSES, 0), c->passes);
     memset(l->bb, 0, l->blocks.count * sizeof *l->bb);
     c->r.chains = NULL;
     l->done_bb = low_bb(l, "done");
@@ -1097,7 +1161,9 @@ static void emit_warp_body(struct control *c, const struct low_block *barrier)
         if (low_bit(c->r.blocks, k))
             l->bb[k] = low_bb(l, "block");
     const struct low_block *eb = &l->blocks.items[entry];
-    if (eb->needs_mask) {
+    if (c->r.turn) {
+        turn_masks(c, eb, false);
+    } else if (eb->needs_mask) {
         LLVMValueRef live[LOW_MAX_GROUPS];
         load_masks(l, l->live_slot, live);
         store_masks(l, wait_slots(l, entry), live);
@@ -1107,7 +1173,7 @@ static void emit_warp_body(struct control *c, const struct low_block *barrier)
         if (low_bit(c->r.blocks, k))
             emit_block(c, k);
     LLVMPositionBuilderAtEnd(l->b, l->done_bb);
-    if (l->barriers && !goes_on_in_step(c))
+    if (c->regions && !goes_on_in_step(c))
         state_store(l, LLVMConstInt(l->t.i32, 0xffffffff, 0),
                     LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
     LLVMBuildBr(l->b, c->r.next_bb);
@@ -1121,6 +1187,8 @@ static uint32_t outcome(struct low *l, const uint64_t *blocks)
     uint32_t found = ENDS;
     for (uint32_t k = 0; k < l->blocks.count; k++) {
         const struct low_block *b = &l->blocks.items[k];
+        if (low_bit(blocks, k) && b->turn)
+            return MIXED;
         if (!low_bit(blocks, k) || b->term != LOW_TERM_BARRIER)
             continue;
         if (ends || l->request->races || reduction(l, b) ||
@@ -1131,23 +1199,38 @@ static uint32_t outcome(struct low *l, const uint64_t *blocks)
     return found;
 }
 
+/* The region that begins with or behind a block; 0: none does. */
+static uint32_t region_from(const struct low *l, const struct low_block *b)
+{
+    if (b->term == LOW_TERM_BARRIER)
+        return (uint32_t)b->barrier + 1;
+    return b->turn ? l->barriers + b->turn : 0;
+}
+
+static uint32_t entry_from(const struct low *l, const struct low_block *b)
+{
+    return b->term == LOW_TERM_BARRIER ? b->succ[0] : (uint32_t)(b - l->blocks.items);
+}
+
 /* A region is run in step unless a way leads to it from one that is not, or that has others. */
 static void find_steps(struct control *c)
 {
     struct low *l = c->l;
-    c->steps = low_alloc(l, (l->barriers + 1) * sizeof *c->steps);
-    for (uint32_t k = 0; k <= l->barriers; k++)
+    c->steps = low_alloc(l, (c->regions + 1) * sizeof *c->steps);
+    for (uint32_t k = 0; k <= c->regions; k++)
         c->steps[k].blocks = low_alloc(l, l->block_words * sizeof(uint64_t));
     low_reach(l, 0, LOW_REGION, c->steps[0].blocks);
-    for (uint32_t k = 0; k < l->blocks.count; k++)
-        if (l->blocks.items[k].term == LOW_TERM_BARRIER)
-            low_reach(l, l->blocks.items[k].succ[0], LOW_REGION,
-                      c->steps[l->blocks.items[k].barrier + 1].blocks);
-    for (uint32_t k = 0; k <= l->barriers; k++)
-        c->steps[k] = (struct step){c->steps[k].blocks, true, outcome(l, c->steps[k].blocks)};
+    for (uint32_t k = 0; k < l->blocks.count; k++) {
+        const struct low_block *b = &l->blocks.items[k];
+        if (region_from(l, b))
+            low_reach(l, entry_from(l, b), LOW_REGION, c->steps[region_from(l, b)].blocks);
+    }
+    for (uint32_t k = 0; k <= c->regions; k++)
+        c->steps[k] =
+            (struct step){c->steps[k].blocks, k <= l->barriers, outcome(l, c->steps[k].blocks)};
     for (bool again = true; again;) {
         again = false;
-        for (uint32_t k = 0; k <= l->barriers; k++)
+        for (uint32_t k = 0; k <= c->regions; k++)
             for (uint32_t b = 0; b < l->blocks.count; b++) {
                 const struct low_block *to = &l->blocks.items[b];
                 if (!low_bit(c->steps[k].blocks, b) || to->term != LOW_TERM_BARRIER ||
@@ -1158,7 +1241,7 @@ static void find_steps(struct control *c)
                 again = true;
             }
     }
-    for (uint32_t k = 0; k <= l->barriers; k++) /* who asks must find an answer */
+    for (uint32_t k = 0; k <= c->regions; k++) /* who asks must find an answer */
         if (c->steps[k].outcome < ENDS && !c->steps[c->steps[k].outcome + 1].in_step)
             c->steps[k].outcome = MIXED;
 }
@@ -1198,14 +1281,14 @@ static bool is_copied(struct control *c)
     return true;
 }
 
-static void emit_copies(struct control *c, const struct low_block *barrier, LLVMBasicBlockRef after)
+static void emit_copies(struct control *c, LLVMBasicBlockRef after)
 {
     struct low *l = c->l;
     c->copying = true;
     for (uint32_t w = 0; w < l->warps; w++) {
         l->warp = LLVMConstInt(l->t.i32, w, 0);
         c->r.next_bb = low_bb(l, "next_warp");
-        emit_warp_body(c, barrier);
+        emit_warp_body(c);
         LLVMPositionBuilderAtEnd(l->b, c->r.next_bb);
     }
     c->copying = false;
@@ -1213,16 +1296,21 @@ static void emit_copies(struct control *c, const struct low_block *barrier, LLVM
 }
 
 /* Loop over the block's warps; those that do not stand at this region are passed over. */
-static void emit_region(struct control *c, uint32_t id, const struct low_block *barrier,
+static void emit_region(struct control *c, uint32_t id, const struct low_block *from,
                         LLVMBasicBlockRef head, LLVMBasicBlockRef after)
 {
     struct low *l = c->l;
-    c->r = (struct region){.id = id, .entry = barrier ? barrier->succ[0] : 0, .barrier = barrier};
+    c->r = (struct region){.id = id};
+    if (from) {
+        c->r.entry = entry_from(l, from);
+        c->r.live = live_behind(from);
+        *(from->term == LOW_TERM_BARRIER ? &c->r.barrier : &c->r.turn) = from;
+    }
     c->r.blocks = c->steps[id].blocks;
     region_registers(l, &c->r);
     if (is_copied(c)) {
         LLVMPositionBuilderAtEnd(l->b, head);
-        emit_copies(c, barrier, after);
+        emit_copies(c, after);
         return;
     }
     LLVMBasicBlockRef loop = low_bb(l, "warp"), body = loop;
@@ -1233,17 +1321,19 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     LLVMValueRef zero = LLVMConstInt(l->t.i32, 0, 0);
     l->warp = l->warps == 1 ? zero : LLVMBuildPhi(l->b, l->t.i32, "warp");
     low_touch_warp(l);
-    if (barrier && !c->steps[id].in_step) {
+    if (from && !c->steps[id].in_step) {
         body = low_bb(l, "run");
         LLVMValueRef resume =
             state_load(l, l->t.i32, LLVMBuildGEP2(l->b, l->t.i32, l->state, &l->warp, 1, ""));
-        LLVMValueRef pass = LLVMBuildShl(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""),
-                                         LLVMConstInt(l->t.i32, 8, 0), "");
+        LLVMValueRef pass = LLVMBuildLoad2(l->b, l->t.i32, c->pass, "");
+        if (c->r.turn) /* as stand_at says it */
+            pass = LLVMBuildAdd(l->b, pass, LLVMConstInt(l->t.i32, 1, 0), "");
+        pass = LLVMBuildShl(l->b, pass, LLVMConstInt(l->t.i32, 8, 0), "");
         LLVMValueRef tag = LLVMBuildOr(l->b, pass, LLVMConstInt(l->t.i32, id, 0), "");
         LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, resume, tag, ""), body, c->r.next_bb);
         LLVMPositionBuilderAtEnd(l->b, body);
     }
-    emit_warp_body(c, barrier);
+    emit_warp_body(c);
     LLVMPositionBuilderAtEnd(l->b, c->r.next_bb);
     if (l->warps == 1) {
         LLVMBuildBr(l->b, after);
@@ -1251,11 +1341,27 @@ static void emit_region(struct control *c, uint32_t id, const struct low_block *
     }
     LLVMValueRef next = LLVMBuildAdd(l->b, l->warp, LLVMConstInt(l->t.i32, 1, 0), "");
     LLVMValueRef in[2] = {zero, next};
-    LLVMBasicBlockRef from[2] = {head, c->r.next_bb};
-    LLVMAddIncoming(l->warp, in, from, 2);
+    LLVMBasicBlockRef ways[2] = {head, c->r.next_bb};
+    LLVMAddIncoming(l->warp, in, ways, 2);
     LLVMBuildCondBr(l->b,
                     LLVMBuildICmp(l->b, LLVMIntULT, next, LLVMConstInt(l->t.i32, l->warps, 0), ""),
                     loop, after);
+}
+
+/* Warps that take turns go on before the next pass begins. */
+static void emit_turns(struct control *c, LLVMValueRef set, LLVMBasicBlockRef pick)
+{
+    struct low *l = c->l;
+    uint64_t bits = weir_bits_low(l->turns) << (l->barriers + 1);
+    LLVMBasicBlockRef turns = low_bb(l, "turns"), none = low_bb(l, "no_turns");
+    LLVMValueRef t = LLVMBuildAnd(l->b, set, LLVMConstInt(l->t.i64, bits, 0), "");
+    LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntNE, t, LLVMConstInt(l->t.i64, 0, 0), ""),
+                    turns, none);
+    LLVMPositionBuilderAtEnd(l->b, turns);
+    LLVMBuildStore(l->b, t, c->current);
+    LLVMBuildStore(l->b, LLVMBuildXor(l->b, set, t, ""), c->pending);
+    LLVMBuildBr(l->b, pick);
+    LLVMPositionBuilderAtEnd(l->b, none);
 }
 
 /* Between regions: the next one of this pass, or the next pass, or the end. */
@@ -1270,6 +1376,8 @@ static void emit_dispatch(struct control *c)
     LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, cur, zero, ""), pass, pick);
     LLVMPositionBuilderAtEnd(l->b, pass);
     LLVMValueRef set = LLVMBuildLoad2(l->b, l->t.i64, c->pending, "");
+    if (l->turns)
+        emit_turns(c, set, pick);
     LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntEQ, set, zero, ""), c->finish, more);
     LLVMPositionBuilderAtEnd(l->b, more);
     LLVMBuildStore(l->b, set, c->current);
@@ -1289,8 +1397,8 @@ static void emit_dispatch(struct control *c)
         l->b,
         LLVMBuildAnd(l->b, cur, LLVMBuildSub(l->b, cur, LLVMConstInt(l->t.i64, 1, 0), ""), ""),
         c->current);
-    LLVMValueRef sw = LLVMBuildSwitch(l->b, id, none, l->barriers);
-    for (uint32_t k = 1; k <= l->barriers; k++)
+    LLVMValueRef sw = LLVMBuildSwitch(l->b, id, none, c->regions);
+    for (uint32_t k = 1; k <= c->regions; k++)
         if (!c->steps[k].in_step)
             LLVMAddCase(sw, LLVMConstInt(l->t.i64, k, 0), c->region_head[k]);
     LLVMPositionBuilderAtEnd(l->b, none);
@@ -1346,8 +1454,6 @@ static void load_context(struct low *l)
     l->shared_bytes = invariant_load(l, b, offsetof(struct weir_block, shared_bytes), l->t.i32);
     l->local = invariant_load(l, b, offsetof(struct weir_block, local), l->t.ptr);
     l->state = invariant_load(l, b, offsetof(struct weir_block, state), l->t.ptr);
-    if (l->barriers)
-        pointer_facts(l, l->state, STATE_HEADER + (uint64_t)l->state_bytes * l->warps, 64);
     for (unsigned k = 0; k < 3; k++) {
         l->ctaid[k] = invariant_load(l, b, offsetof(struct weir_block, ctaid) + 4 * k, l->t.i32);
         l->nctaid[k] =
@@ -1376,18 +1482,23 @@ void low_emit_kernel(struct low *l)
     low_debug_begin(l);
     if (l->barriers > MAX_REGIONS)
         low_need_general(l, NULL, "more than 62 barriers");
-    place_state(l);
     l->entry_bb = low_bb(l, "entry");
     LLVMBasicBlockRef start = low_bb(l, "start");
     LLVMPositionBuilderAtEnd(l->b, l->entry_bb);
     load_context(l);
     make_slots(l);
+    if (l->barriers + 4 < MAX_REGIONS)
+        low_turns_find(l);
+    c.regions = l->barriers + l->turns;
+    place_state(l);
+    if (c.regions)
+        pointer_facts(l, l->state, STATE_HEADER + (uint64_t)l->state_bytes * l->warps, 64);
     low_clocks_start(l);
     l->bb = low_alloc(l, l->blocks.count * sizeof *l->bb);
     c.finish = low_bb(l, "finish");
     low_order_block(l, WEIR_RACE_START, NULL);
     find_steps(&c);
-    if (!l->barriers) {
+    if (!c.regions) {
         LLVMBuildBr(l->b, start);
         emit_region(&c, 0, NULL, start, c.finish);
     } else {
@@ -1401,13 +1512,15 @@ void low_emit_kernel(struct low *l)
             LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, 0, 0), red_pointer(&c, false, k));
         LLVMBuildBr(l->b, start);
         c.dispatch = low_bb(l, "dispatch");
-        c.region_head = low_alloc(l, (l->barriers + 1) * sizeof *c.region_head);
-        for (uint32_t k = 1; k <= l->barriers; k++)
+        if (l->turns)
+            c.passes = low_alloca(l, l->t.i32, "passes");
+        c.region_head = low_alloc(l, (c.regions + 1) * sizeof *c.region_head);
+        for (uint32_t k = 1; k <= c.regions; k++)
             c.region_head[k] = low_bb(l, "region");
         emit_region(&c, 0, NULL, start, after_region(&c, 0));
         for (size_t k = 0; k < l->blocks.count; k++)
-            if (l->blocks.items[k].term == LOW_TERM_BARRIER) {
-                uint32_t id = (uint32_t)l->blocks.items[k].barrier + 1;
+            if (region_from(l, &l->blocks.items[k])) {
+                uint32_t id = region_from(l, &l->blocks.items[k]);
                 emit_region(&c, id, &l->blocks.items[k], c.region_head[id], after_region(&c, id));
             }
         if (c.dispatches)
@@ -1421,7 +1534,7 @@ void low_emit_kernel(struct low *l)
     low_order_block(l, WEIR_RACE_END, NULL);
     low_clocks_end(l);
     LLVMBuildRet(l->b, LLVMConstInt(l->t.i32, WEIR_BLOCK_DONE, 0));
-    l->result->meta.state_bytes = l->barriers ? STATE_HEADER + l->state_bytes * l->warps : 0;
+    l->result->meta.state_bytes = c.regions ? STATE_HEADER + l->state_bytes * l->warps : 0;
 }
 
 /* ---- what general mode uses ---- */

@@ -139,7 +139,10 @@ struct low_block {
     uint64_t *live_in, *live_out; /* register sets */
     uint64_t *wait;               /* blocks where other lanes may wait while this runs */
     uint64_t *wait_live;          /* registers live there */
-    int32_t barrier; /* LOW_TERM_BARRIER: its number, the region that follows is this + 1 */
+    int32_t barrier;     /* LOW_TERM_BARRIER: its number, the region that follows is this + 1 */
+    uint32_t turn;       /* turns.c: number of the region that begins here, counted behind those of
+                            barriers, from 1; 0: none */
+    uint64_t *turn_live; /* registers that it needs */
 };
 
 struct low_loop {
@@ -218,7 +221,7 @@ struct low {
     int32_t alloca_top, recursion_top;
     const struct weir_ptx_inst *call_site; /* what made instructions stand for */
     uint64_t reserved_base; /* of what the system keeps of shared memory (cooperative groups) */
-    uint32_t barriers;
+    uint32_t barriers, turns;
     bool any_exit_partial, uses_ftz, uses_f32_no_ftz, uses_f64, all_ftz;
     bool irreducible;
     bool general, needs_general; /* general.c: everything in memory, any order */
@@ -319,6 +322,13 @@ uint32_t low_reserved_smem(const struct low *l, uint8_t which);
  * is not left for that) */
 bool low_twice_wanted(const struct low *l, const struct low_block *b);
 LLVMBasicBlockRef *low_twice_starts(struct low *l, const struct low_block *b);
+
+/* turns.c: sets low_block.turn of headers of loops in which warps take turns. After low_shapes, the
+ * builder in the entry block, registers made. */
+#define LOW_TURN_PASSES 2u
+void low_turns_find(struct low *l);
+/* prefetch.c: does a load in the loop move on by far in each pass, beside few others? */
+bool low_strides_far(struct low *l, const struct low_loop *loop);
 
 /* indirect.c: the functions that a call through a pointer can reach, and instructions that pick
  * one; reg is relative to the frame's first register */

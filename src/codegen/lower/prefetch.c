@@ -17,6 +17,7 @@
 #define NEXT_TILES                                                                                 \
     128u              /* of blocks whose rows are shorter than a warp: the same rows, further on */
 #define NEAR      512 /* bytes that the hardware follows by itself */
+#define FEW       2u  /* accesses of a loop in which warps take turns: more want more sets each */
 #define MAX_DEPTH 16u
 #define LINE      64u
 
@@ -184,15 +185,19 @@ static bool has_barrier(const struct low *l, const struct low_loop *loop)
     return false;
 }
 
-static bool is_spread(const struct low *l, const struct low_inst *i)
+/* The address of a load or store of the block's or grid's memory that differs between lanes; NULL:
+ * of none. */
+static const struct weir_ptx_operand *spread_address(const struct low *l, const struct low_inst *i)
 {
     if (i->kind != LOW_PTX || (i->p->opcode != WEIR_PTX_OP_ld && i->p->opcode != WEIR_PTX_OP_st) ||
         (i->p->space != WEIR_PTX_GLOBAL && i->p->space != WEIR_PTX_GENERIC))
-        return false;
+        return NULL;
     for (unsigned k = 0; k < i->p->operand_count; k++)
         if (i->p->operands[k].kind == WEIR_PTX_OPERAND_ADDRESS)
-            return low_address_fact(l, i, &i->p->operands[k]).shape != LOW_UNIFORM;
-    return false;
+            return low_address_fact(l, i, &i->p->operands[k]).shape != LOW_UNIFORM
+                       ? &i->p->operands[k]
+                       : NULL;
+    return NULL;
 }
 
 static void look_at_loop(struct walk *w)
@@ -202,27 +207,53 @@ static void look_at_loop(struct walk *w)
         for (uint32_t n = l->blocks.items[b].first;
              low_bit(w->loop->blocks, b) && n < l->blocks.items[b].end; n++) {
             low_inst_visit(l, &l->insts.items[n], note_def, w->defs);
-            w->accesses += is_spread(l, &l->insts.items[n]);
+            w->accesses += spread_address(l, &l->insts.items[n]) != NULL;
         }
 }
 
-/* Bytes that the access's address moves on by in the passes that lie ahead, i64; NULL: not known,
- * or so few in one that there is nothing to do. */
+/* Bytes that an address moves on by in a pass, i64; NULL: not known, or so few that the hardware
+ * follows. */
+static LLVMValueRef far_step(const struct walk *w, int32_t reg)
+{
+    LLVMValueRef step = step_of(w, reg, 0);
+    if (step && LLVMIsAConstantInt(step)) {
+        long long by = LLVMConstIntGetSExtValue(step);
+        if (by > -NEAR && by < NEAR)
+            return NULL;
+    }
+    return step;
+}
+
+/* Bytes that the access's address moves on by in the passes that lie ahead, i64; NULL: there is
+ * nothing to do. */
 static LLVMValueRef steps_ahead(struct low *l, const struct low_access *x,
                                 const struct low_loop *loop)
 {
     struct walk w = {l, loop, low_alloc(l, l->reg_words * sizeof(uint64_t)), 0};
     look_at_loop(&w);
-    LLVMValueRef step = step_of(&w, low_reg_of(l, x->i, x->a.op->reg), 0);
+    LLVMValueRef step = far_step(&w, low_reg_of(l, x->i, x->a.op->reg));
     if (!step)
         return NULL;
-    if (LLVMIsAConstantInt(step)) {
-        long long by = LLVMConstIntGetSExtValue(step);
-        if (by > -NEAR && by < NEAR)
-            return NULL;
-    }
-    uint32_t passes = WEIR_MAX(1u, AHEAD / WEIR_MAX(1u, w.accesses));
+    uint32_t passes = l->blocks.items[loop->header].turn
+                          ? LOW_TURN_PASSES
+                          : WEIR_MAX(1u, AHEAD / WEIR_MAX(1u, w.accesses));
     return LLVMBuildMul(l->b, step, LLVMConstInt(l->t.i64, passes, 0), "");
+}
+
+bool low_strides_far(struct low *l, const struct low_loop *loop)
+{
+    struct walk w = {l, loop, low_alloc(l, l->reg_words * sizeof(uint64_t)), 0};
+    look_at_loop(&w);
+    for (uint32_t b = 0; b < l->blocks.count && w.accesses <= FEW; b++)
+        for (uint32_t n = l->blocks.items[b].first;
+             low_bit(loop->blocks, b) && n < l->blocks.items[b].end; n++) {
+            const struct low_inst *i = &l->insts.items[n];
+            const struct weir_ptx_operand *o = spread_address(l, i);
+            if (i->kind == LOW_PTX && i->p->opcode == WEIR_PTX_OP_ld && o && o->reg >= 0 &&
+                far_step(&w, low_reg_of(l, i, o->reg)))
+                return true;
+        }
+    return false;
 }
 
 /* How far ahead to ask; NULL: there is nothing to do. */
