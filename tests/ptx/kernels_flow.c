@@ -374,7 +374,7 @@ static void want_none(struct block_case *c)
 static void want_widen(struct block_case *c)
 {
     for (uint32_t i = 0; i < c->threads; i++)
-        c->d[i] = (int32_t)(i * 8 + 0x7fffff80u) < 0 ? 2 : 0;
+        c->d[i] = (int32_t)(i % c->block.x * 8 + 0x7fffffd4u) < 0 ? 2 : 0;
 }
 
 const struct kernel_test kernel_tests_flow[] = {
@@ -663,15 +663,16 @@ const struct kernel_test kernel_tests_flow[] = {
      "st.param.b64 [q1], a1;\n"
      "st.param.b64 [q2], a3; call.uni (q3), next, (q0, q1, q2); ld.param.b32 r3, [q3]; }\n"
      "add.u32 d, r2, r3;\n"},
-    {.name = "flow.widen",
+    {.name = "flow.widen", /* a register for each, so that what is known of it stays known */
      .want = want_widen,
-     .body = "add.u32 r0, i, -16; cvt.u64.u32 a1, r0; shr.u64 a1, a1, 32; cvt.u32.u64 d, a1;\n"
-             "mad.lo.u32 r1, i, 8, 0x7fffff80; cvt.s64.s32 a2, r1; shr.u64 a2, a2, 32;\n"
-             "cvt.u32.u64 r2, a2; and.b32 r2, r2, 2; or.b32 d, d, r2;\n"
-             "add.u32 r3, i, 0xfffffff0; mul.wide.u32 a3, r3, 16; shr.u64 a3, a3, 36;\n"
-             "cvt.u32.u64 r4, a3; shl.b32 r4, r4, 2; or.b32 d, d, r4;\n"
-             "cvt.u16.u32 h1, i; add.u16 h1, h1, -8; cvt.u32.u16 r5, h1;\n"
-             "shr.u32 r5, r5, 16; shl.b32 r5, r5, 3; or.b32 d, d, r5;\n"},
+     .body = "mov.u32 r20, %tid.x; add.u32 r21, r20, -5; cvt.u64.u32 a1, r21; shr.u64 a2, a1, 32; "
+             "cvt.u32.u64 r22, a2;\n"
+             "mad.lo.u32 r13, r20, 8, 0x7fffffd4; cvt.s64.s32 a3, r13; shr.u64 a4, a3, 32;\n"
+             "cvt.u32.u64 r14, a4; and.b32 r15, r14, 2; or.b32 r16, r22, r15;\n"
+             "add.u32 r6, r20, 0xfffffffb; mul.wide.u32 a5, r6, 16; shr.u64 a6, a5, 36;\n"
+             "cvt.u32.u64 r7, a6; shl.b32 r8, r7, 2; or.b32 r9, r16, r8;\n"
+             "cvt.u16.u32 h0, r20; add.u16 h1, h0, -5; cvt.u32.u16 r10, h1;\n"
+             "shr.u32 r11, r10, 16; shl.b32 r12, r11, 3; or.b32 d, r9, r12;\n"},
     {.name = "flow.trap",
      .want = want_none,
      .outcome = OUTCOME_TRAP,
