@@ -21,17 +21,20 @@ static void make_text(struct text *t, const struct kernel_test *k)
     text_add(t, "    .reg .pred p<10>; .reg .b32 x, d, i, n, g, b, lane, r<30>; .reg .b64 in, out, "
                 "extra, a<10>;\n"
                 "    .reg .f32 f<10>; .reg .f64 w<6>; .reg .b16 h<6>; .reg .b128 q<4>;\n");
+    /* a register for each value, as compilers write it: so more is known of addresses */
     text_add(t,
-             "    ld.param.u64 in, [pin]; ld.param.u64 out, [pout]; ld.param.u64 extra, [pextra];\n"
-             "    cvta.to.global.u64 in, in; cvta.to.global.u64 out, out; cvta.to.global.u64 "
-             "extra, extra;\n"
-             "    mov.u32 r0, %%tid.x; mov.u32 r1, %%tid.y; mov.u32 r2, %%tid.z;\n"
-             "    mov.u32 r3, %%ntid.x; mov.u32 r4, %%ntid.y; mov.u32 r5, %%ntid.z;\n"
-             "    mad.lo.s32 i, r2, r4, r1; mad.lo.s32 i, i, r3, r0;\n"
-             "    mul.lo.s32 n, r3, r4; mul.lo.s32 n, n, r5;\n"
+             "    .reg .b64 head<9>; .reg .b32 id<8>;\n"
+             "    ld.param.u64 head0, [pin]; ld.param.u64 head1, [pout]; ld.param.u64 head2, "
+             "[pextra];\n"
+             "    cvta.to.global.u64 head3, head0; cvta.to.global.u64 head4, head1;\n"
+             "    cvta.to.global.u64 extra, head2;\n"
+             "    mov.u32 id0, %%tid.x; mov.u32 id1, %%tid.y; mov.u32 id2, %%tid.z;\n"
+             "    mov.u32 id3, %%ntid.x; mov.u32 id4, %%ntid.y; mov.u32 id5, %%ntid.z;\n"
+             "    mad.lo.s32 id6, id2, id4, id1; mad.lo.s32 i, id6, id3, id0;\n"
+             "    mul.lo.s32 id7, id3, id4; mul.lo.s32 n, id7, id5;\n"
              "    mov.u32 b, %%ctaid.x; mov.u32 lane, %%laneid;\n"
              "    mad.lo.s32 g, b, n, i;\n"
-             "    mul.wide.u32 a0, g, 4; add.s64 in, in, a0; add.s64 out, out, a0;\n"
+             "    mul.wide.u32 head5, g, 4; add.s64 in, head3, head5; add.s64 out, head4, head5;\n"
              "    ld.global.u32 x, [in]; mov.u32 d, 0;\n");
     text_add(t, "%s", k->body);
     text_add(t, "\nSTORE:\n    st.global.u32 [out], d;\nEND:\n    ret;\n}\n");
