@@ -676,6 +676,16 @@ static void polled_locked(const void *polled)
     here.polled_at = atomic_load_explicit(&weir_checker.turn, memory_order_relaxed);
 }
 
+static void awaited_locked(struct weir_check_event *e)
+{
+    e->looked_at = true;
+    e->awaited.lane = e->stamp.lane;
+    e->awaited.seq = e->stamp.seq;
+    e->awaited.number = weir_checker.submitted;
+    e->awaited.recorded = e->recorded; /* the stack here: programs ask often */
+    e->awaited.at = (struct weir_check_site){.call = here.call, .address = here.site};
+}
+
 void weir_check_host_saw_event(const void *event)
 {
     struct weir_check_event *e;
@@ -689,12 +699,7 @@ void weir_check_host_saw_event(const void *event)
     weir_check_lock();
     e = weir_check_event_of_locked(event, false);
     if (e) {
-        e->looked_at = true;
-        e->awaited.lane = e->stamp.lane;
-        e->awaited.seq = e->stamp.seq;
-        e->awaited.number = weir_checker.submitted;
-        e->awaited.recorded = e->recorded; /* the stack here: programs ask often */
-        e->awaited.at = (struct weir_check_site){.call = here.call, .address = here.site};
+        awaited_locked(e);
         weir_order_host_saw(&weir_checker.order, &e->stamp);
     }
     polled_locked(event);
@@ -752,6 +757,28 @@ struct weir_check_sync weir_check_sync_begin(const void *stream, int device)
         w.told = weir_tsan_sync_begin(stream, device);
     if (w.judges)
         wait_begins(stream, device, &w.judged);
+    return w;
+}
+
+struct weir_check_sync weir_check_event_sync_begin(const void *event)
+{
+    struct weir_check_sync w = {.judges = weir_check_enabled()};
+    struct weir_check_site at;
+    struct weir_check_event *e;
+
+    if (weir_check_tells())
+        w.told = weir_tsan_event_sync_begin(event);
+    if (!w.judges)
+        return w;
+    at = weir_check_site_now(false);
+    weir_check_lock();
+    weir_check_waits_locked(&at);
+    e = weir_check_event_of_locked(event, false);
+    if (e) {
+        awaited_locked(e);
+        weir_order_stamp_copy(&w.judged, &e->stamp);
+    }
+    weir_check_unlock();
     return w;
 }
 

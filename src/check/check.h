@@ -175,6 +175,7 @@ void weir_check_ops_done(const struct weir_check_done *done);
 
 /* ---- the host: + ---- */
 
+/* It has ended, as it is recorded now. Nobody records it meanwhile. */
 void weir_check_host_saw_event(const void *event);
 /* Around a wait for a stream, or (NULL) for a device: what is submitted beside it is not seen. */
 struct weir_check_sync {
@@ -183,6 +184,10 @@ struct weir_check_sync {
     struct weir_clock *told;        /* NULL: nothing */
 };
 struct weir_check_sync weir_check_sync_begin(const void *stream, int device);
+/* The same for an event as it is recorded now: nobody records it during this call, but perhaps
+ * during the wait. */
+struct weir_check_sync weir_check_event_sync_begin(const void *event);
+/* All zero: nothing. */
 void weir_check_sync_end(struct weir_check_sync *w, bool over);
 /* The stream was asked and has nothing left. */
 void weir_check_host_saw_stream(const void *stream);

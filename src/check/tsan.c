@@ -452,7 +452,7 @@ void weir_tsan_sync_end(struct weir_clock *c, bool over)
     unlock();
 }
 
-void weir_tsan_saw_event(const void *event)
+struct weir_clock *weir_tsan_event_sync_begin(const void *event)
 {
     const struct weir_order_stamp *s;
     struct weir_clock *c = NULL;
@@ -462,7 +462,12 @@ void weir_tsan_saw_event(const void *event)
     if (s)
         weir_order_clock_add(&tsan.order, &c, s);
     unlock();
-    weir_tsan_sync_end(c, true);
+    return c;
+}
+
+void weir_tsan_saw_event(const void *event)
+{
+    weir_tsan_sync_end(weir_tsan_event_sync_begin(event), true);
 }
 
 void weir_tsan_saw_stream(const void *stream)

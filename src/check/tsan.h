@@ -39,6 +39,7 @@ void weir_tsan_func_begin(struct weir_check_func *f, const void *op,
 void weir_tsan_func_end(struct weir_check_func *f);
 
 struct weir_clock *weir_tsan_sync_begin(const void *stream, int device);
+struct weir_clock *weir_tsan_event_sync_begin(const void *event);
 void weir_tsan_sync_end(struct weir_clock *c, bool over);
 void weir_tsan_saw_event(const void *event);
 void weir_tsan_saw_stream(const void *stream);

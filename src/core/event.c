@@ -158,12 +158,12 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
     weir_lock_acquire(&e->lock);
     needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
     recorded = e->m.recorded ? e->m.point : (struct weir_model_point){0};
+    if (weir_check_follows())
+        weir_check_wait(e, s); /* for this record, as all that is told of it under the lock */
     weir_lock_release(&e->lock);
     atomic_fetch_add_explicit(&s->ctx->waits, 1, memory_order_relaxed);
     if (weir_trace_enabled())
         weir_core_trace_event_wait(e, s, needed ? &dep : NULL);
-    if (weir_check_follows())
-        weir_check_wait(e, s);
     if (needed || weir_model_wait_needs_op(&s->m)) {
         enum weir_err err;
 
@@ -197,6 +197,8 @@ enum weir_err weir_event_query(struct weir_event *e)
     weir_lock_acquire(&e->lock);
     complete = weir_model_event_is_complete(&e->m);
     point = e->m.recorded ? e->m.point : (struct weir_model_point){0};
+    if (weir_check_follows() && complete)
+        weir_check_host_saw_event(e);
     weir_lock_release(&e->lock);
     if (weir_late_enabled() && !complete)
         weir_late_demand(&point);
@@ -204,8 +206,6 @@ enum weir_err weir_event_query(struct weir_event *e)
         weir_explore_asked(&point);
     if (weir_trace_enabled())
         weir_trace_query(WEIR_TRACE_QUERY_EVENT, weir_core_trace_event_id(e), complete);
-    if (weir_check_follows() && complete)
-        weir_check_host_saw_event(e);
     return complete ? weir_context_error(e->ctx) : WEIR_ERR_NOT_READY;
 }
 
@@ -213,6 +213,7 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
 {
     struct weir_model_point point = {0};
     enum weir_err err = weir_capture_ask(e, true, "cudaEventSynchronize");
+    struct weir_check_sync seen = {0};
     uint64_t number;
 
     if (err != WEIR_OK)
@@ -225,14 +226,17 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
     if (e->m.recorded)
         point =
             e->m.point; /* a later record does not move this wait (oracle event_wait.hostSync...) */
+    if (weir_check_follows() && weir_model_event_is_complete(&e->m))
+        weir_check_host_saw_event(e);
+    else if (weir_check_follows())
+        seen = weir_check_event_sync_begin(e);
     weir_lock_release(&e->lock);
     if (weir_trace_enabled() && point.stream)
         weir_trace_sync(WEIR_TRACE_SYNC_EVENT, weir_stream_of(point.stream)->id, point.seq);
     weir_wait_points(&point, 1);
     if (weir_trace_enabled())
         weir_core_trace_managed_settled();
-    if (weir_check_follows())
-        weir_check_host_saw_event(e);
+    weir_check_sync_end(&seen, true);
     weir_pool_synced(NULL, &point, NULL);
     weir_printf_flush(e->ctx);
     return weir_context_error(e->ctx);
@@ -243,6 +247,7 @@ struct stamp {
     uint64_t ns;
     struct weir_context *ctx;
     struct weir_model_point point;
+    uint64_t generation;
 };
 
 static struct stamp read_stamp(struct weir_event *e)
@@ -250,8 +255,12 @@ static struct stamp read_stamp(struct weir_event *e)
     struct stamp s;
 
     weir_lock_acquire(&e->lock);
-    s = (struct stamp){e->m.recorded, weir_model_event_is_complete(&e->m), e->time_ns, e->ctx,
-                       e->m.point};
+    s = (struct stamp){.recorded = e->m.recorded,
+                       .complete = weir_model_event_is_complete(&e->m),
+                       .ns = e->time_ns,
+                       .ctx = e->ctx,
+                       .point = e->m.point,
+                       .generation = e->generation};
     weir_lock_release(&e->lock);
     return s;
 }
@@ -270,6 +279,16 @@ static bool modelled_elapsed(struct weir_event *start, const struct stamp *a,
     to = (struct weir_clock_record){weir_core_trace_event_id(end),
                                     weir_stream_of(b->point.stream)->id, b->point.seq};
     return model->elapsed(a->ctx->profile, &from, &to, ns);
+}
+
+/* That there is a time says that both are done: those records, not what another thread has made of
+ * the events since. */
+static void tell_stamp(struct weir_event *e, const struct stamp *s)
+{
+    weir_lock_acquire(&e->lock);
+    if (e->generation == s->generation)
+        weir_check_host_saw_event(e);
+    weir_lock_release(&e->lock);
 }
 
 enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *end, float *ms)
@@ -301,9 +320,9 @@ enum weir_err weir_event_elapsed(struct weir_event *start, struct weir_event *en
         weir_check_elapsed(start, end);
     if (!a.complete || !b.complete)
         return WEIR_ERR_NOT_READY;
-    if (weir_check_follows()) { /* that there is a time says that both are done */
-        weir_check_host_saw_event(start);
-        weir_check_host_saw_event(end);
+    if (weir_check_follows()) {
+        tell_stamp(start, &a);
+        tell_stamp(end, &b);
     }
     if (!modelled_elapsed(start, &a, end, &b, &ns))
         ns = (double)(int64_t)(b.ns - a.ns);

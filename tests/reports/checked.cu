@@ -144,15 +144,26 @@ static void take_lock(void *arg)
     pthread_mutex_unlock(&mutex);
 }
 
-static void P23(bool right)
+static void wait_with_lock(bool right, bool by_event)
 {
     pthread_mutex_lock(&mutex);
     OK(cudaLaunchHostFunc(s1, take_lock, NULL));
+    OK(cudaEventRecord(e, s1));
     if (right)
         pthread_mutex_unlock(&mutex);
-    OK(cudaStreamSynchronize(s1));
+    OK(by_event ? cudaEventSynchronize(e) : cudaStreamSynchronize(s1));
     if (!right)
         pthread_mutex_unlock(&mutex);
+}
+
+static void P23(bool right)
+{
+    wait_with_lock(right, false);
+}
+
+static void P23_event(bool right)
+{
+    wait_with_lock(right, true);
 }
 
 /* P31: another thread's wait breaks the capture. */
@@ -434,6 +445,7 @@ static const struct {
     {"P32", P32}, {"P38", P38},           {"P41", P41},
     {"P44", P44}, {"P50", P50},           {"P62", P62},
     {"P79", P79}, {"P79-free", P79_free}, {"P80", P80},
+    {"P23-event", P23_event},
     {"P86", P86}, {"P37", P37},           {"P45", P45},
     {"P67", P67}, {"P65", P65},
 };

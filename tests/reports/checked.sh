@@ -57,6 +57,7 @@ wrong P15-pool use-after-free "let the free's stream wait for it"
 wrong P17 race "thread [0-9]*'s default stream"
 wrong P18 race 'recorded again in another stream at checked.cu:[0-9]* (P18) before anyone waited'
 wrong P23 deadlock 'waits for a mutex, held by'
+wrong P23-event deadlock 'cudaEventSynchronize at checked.cu:[0-9]* (wait_with_lock)'
 wrong P31 capture-broken 'cudaDeviceSynchronize at checked.cu:[0-9]* (wait_for_device)'
 wrong P32 capture-broken 'make the capturing stream with cudaStreamNonBlocking'
 wrong P41 dead-source 'a variable of a function that has returned'

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../ok.h"
@@ -97,6 +98,66 @@ static void polled(bool behind)
     while (cudaEventQuery(e) == cudaErrorNotReady)
         ;
     read_all();
+}
+
+/* Which record is waited for by whom: the second one is behind a copy, and nobody waits for it. */
+static sem_t first, second, arrives;
+
+static void CUDART_CB holds(void *arg)
+{
+    sem_wait((sem_t *)arg);
+}
+
+static void *waits_for_first(void *arg)
+{
+    (void)arg;
+    sem_post(&arrives);
+    OK(cudaEventSynchronize(e));
+    sem_post(&arrives);
+    return NULL;
+}
+
+/* A thread waits for an event, which is recorded anew meanwhile. That the wait was there first is
+ * known when it is over before the second record can be; else it is done again. */
+static bool recorded_anew(bool waits)
+{
+    cudaEvent_t released;
+    struct timespec until;
+    pthread_t t;
+    bool was_first;
+
+    OK(cudaEventCreateWithFlags(&released, cudaEventDisableTiming));
+    OK(cudaLaunchHostFunc(s2, holds, &first));
+    OK(cudaEventRecord(e, s2));
+    pthread_create(&t, NULL, waits_for_first, NULL);
+    sem_wait(&arrives);
+    usleep(20000);
+    OK(cudaLaunchHostFunc(s1, holds, &second));
+    OK(cudaEventRecord(released, s1));
+    down();
+    OK(cudaEventRecord(e, s1));
+    sem_post(&first);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 2;
+    was_first = sem_timedwait(&arrives, &until) == 0;
+    sem_post(&second);
+    if (!was_first)
+        sem_wait(&arrives);
+    pthread_join(t, NULL);
+    OK(cudaEventSynchronize(waits || !was_first ? e : released));
+    if (was_first)
+        read_all();
+    OK(cudaEventDestroy(released));
+    return was_first;
+}
+
+static void wait_and_record(bool waits)
+{
+    sem_init(&first, 0, 0);
+    sem_init(&second, 0, 0);
+    sem_init(&arrives, 0, 0);
+    while (!recorded_anew(waits))
+        ;
 }
 
 /* ---- host functions and nodes ---- */
@@ -468,6 +529,8 @@ static __attribute__((noinline)) void run(const char *form)
         polled(true);
     } else if (!strcmp(form, "event-early")) {
         polled(false);
+    } else if (!strcmp(form, "recorded-anew")) {
+        wait_and_record(waits);
     } else if (!strcmp(form, "host-func")) {
         host_func_behind(s1);
     } else if (!strcmp(form, "host-func-elsewhere")) {
