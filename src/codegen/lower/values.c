@@ -554,7 +554,7 @@ void low_write(struct low *l, int32_t reg, const struct low_val *value)
     if (guard >= 0)
         p = low_read_pred(l, guard, l->inst->p->guard_negated);
     const struct low_block *b = &l->blocks.items[l->block];
-    bool invariant = l->general && r->fact.invariant && r->def_count == 1;
+    bool invariant = r->fact.invariant && r->def_count == 1;
     bool by_mask = p.shape == LOW_VARYING ||
                    (b->partial && low_bit(b->wait_live, (uint32_t)reg) && !invariant);
     bool keep = l->general && r->state_offset >= 0 && r->fact.shape == LOW_VARYING && guard < 0;
