@@ -267,6 +267,30 @@ static void freed_early(bool waits)
     OK(cudaFreeHost(p));
 }
 
+/* That is the one mistake: the memory that comes to its addresses, when all others have been used, is
+ * another one, which the first copy has nothing to do with. */
+static void freed_taken_up(void)
+{
+    const size_t much = (size_t)64 << 20;
+    char *first, *second;
+    int rounds = 0;
+
+    OK(cudaMallocHost((void **)&first, 2 * much));
+    first += much;
+    OK(cudaMemcpyAsync(a, first, N * sizeof *a, cudaMemcpyHostToDevice, s1));
+    OK(cudaFreeHost(first - much));
+    OK(cudaMallocHost((void **)&second, 2 * much));
+    while ((second > first || second + much + much / 2 < first) && rounds++ < 5000) {
+        OK(cudaFreeHost(second));
+        OK(cudaMallocHost((void **)&second, 2 * much));
+    }
+    if (rounds > 5000)
+        printf("nothing is where it was\n");
+    OK(cudaMemcpyAsync(first, b, N * sizeof *b, cudaMemcpyDeviceToHost, s2));
+    OK(cudaDeviceSynchronize());
+    OK(cudaFreeHost(second));
+}
+
 static void CUDART_CB calls(void *arg)
 {
     (void)arg;
@@ -477,6 +501,43 @@ static void *driver_fn(const char *name)
 
 /* Values in memory: cuStreamWriteValue32, cuStreamWaitValue32 (at least the value, as signed). */
 typedef int value_fn(cudaStream_t, unsigned long long, unsigned, unsigned);
+/* The first and the last int of each of many pages. */
+static __global__ void ends_of_pages(int *to, const int *from)
+{
+    const int *page = from + 1024 * (blockIdx.x * blockDim.x + threadIdx.x);
+
+    if (page[0] != page[1023])
+        *to = 1;
+}
+
+static void CUDART_CB until_told(void *told)
+{
+    while (!__atomic_load_n((int *)told, __ATOMIC_ACQUIRE))
+        usleep(1000);
+}
+
+/* So much memory is touched in pieces that what is known to be over is forgotten: but not while
+ * something that was submitted before it was known (early) may still touch the same. */
+static void pieces(bool early)
+{
+    const int pages = 1 << 15;
+    int told = 0, *many;
+
+    OK(cudaMalloc((void **)&many, (size_t)pages * 4096));
+    OK(cudaLaunchHostFunc(s2, until_told, &told));
+    if (early)
+        write_a(s2);
+    write_a(s1);
+    OK(cudaStreamSynchronize(s1));
+    if (!early)
+        write_a(s2);
+    ends_of_pages<<<pages / 256, 256, 0, s1>>>(b, many);
+    OK(cudaStreamSynchronize(s1));
+    __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(many));
+}
+
 static value_fn *value_fns[2];
 static unsigned *flag;
 
@@ -795,6 +856,12 @@ static void run(const char *form)
         freed_early(false);
     else if (!strcmp(form, "freed"))
         freed_early(true);
+    else if (!strcmp(form, "freed-taken-up"))
+        freed_taken_up();
+    else if (!strcmp(form, "pieces-early"))
+        pieces(true);
+    else if (!strcmp(form, "pieces"))
+        pieces(false);
     else if (!strcmp(form, "host-calls")) {
         OK(cudaLaunchHostFunc(s1, calls, NULL));
     } else if (!strcmp(form, "host-func")) {
