@@ -17,6 +17,7 @@
 #define WEIR_TRACE_RECORD_MAX 512 /* payload of any record but strings */
 #define WEIR_TRACE_STRING_MAX 2048
 #define WEIR_TRACE_POINTERS   16   /* of a kernel: those beyond are left out */
+#define WEIR_TRACE_AHEAD      256  /* is on its way to the cache before it is written */
 #define WEIR_TRACE_CALL_BYTES 4096 /* of all records of one call, nearly always */
 
 struct weir_trace_buffer {
@@ -79,6 +80,7 @@ static inline struct weir_trace_buffer *weir_trace_open(void)
                       b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES))
         return weir_trace_open_slow();
     b->busy = true;
+    __builtin_prefetch(b->chunk + b->pos + WEIR_TRACE_AHEAD, 1);
     atomic_signal_fence(memory_order_seq_cst); /* a handler that comes from here on finds it so */
     return b;
 }
