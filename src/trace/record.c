@@ -89,7 +89,7 @@ void weir_trace_leave(const char *name, _Atomic uint32_t *name_id, int err)
     p = weir_trace_begin(b, WEIR_TRACE_CALL);
     p = weir_trace_put_u(p, id);
     p = weir_trace_put_time(b, p, b->call_ns);
-    p = weir_trace_put_u(p, took);
+    p = weir_trace_put_span(p, took);
     p = weir_trace_put_u(p, b->call_site);
     p = weir_trace_put_u(p, (uint32_t)err);
     b->call_ns = 0;
@@ -340,13 +340,24 @@ static unsigned char *put_pointers(struct weir_trace_buffer *b, unsigned char *p
     return p;
 }
 
+/* In the words that they were just written in: wider loads would wait for these stores. */
+static bool is_extent(const uint32_t *a, const uint32_t *b)
+{
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
 static bool is_like(const struct weir_trace_shape *s, const struct weir_trace_kernel *k,
                     uint32_t name, size_t pointer_count)
 {
-    return name && s->name == name && memcmp(s->grid, k->grid, sizeof s->grid) == 0 &&
-           memcmp(s->block, k->block, sizeof s->block) == 0 && s->shared_bytes == k->shared_bytes &&
-           s->pointer_count == pointer_count &&
-           memcmp(s->pointers, k->pointers, pointer_count * sizeof *s->pointers) == 0;
+    if (!name || s->name != name || !is_extent(s->grid, k->grid) ||
+        !is_extent(s->block, k->block) || s->shared_bytes != k->shared_bytes ||
+        s->pointer_count != pointer_count)
+        return false;
+    for (size_t i = 0; i < pointer_count; i++) {
+        if (s->pointers[i] != k->pointers[i])
+            return false;
+    }
+    return true;
 }
 
 static void keep_shape(struct weir_trace_shape *s, const struct weir_trace_kernel *k, uint32_t name,
@@ -470,7 +481,7 @@ static void put_ran(struct weir_trace_buffer *b, uint64_t stream, uint64_t seq, 
     p = weir_trace_put_s(p, (int64_t)(seq - *last));
     *last = seq;
     p = weir_trace_put_time(b, p, start_ns);
-    p = weir_trace_put_u(p, end_ns - start_ns);
+    p = weir_trace_put_span(p, end_ns - start_ns);
     b->last_ns = end_ns;
     weir_trace_close(b, p);
 }

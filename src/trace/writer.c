@@ -34,6 +34,8 @@ WEIR_TLS struct weir_trace_buffer *weir_trace_own;
 
 /* ---- chunks ---- */
 
+#define CHUNK_ENDS (WEIR_TRACE_CHUNK_BYTES - WEIR_TRACE_RECORD_MAX + 1)
+
 static struct weir_trace_chunk_header *header_of(struct weir_trace_buffer *b)
 {
     return (struct weir_trace_chunk_header *)b->chunk;
@@ -57,6 +59,7 @@ static bool next_chunk(struct weir_trace_buffer *b)
     if (b->chunk)
         weir_trace_chunk_give(b->chunk);
     b->chunk = weir_trace_chunk_take();
+    b->ends = b->chunk ? CHUNK_ENDS : 0;
     if (!b->chunk)
         return false;
     h = header_of(b);
@@ -120,6 +123,7 @@ struct weir_trace_buffer *weir_trace_open_slow(void)
         return NULL;
     if (WEIR_UNLIKELY(b->busy)) {
         b->lost++;
+        b->ends = 0;
         return NULL;
     }
     b->busy = true;
@@ -128,6 +132,8 @@ struct weir_trace_buffer *weir_trace_open_slow(void)
         b->busy = false;
         return NULL;
     }
+    b->ends = CHUNK_ENDS;
+    atomic_signal_fence(memory_order_seq_cst); /* a handler's 0 stays */
     if (WEIR_UNLIKELY(b->lost)) {
         unsigned char *p = weir_trace_begin(b, WEIR_TRACE_LOST);
 

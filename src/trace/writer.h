@@ -23,6 +23,7 @@
 struct weir_trace_buffer {
     char *chunk; /* mapped; NULL before the first record */
     size_t pos;  /* of the next record, from the chunk's beginning */
+    size_t ends; /* from here on there is no room for any; 0: no chunk, or see lost */
     uint64_t last_ns, last_address;
     uint64_t call_ns; /* between enter and leave: when the call began; else 0 */
     /* Launches in quick succession: what the last call was that began, where this one's records
@@ -41,7 +42,8 @@ struct weir_trace_buffer {
         uint32_t grid[3], block[3], pointer_count;
         uint64_t shared_bytes, pointers[WEIR_TRACE_POINTERS];
     } shapes[WEIR_TRACE_KERNEL_SLOTS];
-    uint64_t lost; /* records of signal handlers that met this thread inside another record */
+    /* Records of signal handlers that met this thread inside another record; it says so next. */
+    uint64_t lost;
     volatile bool busy;
     struct {
         uintptr_t address;
@@ -76,8 +78,7 @@ static inline struct weir_trace_buffer *weir_trace_open(void)
 {
     struct weir_trace_buffer *b = weir_trace_own;
 
-    if (WEIR_UNLIKELY(!b || b->busy || !b->chunk || b->lost ||
-                      b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES))
+    if (WEIR_UNLIKELY(!b || b->busy || b->pos >= b->ends))
         return weir_trace_open_slow();
     b->busy = true;
     __builtin_prefetch(b->chunk + b->pos + WEIR_TRACE_AHEAD, 1);
@@ -138,6 +139,17 @@ static inline unsigned char *weir_trace_put_u(unsigned char *p, uint64_t v)
     }
     *p++ = (unsigned char)v;
     return p;
+}
+
+/* In two bytes if they do. The processor cannot foretell which of a short call's nanoseconds fit
+ * into one, and to have guessed wrong costs more than the byte. */
+static inline unsigned char *weir_trace_put_span(unsigned char *p, uint64_t v)
+{
+    if (WEIR_UNLIKELY(v >= 0x4000))
+        return weir_trace_put_u(p, v);
+    p[0] = (unsigned char)(v | 0x80);
+    p[1] = (unsigned char)(v >> 7);
+    return p + 2;
 }
 
 static inline unsigned char *weir_trace_put_s(unsigned char *p, int64_t v)
