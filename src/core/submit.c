@@ -546,7 +546,8 @@ static void fetch_behind(uint64_t linked, const struct weir_op *op)
 }
 
 #define FEW    8
-#define PAUSES 20 /* of some 25 ns */
+#define LOOKS  4
+#define PAUSES 20 /* of some 25 ns, before each look */
 
 /* This thread does what op, a copy, is to do, and nothing else. */
 static bool copies_alone(const struct weir_op *op)
@@ -561,20 +562,25 @@ static bool may_pause(struct weir_stream *s, const struct weir_op *op)
 }
 
 /* A worker that has nearly caught up with the thread that submits would take the stream's lines
- * from it at each operation. When nobody waits it lets a handful come together first. Returns
- * s->linked, which changes on this thread alone until these have run: who submits writes the line
- * that it is in. */
+ * from it at each operation. When nobody waits it lets a handful come together first, as long as
+ * some still come. Returns s->linked, which changes on this thread alone until these have run: who
+ * submits writes the line that it is in. */
 static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
 {
-    uint64_t linked = s->linked;
+    uint64_t linked = s->linked, last = linked, before;
+    int looks = 0;
 
     if (WEIR_LIKELY(linked - op->m.seq >= FEW) || weir_model_is_asked(&s->m))
         return linked;
-    for (int i = 0; i < PAUSES; i++) {
-        if (!may_pause(s, op) || weir_model_is_asked(&s->m))
-            return linked;
-        weir_cpu_relax();
-    }
+    do {
+        before = last;
+        for (int i = 0; i < PAUSES; i++) {
+            if (!may_pause(s, op) || weir_model_is_asked(&s->m))
+                return linked;
+            weir_cpu_relax();
+        }
+        last = atomic_load_explicit(&s->m.last, memory_order_relaxed);
+    } while (last != before && last - op->m.seq < FEW && ++looks < LOOKS);
     weir_lock_acquire(&s->lock);
     linked = s->linked = atomic_load_explicit(&s->m.last, memory_order_relaxed);
     weir_lock_release(&s->lock);
