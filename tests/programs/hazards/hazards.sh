@@ -104,9 +104,9 @@ mapped-moves-and-back race
 mapped-moves -
 EOF
 verdict values-many-open -
+grep -q 'not everything was looked at: too many waits for values' err || { echo "FAILED: values-many-open: it is not said"; cat err; failed=1; }
 # With few addresses, so that they are soon taken up again. (Sanitizers need many themselves.)
 [ -n "${SANITIZE:-}" ] || (ulimit -v 67108864 && verdict freed-taken-up lifetime && [ "$failed" = 0 ]) || failed=1
-grep -q 'not everything was looked at: too many waits for values' err || { echo "FAILED: values-many-open: it is not said"; cat err; failed=1; }
 for form in raw waw legacy-nonblocking; do verdict $form race --light; done
 for form in raw-event columns graph pool; do verdict $form - --light; done
 # The places: both launches and the allocation.
