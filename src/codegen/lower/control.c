@@ -1384,7 +1384,6 @@ static void emit_dispatch(struct control *c)
     LLVMBuildStore(l->b, zero, c->pending);
     LLVMValueRef n = LLVMBuildAdd(l->b, LLVMBuildLoad2(l->b, l->t.i32, c->pass, ""),
                                   LLVMConstInt(l->t.i32, 1, 0), "");
-    n = LLVMBuildAnd(l->b, n, LLVMConstInt(l->t.i32, 0x7fffff, 0), "");
     LLVMBuildStore(l->b, n, c->pass);
     for (unsigned k = 0; k < 2; k++)
         LLVMBuildStore(l->b, LLVMConstInt(l->t.i32, 0, 0), red_pointer(c, false, k));

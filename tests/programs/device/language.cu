@@ -1,5 +1,6 @@
 /* What device code has of the language: the heap and its limit, new and delete, parameters of up to
- * 32 KiB, clocks, sleeping, local arrays, managed and constant variables, assert, trap.
+ * 32 KiB, clocks, sleeping, local arrays, managed and constant variables, millions of barriers,
+ * assert, trap.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
 #include <cassert>
@@ -138,6 +139,22 @@ __global__ void managed()
 {
     managed_value += table[3];
 }
+/* One thread leaves, so that who stands at the barrier is asked for each time. */
+__global__ void many_barriers(int *out, int passes)
+{
+    __shared__ int s;
+    if (threadIdx.x == 0)
+        s = 0;
+    __syncthreads();
+    for (int i = 0; i < passes; i++) {
+        if (threadIdx.x == (i & 1) * 32)
+            s++;
+        if (threadIdx.x == 40 && i == 5)
+            return;
+        __syncthreads();
+    }
+    out[threadIdx.x] = s;
+}
 int main()
 {
     int *out = mem<int>(65536);
@@ -208,6 +225,10 @@ int main()
     managed<<<1, 1>>>();
     SYNC();
     OK(managed_value == 37);
+    out[33] = out[40] = 0;
+    many_barriers<<<1, 64>>>(out, 8400000); /* what counts them has had 23 bits */
+    SYNC();
+    OK(out[33] == 8400000 && out[40] == 0);
     asserts<<<2, 8>>>(3);
     SYNC();
     trap<<<1, 3>>>();
