@@ -32,7 +32,8 @@ static bool is_guess(const struct low *l, const struct low_inst *i)
 }
 
 /* What an access gains from a mask that is known to be full; where there are no masked accesses of
- * bytes, each lane of one has a branch. */
+ * bytes, each lane of one has a branch. Without AVX-512 masks are vectors, and some processors take
+ * long for a masked store: one access is enough. */
 static uint32_t gain(const struct low *l, const struct low_inst *i)
 {
     const struct weir_ptx_operand *o = access_address(i);
@@ -42,7 +43,7 @@ static uint32_t gain(const struct low *l, const struct low_inst *i)
     unsigned bits = weir_ptx_type_bits(i->p->type[0]);
     if ((f.shape != LOW_AFFINE && !f.spec) || f.stride != bits / 8 * (i->p->vec ? i->p->vec : 1))
         return 0;
-    return bits < 32 ? FEW_ACCESSES : 1;
+    return bits < 32 || !l->avx512 ? FEW_ACCESSES : 1;
 }
 
 bool low_twice_wanted(const struct low *l, const struct low_block *b)
