@@ -12,7 +12,7 @@ if newer host; then "$WEIR" cc -O2 -g -lineinfo -o host "$src/host.cu" -lpthread
 
 # ThreadSanitizer: each form takes seconds there, and it does not see how code synchronises that its own read() calls.
 few=
-[ "${SANITIZE:-}" = thread ] && few=' reuse waits-early threads recorded-anew host-func-elsewhere replay kernel-tells '
+[ "${SANITIZE:-}" = thread ] && few=' reuse waits-early threads host-func-elsewhere replay kernel-tells '
 
 verdict() { # KIND FORM [MEMORY]: KIND - is nothing
     kind=$1
