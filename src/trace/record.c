@@ -368,7 +368,8 @@ static void keep_shape(struct weir_trace_shape *s, const struct weir_trace_kerne
     memcpy(s->block, k->block, sizeof s->block);
     s->shared_bytes = k->shared_bytes;
     s->pointer_count = (uint32_t)pointer_count;
-    memcpy(s->pointers, k->pointers, pointer_count * sizeof *s->pointers);
+    for (size_t i = 0; i < pointer_count; i++) /* NULL where there are none */
+        s->pointers[i] = k->pointers[i];
 }
 
 /* As the last in this slot, in no order but its stream's: most of a program's. */
