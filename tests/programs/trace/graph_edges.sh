@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "$SOURCE/tests/programs/trace/build.sh"
 cd "$tmp" || exit 1
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # they leave behind what they made
 "$WEIR" cc -O2 "$here/graph_edges.cu" -o graph_edges || fail 'compile'
 says() { # says FORM PATTERN: what the advice on it matches; '' when no edge is called needless
     rm -f t.weir
