@@ -265,17 +265,27 @@ static void gate_drop(size_t i)
         g->op->gate = (uint32_t)i + 1;
 }
 
+/* What the host does from now on can no longer be what an operation waits for. */
+static void gate_open(size_t i)
+{
+    struct checker *c = &weir_checker;
+
+    gate_drop(i);
+    weir_actor_drop(&c->shadow, c->host_last);
+    c->host_last = NULL;
+}
+
 void weir_check_gate_remove(struct weir_check_op *op)
 {
     struct checker *c = &weir_checker;
 
     if (op->gate != GATES_MANY) {
-        gate_drop(op->gate - 1);
+        gate_open(op->gate - 1);
         return;
     }
     for (size_t i = 0; i < c->gates.count;) {
         if (c->gates.items[i].op == op)
-            gate_drop(i);
+            gate_open(i);
         else
             i++;
     }
