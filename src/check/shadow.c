@@ -114,11 +114,6 @@ void weir_actor_drop(struct weir_shadow *s, struct weir_actor *a)
     actor_give(s, a);
 }
 
-bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to)
-{
-    return r->bits[(size_t)from * r->words + to / 64] >> (to % 64) & 1;
-}
-
 /* Two parts of one operation are no two operations. */
 static bool is_or_before(const struct weir_order_stamp *a, const struct weir_order_stamp *b)
 {
@@ -143,24 +138,10 @@ bool weir_actor_is_known(const struct weir_order *o, const struct weir_actor *a)
     return weir_order_host_knows(o, &a->stamp);
 }
 
-/* Of one conditional node, or of one node. */
-static bool is_before_inside(const struct weir_inside *a, const struct weir_inside *b)
-{
-    for (uint32_t i = 0; a && b && i < a->count && i < b->count; i++) {
-        const struct weir_inside_at *x = &a->at[i], *y = &b->at[i];
-
-        if (x->reach != y->reach || x->time != y->time)
-            return true;
-        if (x->node != y->node)
-            return weir_reach_has(x->reach, x->node, y->node);
-    }
-    return true;
-}
-
 bool weir_actor_before(const struct weir_actor *a, const struct weir_actor *b)
 {
     if (a->reach && b->reach && a->stamp.lane == b->stamp.lane && a->stamp.seq == b->stamp.seq)
-        return a->node == b->node ? is_before_inside(a->inside, b->inside)
+        return a->node == b->node ? weir_inside_before(a->inside, b->inside)
                                   : weir_reach_has(a->reach, a->node, b->node);
     return weir_actor_before_stamp(a, &b->stamp);
 }

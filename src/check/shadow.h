@@ -18,30 +18,12 @@
 #include "base/compiler.h"
 #include "base/map.h"
 #include "model/order.h"
+#include "model/reach.h"
 
 enum weir_access { WEIR_ACCESS_READ, WEIR_ACCESS_ATOMIC, WEIR_ACCESS_WRITE };
 
-/* The order of a graph's nodes inside one launch: bit [i * words * 64 + j] says that node i comes
- * before node j. Where there are programmatic edges nodes + i is what node i does before it waits.
- * Shared by the launches of an executable graph. */
-struct weir_reach {
-    uint32_t refs, nodes, words;
-    uint64_t bits[];
-};
-bool weir_reach_has(const struct weir_reach *r, uint32_t from, uint32_t to);
-void weir_reach_drop(struct weir_reach *r); /* NULL: nothing */
-
-/* Where in the body of a conditional node a node is, outermost body first: the body's order, which
- * time it runs (by any count of one launch), and the number in it of the node, or of the
- * conditional node that the next body belongs to. Bodies of one conditional node and a body's times
- * follow each other (GRA-041); inside one time its edges say what does. */
-struct weir_inside {
-    uint32_t count;
-    struct weir_inside_at {
-        struct weir_reach *reach; /* a reference */
-        uint32_t time, node;
-    } at[];
-};
+/* Shared by the launches of an executable graph. NULL: nothing. */
+void weir_reach_drop(struct weir_reach *r);
 
 /* Other stamps: what is one of them, or comes behind one, comes behind their actor. Of a node: the
  * records of events behind it in its graph. Of what the program itself does, which nothing in the

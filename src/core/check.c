@@ -283,103 +283,36 @@ static void host_memory_closes(const struct weir_op *op)
         weir_check_waits_inside(known);
 }
 
-/* The rows of run's nodes, from the last to the first: a node's own successors and theirs. False:
- * some may lack something, because a node that comes later has a successor that comes earlier (what
- * is behind a child graph stands before the child's nodes), and rows have grown. */
-static bool fill_reach(const struct weir_run *run, struct weir_reach *r)
-{
-    bool back = false, grown = false;
-
-    for (uint32_t i = run->count; i-- > 0;) {
-        const struct weir_item *item = &run->items[i];
-        uint64_t *mine = r->bits + (size_t)i * r->words;
-
-        for (uint32_t k = 0; k < item->succ_count; k++) {
-            uint32_t next = item->succ[k] & WEIR_SUCC_INDEX;
-            const uint64_t *theirs = r->bits + (size_t)next * r->words;
-
-            mine[next / 64] |= 1ull << (next % 64);
-            back = back || next < i;
-            for (uint32_t w = 0; w < r->words; w++) {
-                grown = grown || (theirs[w] & ~mine[w]);
-                mine[w] |= theirs[w];
-            }
-        }
-    }
-    return !back || !grown;
-}
-
 static bool has_early_part(const struct weir_item *item)
 {
     return item->kind == WEIR_ITEM_KERNEL && item->early && item->early->source_count;
 }
 
-static bool set(struct weir_reach *r, uint32_t from, uint32_t to)
+static bool edge_of(const void *graph, uint32_t from, uint32_t k, uint32_t *to, bool *programmatic)
 {
-    uint64_t *word = &r->bits[(size_t)from * r->words + to / 64], bit = UINT64_C(1) << (to % 64);
-    bool fresh = !(*word & bit);
+    const struct weir_item *item = &((const struct weir_run *)graph)->items[from];
 
-    *word |= bit;
-    return fresh;
+    if (k >= item->succ_count)
+        return false;
+    *to = item->succ[k] & WEIR_SUCC_INDEX;
+    *programmatic = item->succ[k] & WEIR_SUCC_EARLY;
+    return true;
 }
 
-/* What is before all of node `to` begins, by this edge: the source and what is before it; by a
- * programmatic one only what was complete before the source began (ORD-031). */
-static bool fill_early(struct weir_reach *r, uint32_t from, uint32_t to, bool programmatic)
-{
-    uint32_t before = programmatic ? r->nodes + from : from, early = r->nodes + to;
-    bool grown = !programmatic && set(r, from, early);
-
-    for (uint32_t i = 0; i < r->nodes; i++)
-        if (weir_reach_has(r, i, before) && set(r, i, early))
-            grown = true;
-    return grown;
-}
-
-/* The parts of nodes that run before their waits for what they follow (ORD-032) are numbered behind
- * the nodes: before such a part comes less, behind it the same and the rest of the node. */
-static void early_parts(const struct weir_run *run, struct weir_reach *r)
-{
-    bool grown;
-
-    do {
-        grown = false;
-        for (uint32_t i = 0; i < run->count; i++) {
-            const struct weir_item *item = &run->items[i];
-
-            for (uint32_t k = 0; k < item->succ_count; k++)
-                if (fill_early(r, i, item->succ[k] & WEIR_SUCC_INDEX,
-                               item->succ[k] & WEIR_SUCC_EARLY))
-                    grown = true;
-        }
-    } while (grown);
-    for (uint32_t i = 0; i < run->count; i++) {
-        memcpy(r->bits + (size_t)(r->nodes + i) * r->words, r->bits + (size_t)i * r->words,
-               r->words * sizeof r->bits[0]);
-        (void)set(r, r->nodes + i, i);
-    }
-}
-
-/* Which node comes before which. Children in children need a round each. */
+/* Which node comes before which. */
 static struct weir_reach *reach_of(const void *arg)
 {
     const struct weir_run *run = arg;
-    uint32_t parts = run->count, words;
     struct weir_reach *r;
+    bool early = false;
+    size_t rows;
 
     for (uint32_t i = 0; i < run->count; i++)
-        if (has_early_part(&run->items[i]))
-            parts = 2 * run->count;
-    words = (parts + 63) / 64;
-    r = weir_calloc(1, sizeof *r + (size_t)parts * words * sizeof r->bits[0]);
-    if (!r)
-        return NULL;
-    r->nodes = run->count;
-    r->words = words;
-    while (!fill_reach(run, r))
-        ;
-    if (parts > run->count)
-        early_parts(run, r);
+        early = early || has_early_part(&run->items[i]);
+    rows = (size_t)run->count * (early ? 2 : 1);
+    r = weir_calloc(1, sizeof *r + rows * weir_reach_words(run->count, early) * sizeof r->bits[0]);
+    if (r)
+        weir_reach_make(r, run->count, early, edge_of, run);
     return r;
 }
 

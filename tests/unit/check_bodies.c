@@ -1,4 +1,4 @@
-/* Tests of the order of a launch's nodes (check/shadow.h), bodies of conditional nodes in bodies:
+/* Tests of the order of a launch's nodes (model/reach.h), bodies of conditional nodes in bodies:
  * random graphs, played through time by time, against the closure of what single rules say of each
  * two executions. Rules: GRA-001, GRA-040, GRA-041.
  * SPDX-License-Identifier: Apache-2.0 */
