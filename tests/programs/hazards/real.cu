@@ -291,6 +291,16 @@ static void CUDART_CB sets(void *)
     flag.store(1, std::memory_order_release);
 }
 
+/* For a while: the function that told of it may not have returned yet, and could as well wait for
+ * who reads. */
+static void reads_on(const float *p)
+{
+    for (int i = 0; i < 25; i++) {
+        sink = *p;
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    }
+}
+
 static void host_func(bool by_atomic)
 {
     cudaStream_t s = new_stream();
@@ -311,11 +321,10 @@ static void host_func(bool by_atomic)
 
         told_cv.wait(lock, [] { return told; });
     }
-    /* The function may not have returned yet, and who runs could as well be waited for by it. */
-    for (int i = 0; i < (forgets ? 50 : 1); i++) {
+    if (forgets)
+        reads_on(&h[N - 1]);
+    else
         sink = h[N - 1];
-        std::this_thread::sleep_for(std::chrono::milliseconds(forgets ? 2 : 0));
-    }
     OK(cudaStreamSynchronize(s));
 }
 
@@ -605,7 +614,10 @@ static void vector_grows(void)
     }
     v.resize(1 << 21);
     sink = v[0];
-    OK(cudaStreamSynchronize(s));
+    if (forgets)
+        (void)cudaStreamSynchronize(s); /* a copy that has not begun fails: its source is gone */
+    else
+        OK(cudaStreamSynchronize(s));
 }
 
 /* ---- 18: one thread waits for the stream, another one reads: by a channel, or beside it ---- */
@@ -764,11 +776,17 @@ static void callbacks(void)
 {
     cudaStream_t s = new_stream();
     float *h[4], *d = device_floats();
+    channel<int> submitted;
     std::thread reader([&] {
+        if (forgets)
+            (void)submitted.take();
         for (int i = 0; i < 4; i++) {
             float *p = finished.take();
 
-            sink = p[0];
+            if (forgets)
+                reads_on(p);
+            else
+                sink = p[0];
         }
     });
 
@@ -780,6 +798,7 @@ static void callbacks(void)
         if (forgets)
             OK(cudaMemcpyAsync(h[i], d, BYTES, cudaMemcpyDeviceToHost, s));
     }
+    submitted.put(1);
     reader.join();
     OK(cudaStreamSynchronize(s));
 }
