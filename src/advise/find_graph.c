@@ -7,6 +7,7 @@
 
 #include "advise/find.h"
 #include "base/alloc.h"
+#include "base/bits.h"
 
 #define NODES_MAX     512 /* of a graph; with more there is no verdict */
 #define INSTANCES_MAX 24  /* that are looked at */
@@ -26,16 +27,6 @@ struct graph {
     struct node *nodes; /* in an order of the graph */
     uint32_t count;
 };
-
-static bool has(const uint64_t *set, uint32_t i)
-{
-    return set[i / 64] >> (i % 64) & 1;
-}
-
-static void put(uint64_t *set, uint32_t i)
-{
-    set[i / 64] |= UINT64_C(1) << (i % 64);
-}
 
 static void join(uint64_t *set, const uint64_t *other)
 {
@@ -129,19 +120,19 @@ static uint32_t compare(struct graph *g, uint32_t example[2])
         for (uint32_t d = 0; d < op->dep_count; d++) {
             uint32_t on = find_node(g, f->deps[op->dep_first + d].op);
 
-            put(n->direct, on);
-            put(n->behind, on);
+            weir_bit_put(n->direct, on);
+            weir_bit_put(n->behind, on);
             join(n->behind, g->nodes[on].behind);
         }
         for (uint32_t k = 0; k < i; k++) {
-            if (!has(n->behind, k) || !share_data(n, &g->nodes[k]))
+            if (!weir_bit_has(n->behind, k) || !share_data(n, &g->nodes[k]))
                 continue;
-            put(n->needed, k);
-            put(n->needs, k);
+            weir_bit_put(n->needed, k);
+            weir_bit_put(n->needs, k);
             join(n->needs, g->nodes[k].needs);
         }
         for (uint32_t k = 0; k < i; k++) {
-            if (!has(n->direct, k) || has(n->needs, k))
+            if (!weir_bit_has(n->direct, k) || weir_bit_has(n->needs, k))
                 continue;
             if (!needless++) {
                 example[0] = g->nodes[k].op;
@@ -171,12 +162,24 @@ static bool can_begin(const struct graph *g, const struct schedule *s, uint32_t 
     if (s->end[i] >= 0)
         return false;
     for (uint32_t k = 0; k < i; k++) {
-        if (has(before, k) && (s->end[k] < 0 || s->end[k] > s->now))
+        if (weir_bit_has(before, k) && (s->end[k] < 0 || s->end[k] > s->now))
             return false;
     }
     if (engine == WEIR_TRACE_ENGINE_KERNEL)
         return !s->slots || s->slots + m->demand[op] <= m->slots;
     return engine >= WEIR_TRACE_ENGINE_COUNT || !s->busy[engine];
+}
+
+/* The node runs now. */
+static void occupy(const struct graph *g, struct schedule *s, uint32_t i)
+{
+    const uint32_t op = g->nodes[i].op;
+    const unsigned engine = g->c->f->ops[op].engine;
+
+    if (engine == WEIR_TRACE_ENGINE_KERNEL)
+        s->slots += g->c->model.demand[op];
+    if (engine < WEIR_TRACE_ENGINE_COUNT)
+        s->busy[engine] = true;
 }
 
 /* Each node begins as soon as what it follows is over and its engine has room. */
@@ -193,25 +196,15 @@ static double length(const struct graph *g, double *end, bool needed)
         s.slots = 0;
         memset(s.busy, 0, sizeof s.busy);
         for (uint32_t i = 0; i < g->count; i++) {
-            const struct weir_trace_op *op = &g->c->f->ops[g->nodes[i].op];
-
-            if (end[i] <= s.now)
-                continue;
-            s.slots += op->engine == WEIR_TRACE_ENGINE_KERNEL ? m->demand[g->nodes[i].op] : 0;
-            if (op->engine < WEIR_TRACE_ENGINE_COUNT)
-                s.busy[op->engine] = true;
+            if (end[i] > s.now)
+                occupy(g, &s, i);
         }
         for (uint32_t i = 0; i < g->count; i++) {
-            const struct weir_trace_op *op = &g->c->f->ops[g->nodes[i].op];
-
             if (!can_begin(g, &s, i, needed ? g->nodes[i].needed : g->nodes[i].direct))
                 continue;
             end[i] = s.now + (double)m->alone_ns[g->nodes[i].op];
-            if (end[i] <= s.now)
-                continue;
-            s.slots += op->engine == WEIR_TRACE_ENGINE_KERNEL ? m->demand[g->nodes[i].op] : 0;
-            if (op->engine < WEIR_TRACE_ENGINE_COUNT)
-                s.busy[op->engine] = true;
+            if (end[i] > s.now)
+                occupy(g, &s, i);
         }
         for (uint32_t i = 0; i < g->count; i++) {
             if (end[i] > s.now && (next < 0 || end[i] < next))

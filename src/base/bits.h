@@ -3,6 +3,8 @@
 #ifndef WEIR_BASE_BITS_H
 #define WEIR_BASE_BITS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The n lowest; n up to 64. */
@@ -21,6 +23,17 @@ static inline uint64_t weir_bits_span(unsigned word, unsigned lo, unsigned hi_1)
     if (word == hi_1 / 64)
         m &= UINT64_MAX >> (63 - hi_1 % 64);
     return m;
+}
+
+/* Sets, in arrays of words. */
+static inline bool weir_bit_has(const uint64_t *set, size_t i)
+{
+    return set[i / 64] >> (i % 64) & 1;
+}
+
+static inline void weir_bit_put(uint64_t *set, size_t i)
+{
+    set[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
 #endif

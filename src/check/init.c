@@ -46,7 +46,7 @@ static void page_change(uint64_t number, unsigned lo, unsigned hi_1, bool writte
     if (lo == 0 && hi_1 == PAGE_BYTES - 1) {
         page_drop(number);
         if (!written && !weir_map_put(&weir_checker.written, number, nothing))
-            weir_checker.failed = true;
+            weir_check_lost_locked();
         return;
     }
     if ((!w && written) || (w == nothing && !written))
@@ -54,7 +54,7 @@ static void page_change(uint64_t number, unsigned lo, unsigned hi_1, bool writte
     if (!w || w == nothing)
         w = page_own(number, w);
     if (!w) {
-        weir_checker.failed = true;
+        weir_check_lost_locked();
         page_drop(number);
         return;
     }
@@ -125,7 +125,7 @@ uint32_t weir_check_unwritten(uintptr_t begin, uint32_t bytes)
         uintptr_t at = (begin + i) % PAGE_BYTES;
         const uint64_t *w = weir_map_get(&weir_checker.written, (begin + i) >> PAGE_SHIFT);
 
-        if (w && !(w[at / 64] >> (at % 64) & 1))
+        if (w && !weir_bit_has(w, at))
             missing |= UINT32_C(1) << i;
     }
     weir_check_unlock();

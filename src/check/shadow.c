@@ -209,7 +209,7 @@ static bool overlap(const struct mark *m, unsigned lo, unsigned hi_1, unsigned *
             continue;
         *begin = w * 64 + (unsigned)__builtin_ctzll(have);
         *end = *begin + 1;
-        while (*end <= hi_1 && (m->bits->w[*end / 64] >> (*end % 64) & 1))
+        while (*end <= hi_1 && weir_bit_has(m->bits->w, *end))
             ++*end;
         return true;
     }

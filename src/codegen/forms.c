@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "codegen/forms.h"
 #include "codegen/forms_bulk.h"
 #include "codegen/forms_matrix.h"
@@ -507,7 +508,7 @@ bool weir_cg_form_supported(const struct weir_ptx_inst *i, const char **why)
 static bool check_function(const struct weir_ptx_function *f, char *message, size_t bytes,
                            uint64_t *seen)
 {
-    seen[f->index / 64] |= (uint64_t)1 << (f->index % 64);
+    weir_bit_put(seen, f->index);
     for (size_t k = 0; k < f->inst_count; k++) {
         const struct weir_ptx_inst *i = &f->insts[k];
         const char *why = NULL;
@@ -520,8 +521,7 @@ static bool check_function(const struct weir_ptx_function *f, char *message, siz
         if (!i->call ||
             !i->call->callee) /* through a pointer: the candidates are known when it is compiled */
             continue;
-        if (!i->call->callee->is_extern &&
-            !(seen[i->call->callee->index / 64] >> (i->call->callee->index % 64) & 1) &&
+        if (!i->call->callee->is_extern && !weir_bit_has(seen, i->call->callee->index) &&
             !check_function(i->call->callee, message, bytes, seen))
             return false;
     }

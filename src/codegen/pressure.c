@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "codegen/codegen_int.h"
 
 #define REGISTERS_MAX  255
@@ -39,7 +40,7 @@ struct walk {
 static void set_bit(uint64_t *set, size_t i, bool on)
 {
     if (on)
-        set[i / 64] |= UINT64_C(1) << (i % 64);
+        weir_bit_put(set, i);
     else
         set[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
