@@ -48,6 +48,14 @@ struct weir_trace_chunk_header {
 /* In NODE, with the engine: the node's number in the instance follows the duration. */
 #define WEIR_TRACE_NODE_NUMBERED 0x10u
 
+/* What a node of a graph does, in INSTANCE_NODE. */
+enum weir_trace_instance_what {
+    WEIR_TRACE_INSTANCE_ORDERS = 0, /* nothing but that */
+    WEIR_TRACE_INSTANCE_KERNEL = 1, /* places: pointers that it is given */
+    WEIR_TRACE_INSTANCE_COPY = 2,   /* places: what it reads, what it writes; memsets */
+    WEIR_TRACE_INSTANCE_OTHER = 3,
+};
+
 /* Payloads in docs/trace-format.md, in the order of these numbers. */
 enum weir_trace_record {
     WEIR_TRACE_THREAD = 1,

@@ -87,13 +87,13 @@ void weir_trace_graphs_places(const struct weir_trace_graphs *g, const struct ra
 
     if (!p)
         return;
-    if (of->what == WEIR_TRACE_INSTANCE_IS_KERNEL && op->kind == WEIR_TRACE_OP_KERNEL &&
+    if (of->what == WEIR_TRACE_INSTANCE_KERNEL && op->kind == WEIR_TRACE_OP_KERNEL &&
         !op->pointer_count) {
         op->pointer_first = (uint32_t)r->file->pointers_count;
         for (uint32_t i = 0; i < of->place_count && PUSH(r, pointers, p[i].address); i++)
             op->pointer_count++;
     }
-    if (of->what != WEIR_TRACE_INSTANCE_IS_COPY)
+    if (of->what != WEIR_TRACE_INSTANCE_COPY)
         return;
     for (uint32_t i = 0; i < of->place_count; i++) {
         if (p[i].writes) {

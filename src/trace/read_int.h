@@ -54,13 +54,11 @@ struct raw_node {
 struct raw_instance_node {
     uint32_t instance;
     uint32_t number, order;          /* of its records the first has the places */
-    uint8_t what;                    /* WEIR_TRACE_INSTANCE_IS_* */
+    uint8_t what;                    /* enum weir_trace_instance_what */
     uint32_t next_first, next_count; /* in the reader's instance_next */
     uint32_t place_count;
     struct weir_trace_touch *places; /* the file's to keep, or NULL */
 };
-
-enum { WEIR_TRACE_INSTANCE_IS_KERNEL = 1, WEIR_TRACE_INSTANCE_IS_COPY = 2 };
 
 struct raw_launch {
     uint64_t stream, seq;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "trace/format.h"
 
 extern _Atomic bool weir_trace_on;
 
@@ -149,12 +150,6 @@ struct weir_trace_node {
 void weir_trace_graph_node(uint64_t stream, uint64_t seq, const struct weir_trace_node *n);
 
 /* A graph's instance, before its first launch: each of its nodes, and which are behind it. */
-enum weir_trace_instance_what {
-    WEIR_TRACE_INSTANCE_ORDERS = 0, /* nothing but that */
-    WEIR_TRACE_INSTANCE_KERNEL = 1, /* places: pointers that it is given */
-    WEIR_TRACE_INSTANCE_COPY = 2,   /* places: what it reads, what it writes; memsets */
-    WEIR_TRACE_INSTANCE_OTHER = 3,
-};
 struct weir_trace_instance_node {
     uint32_t instance; /* 1, 2, 3 ... */
     uint32_t number;   /* 0, 1, 2 ... */
