@@ -339,7 +339,7 @@ struct checker {
 
 extern struct checker weir_checker;
 
-/* No memory for something that was to be looked at. */
+/* Something is not looked at: no memory for it, or too much of its kind. */
 static inline void weir_check_lost_locked(void)
 {
     weir_checker.failed = true;
@@ -361,7 +361,7 @@ static inline bool weir_check_is_complete(void)
 
 void weir_check_over_init(void);
 void weir_check_over_take_locked(void);
-/* A host function begins. False: no memory. */
+/* A host function begins. False: no room. */
 bool weir_check_begun(struct weir_check_op *op);
 /* check.c. An operation has ended; it touches something; marks that nobody needs are let go. */
 void weir_check_op_over_locked(struct weir_check_op *op);

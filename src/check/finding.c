@@ -100,7 +100,7 @@ void weir_check_found(struct weir_check_finding *f,
     if (explain)
         explain(f, arg);
     if (c->findings.count >= FINDINGS_MAX || !weir_vec_push(&c->findings, *f))
-        c->failed = true;
+        weir_check_lost_locked();
 }
 
 /* ---- of accesses ---- */

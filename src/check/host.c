@@ -141,7 +141,7 @@ static void watched_add(struct weir_check_op *op)
         return;
     op->watched = weir_map_put(&weir_checker.ops, (uintptr_t)op, op);
     if (!op->watched)
-        weir_checker.failed = true;
+        weir_check_lost_locked();
 }
 
 void weir_check_will_touch(struct weir_check_op *op, uintptr_t begin, uintptr_t end, bool writes)
@@ -208,7 +208,7 @@ static void gate_add(struct weir_check_op *op, const struct weir_order_stamp *st
     weir_order_stamp_copy(&gate.stamp, stamp);
     if (!weir_vec_push(&c->gates, gate)) {
         weir_order_stamp_drop(&c->order, &gate.stamp);
-        c->failed = true;
+        weir_check_lost_locked();
     } else if (until_done) {
         op->gate = op->gate ? GATES_MANY : (uint32_t)c->gates.count;
     }
@@ -323,7 +323,7 @@ static void remember(struct weir_order_stamp **items, size_t *count, size_t *cap
             return;
     }
     if (!weir_vec_reserve_bytes((void **)items, cap, *count + 1, sizeof **items)) {
-        weir_checker.failed = true;
+        weir_check_lost_locked();
         return;
     }
     weir_order_stamp_copy(&copy, s);
@@ -391,7 +391,7 @@ void weir_check_suspect(const struct weir_race *race)
     s.finding.block = weir_check_block_of(race->begin); /* it may be freed before the end, */
     weir_check_explain_host(&s.finding, s.op);          /* and events be recorded again */
     if (c->suspects.count >= SUSPECTS_MAX || !weir_vec_push(&c->suspects, s))
-        c->failed = true;
+        weir_check_lost_locked();
     else
         s.op->refs++;
 }

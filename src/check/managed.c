@@ -26,7 +26,7 @@ void weir_check_managed_locked(uintptr_t begin, uintptr_t end)
     struct checker *c = &weir_checker;
 
     if (!weir_vec_push(&c->managed, ((struct weir_check_managed){.begin = begin, .end = end})))
-        c->failed = true;
+        weir_check_lost_locked();
 }
 
 static struct weir_check_managed *managed_at(uintptr_t address)
@@ -100,7 +100,7 @@ static void active_add(struct weir_actor *a)
     if (weir_vec_push(&c->kept.active, a))
         a->refs++;
     else
-        c->failed = true;
+        weir_check_lost_locked();
 }
 
 void weir_check_kernel_active(struct weir_check_op *op)

@@ -144,7 +144,7 @@ void weir_check_object_locked(const void *p, const char *kind, struct weir_check
         o = weir_calloc(1, sizeof *o);
         if (!o || !weir_map_put(&weir_checker.objects, (uintptr_t)p, o)) {
             weir_free(o);
-            weir_checker.failed = true;
+            weir_check_lost_locked();
             return;
         }
     }
@@ -218,7 +218,7 @@ void weir_check_capture(const void *stream, bool begins)
     old = weir_map_remove(&weir_checker.captures, (uintptr_t)stream);
     if (c && !weir_map_put(&weir_checker.captures, (uintptr_t)stream, c)) {
         weir_free(c);
-        weir_checker.failed = true;
+        weir_check_lost_locked();
     }
     weir_check_unlock();
     weir_free(old);
