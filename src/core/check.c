@@ -72,12 +72,6 @@ static bool is_pageable(const void *p)
     return (uintptr_t)p - weir_mem_window_base >= weir_mem_window_bytes && !weir_mem_find(p, &info);
 }
 
-/* Or a memset, whose work is of the same kind. */
-static bool is_copy(const struct weir_op *op)
-{
-    return op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET;
-}
-
 #define COPY_RANGES WEIR_CHECK_DONE_RANGES
 
 /* How many ranges there are. */
@@ -270,7 +264,7 @@ static void host_memory_closes(const struct weir_op *op)
         const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
 
         kernel_closes(known, k->function, k->image, weir_kernel_op_params(k));
-    } else if (is_copy(op)) {
+    } else if (weir_op_is_copy(op)) {
         const struct weir_copy_op *c = (const struct weir_copy_op *)op;
         struct weir_copy_work w;
 
@@ -424,10 +418,13 @@ static uint32_t levels_of(const struct weir_item *item, struct weir_check_node l
 static struct weir_actor *node_actor(const struct weir_item *item, bool early)
 {
     struct weir_check_node levels[LEVELS], *last;
-    uint32_t count = levels_of(item, levels);
+    uint32_t count;
 
+    if (early && !has_early_part(item))
+        return NULL;
+    count = levels_of(item, levels);
     last = &levels[count - 1];
-    if (early && (!has_early_part(item) || last->arg != item->run))
+    if (early && last->arg != item->run)
         return NULL;
     if (early)
         last->number += item->run->count;
@@ -505,15 +502,20 @@ static struct weir_actor *outermost(struct weir_nest *n)
     return n->actor;
 }
 
+static void touch_drop(const struct weir_nested_touch *t)
+{
+    if (t->touches)
+        weir_touches_drop(t->touches);
+    weir_free(t->params);
+}
+
 static void keep_touch(struct weir_nest *n, const struct weir_nested_touch *of)
 {
     struct weir_nested_touch *t = weir_alloc(sizeof *t);
 
     if (!t) {
         weir_check_lost();
-        if (of->touches)
-            weir_touches_drop(of->touches);
-        weir_free(of->params);
+        touch_drop(of);
         return;
     }
     *t = *of;
@@ -592,9 +594,7 @@ void weir_core_check_nest_end(struct weir_nest *n)
         struct weir_nested_touch *t = n->touched;
 
         n->touched = t->next;
-        if (t->touches)
-            weir_touches_drop(t->touches);
-        weir_free(t->params);
+        touch_drop(t);
         weir_free(t);
     }
     if (n->actor)
@@ -635,7 +635,7 @@ static bool is_of_gone_memory(const struct weir_op *op, const struct weir_work *
     const struct weir_copy_work *w;
     bool dst;
 
-    if (!is_copy(op))
+    if (!weir_op_is_copy(op))
         return false;
     w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
     dst = is_gone(w->dst);
@@ -668,7 +668,7 @@ static size_t ranges_of(const struct weir_op *op, const struct weir_work *work,
     const struct weir_copy_op *c = (const struct weir_copy_op *)op;
     const struct weir_copy_work *w;
 
-    if (!is_copy(op) || !weir_check_enabled())
+    if (!weir_op_is_copy(op) || !weir_check_enabled())
         return 0;
     w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
     return copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), out);
