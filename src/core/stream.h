@@ -117,6 +117,18 @@ struct weir_op {
     _Atomic uint8_t dispatched; /* handed to an engine: helpers may ask for it */
 };
 
+/* Or a memset, whose work is of the same kind. */
+static inline bool weir_op_is_copy(const struct weir_op *op)
+{
+    return op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET;
+}
+
+/* An engine runs it, by a struct weir_job. */
+static inline bool weir_op_has_job(unsigned kind)
+{
+    return kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY || kind == WEIR_OP_MEMSET;
+}
+
 static inline struct weir_context *weir_op_ctx(const struct weir_op *op)
 {
     return weir_stream_of(op->m.stream)->ctx;

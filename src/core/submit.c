@@ -144,11 +144,6 @@ static struct weir_op *take_locked(struct weir_stream *s, enum weir_op_size size
     return op;
 }
 
-static bool has_job(enum weir_op_kind kind)
-{
-    return kind == WEIR_OP_KERNEL || kind == WEIR_OP_COPY || kind == WEIR_OP_MEMSET;
-}
-
 static bool add_job_locked(struct weir_stream *s)
 {
     char *chunk = weir_alloc_aligned(64, 64 + WEIR_ALIGN_UP(sizeof(struct weir_job), 64));
@@ -169,7 +164,7 @@ void weir_op_attach_job_locked(struct weir_stream *s, struct weir_op *op)
 {
     struct weir_job_op *o = (struct weir_job_op *)op;
 
-    if (!has_job((enum weir_op_kind)op->m.kind) || o->job)
+    if (!weir_op_has_job(op->m.kind) || o->job)
         return;
     /* Without a helper that still looks at the operation before, its job is there. */
     if (WEIR_UNLIKELY(!s->free_jobs) && !add_job_locked(s))
@@ -193,7 +188,7 @@ void weir_op_unref_locked(struct weir_stream *s, struct weir_op *op)
 
     if (--op->refs > 0)
         return;
-    if (has_job((enum weir_op_kind)op->m.kind)) {
+    if (weir_op_has_job(op->m.kind)) {
         struct weir_job_op *o = (struct weir_job_op *)op;
 
         if (o->job) {
@@ -286,7 +281,7 @@ static void free_payload(struct weir_op *op)
                 (void)!weir_mem_free(WEIR_MEM_KIND_INTERNAL, kernel->heap.workspace); /* ours */
             kernel->has_heap = false;
         }
-    } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
+    } else if (weir_op_is_copy(op)) {
         struct weir_copy_op *copy = (struct weir_copy_op *)op;
 
         if (copy->staging_bytes) {
@@ -693,15 +688,23 @@ void weir_submit_work(struct weir_device *engines, struct weir_work *work, struc
 
 #define NOW_BYTES ((size_t)256 << 10)
 
-/* To close pages of the program's, and to open them again, interrupts each CPU that runs a thread
- * of the process: for a small copy no other is woken. */
+/* A copy that has closed pages of the program's. */
+static bool closes_pages(const struct weir_op *op)
+{
+    return weir_op_is_copy(op) && weir_check_enabled() && weir_core_check_of(op)->closed;
+}
+
+/* To close pages, and to open them again, interrupts each CPU that runs a thread of the process:
+ * for a small copy no other is woken. */
 static bool copies_now(const struct weir_op *op, struct weir_work *work)
 {
-    struct weir_copy_work *w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+    struct weir_copy_work *w;
 
-    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) && weir_check_enabled() &&
-           weir_core_check_of(op)->closed && w->width * w->height * w->depth <= NOW_BYTES &&
-           weir_device_copy_now(weir_stream_of(op->m.stream)->ctx->engines, w);
+    if (!closes_pages(op))
+        return false;
+    w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
+    return w->width * w->height * w->depth <= NOW_BYTES &&
+           weir_device_copy_now(weir_op_ctx(op)->engines, w);
 }
 
 /* op may start: the model found all its edges to hold. here: this thread is free to run it. */
@@ -741,7 +744,7 @@ static void start(struct weir_op *op, struct weir_model_out *out, bool here)
         weir_poll_start((struct weir_poll_op *)op);
         return;
     }
-    if (has_job((enum weir_op_kind)op->m.kind) && !make_job(op, out))
+    if (weir_op_has_job(op->m.kind) && !make_job(op, out))
         return;
     if (weir_explore_enabled() && weir_explore_hold_op(op))
         return;
@@ -784,10 +787,8 @@ static WEIR_TLS struct weir_model_out *carried;
 /* Is this thread one that could run op, if it comes to that? */
 static bool is_of_this_thread(const struct weir_op *op)
 {
-    if (op->m.kind == WEIR_OP_KERNEL)
-        return true;
-    return (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) &&
-           ((weir_check_enabled() && weir_core_check_of(op)->closed) || copies_alone(op));
+    return op->m.kind == WEIR_OP_KERNEL || closes_pages(op) ||
+           (weir_op_is_copy(op) && copies_alone(op));
 }
 
 /* Carries out the model's messages until none is left. Holds no lock. Work that completes in place
@@ -919,7 +920,7 @@ struct weir_op *weir_submit_begin(struct weir_stream *s, enum weir_op_kind kind,
         weir_submit_unlock(s);
         return NULL;
     }
-    if (has_job(kind)) {
+    if (weir_op_has_job(kind)) {
         if (WEIR_UNLIKELY(!s->has_job) && !add_job_locked(s)) {
             weir_op_unref_locked(s, op);
             weir_submit_unlock(s);

@@ -191,7 +191,7 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
 
         for (size_t i = 0; i < count; i++)
             weir_core_trace_managed_end((const void *)(uintptr_t)pointers[i]);
-    } else if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET) {
+    } else if (weir_op_is_copy(op)) {
         weir_core_trace_managed_end(((const struct weir_copy_op *)op)->dst);
     }
 }

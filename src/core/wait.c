@@ -38,13 +38,11 @@ static struct weir_op *find_helpable(const struct weir_model_point *p, struct we
         weir_lock_acquire(&s->lock);
         op = (struct weir_op *)s->m.head;
         if (op && op->m.state == WEIR_OP_READY) {
-            if ((op->m.kind == WEIR_OP_KERNEL || op->m.kind == WEIR_OP_COPY ||
-                 op->m.kind == WEIR_OP_MEMSET) &&
+            if (weir_op_has_job(op->m.kind) &&
                 atomic_load_explicit(&op->dispatched, memory_order_acquire)) {
                 op->refs++;
                 found = op;
-            } else if (op->m.kind == WEIR_OP_KERNEL || op->m.kind == WEIR_OP_COPY ||
-                       op->m.kind == WEIR_OP_MEMSET) {
+            } else if (weir_op_has_job(op->m.kind)) {
                 (void)weir_model_watch(&next); /* whose thread pauses goes on (submit.c) */
             } else if (op->m.kind == WEIR_OP_GRAPH) {
                 *plan = weir_graph_op_plan_locked(op);

@@ -367,7 +367,7 @@ static bool may_write(struct weir_op *op, const struct where_stream *reader)
     size_t count = 0;
 
     _Static_assert(WHERE_POINTERS >= WEIR_KERNEL_POINTERS, "room for a kernel's pointers");
-    if (op->m.kind == WEIR_OP_COPY || op->m.kind == WEIR_OP_MEMSET)
+    if (weir_op_is_copy(op))
         to[count++] = (uint64_t)(uintptr_t)((struct weir_copy_op *)op)->dst;
     else if (op->m.kind == WEIR_OP_POLL)
         count = addresses_written((struct weir_poll_op *)op, to);
