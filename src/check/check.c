@@ -298,6 +298,13 @@ void weir_check_event_end(const void *event)
 
 /* ---- operations ---- */
 
+static struct weir_check_detail detail_of(enum weir_op_kind kind, const char *name, uint32_t lane,
+                                          uint64_t number, struct weir_check_site site)
+{
+    return (struct weir_check_detail){
+        .kind = kind, .name = name, .lane = lane, .number = number, .site = site};
+}
+
 /* Takes over the stamp. */
 struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
                                                 enum weir_op_kind kind, const char *name,
@@ -311,8 +318,7 @@ struct weir_actor *weir_check_actor_make_locked(struct weir_order_stamp *stamp,
         weir_check_lost_locked();
         return NULL;
     }
-    *(struct weir_check_detail *)a->detail = (struct weir_check_detail){
-        .kind = kind, .name = name, .lane = lane, .number = number, .site = site};
+    *(struct weir_check_detail *)a->detail = detail_of(kind, name, lane, number, site);
     return a;
 }
 
@@ -367,17 +373,25 @@ static void op_actor_drop(struct weir_actor *a)
     weir_actor_drop(&c->shadow, a);
 }
 
-void weir_check_op_over_locked(struct weir_check_op *op)
+/* Nothing that it touches will be told any more. */
+static void all_told_locked(const struct weir_check_op *op)
 {
-    struct checker *c = &weir_checker;
-    struct weir_check_stream *l = &c->streams.items[op->lane];
+    struct weir_check_stream *l = &weir_checker.streams.items[op->lane];
 
-    if (!op->lane)
-        return;
-    c->pending--;
+    weir_checker.pending--;
     l->pending--;
     if (op->kind != WEIR_OP_POLL) /* over at once, though what is in front of it may not be */
         l->done = WEIR_MAX(l->done, op->seq);
+}
+
+void weir_check_op_over_locked(struct weir_check_op *op)
+{
+    struct checker *c = &weir_checker;
+
+    if (!op->lane)
+        return;
+    if (!op->told)
+        all_told_locked(op);
     if (WEIR_UNLIKELY(op->gate))
         weir_check_gate_remove(op);
     if (WEIR_UNLIKELY(op->watched))
@@ -416,7 +430,7 @@ void weir_check_op_add_locked(struct weir_check_op *op, const struct weir_order_
 {
     struct checker *c = &weir_checker;
 
-    if (WEIR_UNLIKELY(op->lane)) /* one that never ran, because its context had failed */
+    if (WEIR_UNLIKELY(op->lane && !op->told)) /* that never ran, because its context had failed */
         weir_check_op_over_locked(op);
     if (WEIR_UNLIKELY(!stamp->lane))
         return;
@@ -464,6 +478,110 @@ void weir_check_op(struct weir_check_op *op, const void *stream, enum weir_op_ki
         weir_check_behind_is(e, &stamp);
     weir_check_op_add_locked(op, &stamp, kind, name, &site);
     weir_check_unlock();
+}
+
+/* Is something before the stamp that may not have told yet what it touches, in another lane? */
+static bool is_untold_elsewhere(const struct weir_order_stamp *s)
+{
+    const struct checker *c = &weir_checker;
+
+    if (c->parted) /* others come behind some of its nodes, but not behind it */
+        return true;
+    if (c->streams.items[s->lane].pending == c->pending)
+        return false;
+    for (uint32_t i = 1; i < c->streams.count && s->base && i < s->base->count; i++) {
+        const struct weir_check_stream *l = &c->streams.items[i];
+
+        if (i != s->lane && l->pending && (l->overtakes || s->base->at[i] > l->done))
+            return true;
+    }
+    return false;
+}
+
+/* Can what it touches be told now: has all that is before it told that? What the program itself may
+ * touch besides is left until it has run. */
+static bool may_tell_locked(const struct weir_order_stamp *stamp,
+                            const struct weir_check_range *ranges, size_t count)
+{
+    const struct checker *c = &weir_checker;
+
+    if (!stamp->lane || c->streams.items[stamp->lane].pending || c->settings.init ||
+        c->kept.alone || is_untold_elsewhere(stamp))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_check_range *r = &ranges[i];
+
+        if (!r->width || !r->height || !r->depth ||
+            weir_check_may_watch(r->begin, r->begin + (r->depth - 1) * r->slice +
+                                               (r->height - 1) * r->pitch + r->width))
+            return false;
+    }
+    return true;
+}
+
+#define SPANS_MOST WEIR_CHECK_DONE_RANGES
+
+/* Does the same as one before it in its lane, with nothing between: that one's actor is its. */
+static bool is_again_locked(struct weir_check_op *op, const struct weir_check_range *ranges,
+                            size_t count)
+{
+    struct weir_shadow_span spans[SPANS_MOST];
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    if (op->made || count > SPANS_MOST)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct weir_check_range *r = &ranges[i];
+
+        if (r->height != 1 || r->depth != 1)
+            return false;
+        spans[i] = (struct weir_shadow_span){r->begin, r->begin + r->width, r->kind};
+    }
+    stamp = weir_check_stamp_peek(op);
+    a = weir_shadow_again(&weir_checker.shadow, &stamp, spans, count);
+    if (!a)
+        return false;
+    op->base = NULL;
+    *(struct weir_check_detail *)a->detail = detail_of(
+        (enum weir_op_kind)op->kind, op->name, op->lane, op->number, weir_check_op_site(op));
+    return true;
+}
+
+static void tell_locked(struct weir_check_op *op, const struct weir_check_range *ranges,
+                        size_t count)
+{
+    struct weir_actor *a;
+
+    all_told_locked(op);
+    op->told = true;
+    if (is_again_locked(op, ranges, count))
+        return;
+    a = weir_check_actor_locked(op);
+    for (size_t i = 0; i < count; i++)
+        weir_check_access_locked(a, &ranges[i]);
+    if (a)
+        weir_actor_drop(&weir_checker.shadow, a);
+    op->made = false;
+    op->base = NULL;
+    weir_check_settle_locked();
+}
+
+bool weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
+                     const struct weir_check_range *ranges, size_t count)
+{
+    struct weir_order_stamp stamp;
+    struct weir_check_site site = weir_check_site_now(false);
+    bool tells;
+
+    weir_check_lock();
+    weir_order_submit(&weir_checker.order, weir_check_lane_of_locked(stream), &stamp);
+    tells = may_tell_locked(&stamp, ranges, count);
+    weir_check_op_add_locked(op, &stamp, kind, NULL, &site);
+    if (tells)
+        tell_locked(op, ranges, count);
+    weir_check_unlock();
+    return tells;
 }
 
 /* What a programmatic launch does before it waits; takes over the stamp. */
@@ -832,23 +950,29 @@ static struct weir_check_block *block_make(const void *p)
     return b;
 }
 
-static void alloc_locked(const void *p, size_t bytes, const char *kind,
+/* From now on it is the program's. */
+static void block_begins(const void *p, size_t bytes, const char *kind,
                          const struct weir_check_site *site)
 {
-    struct checker *c = &weir_checker;
     struct weir_check_block *b = block_make(p);
 
     if (b)
         *b = (struct weir_check_block){.begin = (uintptr_t)p,
                                        .bytes = bytes,
                                        .kind = kind,
-                                       .number = c->submitted,
+                                       .number = weir_checker.submitted,
                                        .site = *site};
+}
+
+static void alloc_locked(const void *p, size_t bytes, const char *kind,
+                         const struct weir_check_site *site)
+{
+    block_begins(p, bytes, kind, site);
     if (strcmp(kind, "registered memory") == 0)
         weir_check_registered_locked((uintptr_t)p, (uintptr_t)p + bytes);
     if (strcmp(kind, "managed memory") == 0)
         weir_check_managed_locked((uintptr_t)p, (uintptr_t)p + bytes);
-    if (b && c->settings.init && strcmp(kind, "device memory") == 0)
+    if (strcmp(kind, "device memory") == 0)
         weir_check_init_change_locked((uintptr_t)p, (uintptr_t)p + bytes, false);
 }
 
@@ -941,42 +1065,33 @@ static bool collect(void *ctx, struct weir_actor *a, enum weir_access kind, uint
     return true;
 }
 
-/* Is something before the stamp that may not have told yet what it touches, in another lane? */
-static bool is_untold_elsewhere(const struct weir_order_stamp *s)
-{
-    const struct checker *c = &weir_checker;
-
-    if (c->parted) /* others come behind some of its nodes, but not behind it */
-        return true;
-    if (c->streams.items[s->lane].pending == c->pending)
-        return false;
-    for (uint32_t i = 1; i < c->streams.count && s->base && i < s->base->count; i++) {
-        const struct weir_check_stream *l = &c->streams.items[i];
-
-        if (i != s->lane && l->pending && (l->overtakes || s->base->at[i] > l->done))
-            return true;
-    }
-    return false;
-}
-
 /* An operation that stands in the stream and writes all of the memory at once. */
-static void pool_access_locked(const void *stream, enum weir_op_kind kind, struct weir_clock *after,
-                               const void *p, size_t bytes, struct weir_check_site site)
+static void pool_access_locked(uint32_t lane, enum weir_op_kind kind, struct weir_clock *after,
+                               const void *p, size_t bytes, const struct weir_check_site *site)
 {
     struct checker *c = &weir_checker;
+    const struct weir_shadow_span all = {(uintptr_t)p, (uintptr_t)p + bytes, WEIR_ACCESS_WRITE};
     struct weir_order_stamp stamp, behind = {0};
-    struct weir_actor *a;
+    struct weir_actor *a = NULL, *made = NULL;
+    bool in_lane, early;
 
     behind.base = after;
-    weir_order_submit_after(&c->order, weir_check_lane_of_locked(stream), &behind, after != NULL,
-                            &stamp);
-    a = weir_check_actor_make_locked(&stamp, kind, NULL, ++c->submitted, site);
+    weir_order_submit_after(&c->order, lane, &behind, after != NULL, &stamp);
+    c->submitted++;
+    in_lane = !is_untold_elsewhere(&stamp);
+    early = !in_lane || c->streams.items[lane].pending;
+    if (!early && (a = weir_shadow_again(&c->shadow, &stamp, &all, 1)))
+        *(struct weir_check_detail *)a->detail = detail_of(kind, NULL, lane, c->submitted, *site);
+    else
+        a = made = weir_check_actor_make_locked(&stamp, kind, NULL, c->submitted, *site);
     if (!a)
         return;
     a->at_once = true;
-    a->in_lane = !is_untold_elsewhere(&a->stamp);
-    a->early = !a->in_lane || c->streams.items[a->stamp.lane].pending;
-    weir_shadow_access(&c->shadow, a, WEIR_ACCESS_WRITE, (uintptr_t)p, (uintptr_t)p + bytes);
+    a->in_lane = in_lane;
+    a->early = early;
+    if (!made)
+        return;
+    weir_shadow_access(&c->shadow, a, all.kind, all.begin, all.end);
     weir_actor_drop(&c->shadow, a);
 }
 
@@ -984,12 +1099,14 @@ void weir_check_alloc_async(const void *stream, const void *p, size_t bytes)
 {
     struct collected all = {.order = &weir_checker.order};
     struct weir_check_site site = weir_check_site_now(false);
+    uintptr_t begin = (uintptr_t)p, end = begin + bytes;
 
     weir_check_lock();
-    alloc_locked(p, bytes, "device memory", &site);
+    block_begins(p, bytes, "device memory", &site);
+    weir_check_init_change_locked(begin, end, false);
     all.lane = weir_check_lane_of_locked(stream);
-    weir_shadow_unfinished(&weir_checker.shadow, (uintptr_t)p, (uintptr_t)p + bytes, collect, &all);
-    pool_access_locked(stream, WEIR_OP_ALLOC, all.clock, p, bytes, site);
+    weir_shadow_unfinished(&weir_checker.shadow, begin, end, collect, &all);
+    pool_access_locked(all.lane, WEIR_OP_ALLOC, all.clock, p, bytes, &site);
     weir_order_clock_drop(&weir_checker.order, all.clock);
     weir_check_unlock();
 }
@@ -1000,7 +1117,7 @@ void weir_check_free_async(const void *stream, const void *p, size_t bytes)
     struct weir_check_block *b;
 
     weir_check_lock();
-    pool_access_locked(stream, WEIR_OP_FREE, NULL, p, bytes, site);
+    pool_access_locked(weir_check_lane_of_locked(stream), WEIR_OP_FREE, NULL, p, bytes, &site);
     b = weir_map_get(&weir_checker.blocks, (uintptr_t)p);
     if (b) {
         b->freed = true;

@@ -90,11 +90,12 @@ struct weir_check_op {
     uint64_t number; /* submitted as the n-th */
     const struct weir_check_stack *stack;
     const char *call, *name;
-    uint8_t kind;  /* enum weir_op_kind */
-    bool made;     /* an actor stands for it */
-    bool watched;  /* it is in the map of operations */
-    bool closed;   /* pages of the program's were closed for it */
-    uint32_t gate; /* its place among the gates, and one; 0: it is none */
+    uint8_t kind;     /* enum weir_op_kind */
+    bool made : 1;    /* an actor stands for it */
+    bool watched : 1; /* it is in the map of operations */
+    bool told : 1;    /* what it touches; who it is stays known only for its failure */
+    bool closed;      /* pages of the program's were closed for it */
+    uint32_t gate;    /* its place among the gates, and one; 0: it is none */
 };
 _Static_assert(sizeof(struct weir_check_op) == 64, "a line of each operation");
 
@@ -103,6 +104,11 @@ _Static_assert(sizeof(struct weir_check_op) == 64, "a line of each operation");
  * launches follow each other (ORD-030). The caller holds the stream's lock. */
 void weir_check_op(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
                    const char *name, const void *behind);
+struct weir_check_range;
+/* A copy or memset, and all that it touches. True: that has been told, since all that is before it
+ * has; it is as if it were done, and weir_check_op_done is not called. */
+bool weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
+                     const struct weir_check_range *ranges, size_t count);
 /* + A kernel. asks: a programmatic launch (ORD-031). */
 void weir_check_kernel(struct weir_check_op *op, const void *stream, const char *name, bool asks);
 /* + Who does what that launch does before it waits inside (ORD-032); NULL: nobody else. a: its

@@ -657,6 +657,8 @@ void weir_check_op_failed(struct weir_check_op *op, enum weir_err err)
         weir_checker.fault = f;
         weir_checker.fault_error = err;
     }
+    if (op->told)
+        weir_check_op_over_locked(op);
     weir_check_unlock();
 }
 

@@ -366,13 +366,19 @@ static uint64_t block_key(const struct weir_shadow *s, uint64_t number)
 }
 
 /* Number: of one of its pages. */
+static struct block *block_find(const struct weir_shadow *s, uint64_t number)
+{
+    return weir_map_get(&s->blocks, block_key(s, number));
+}
+
 static struct block *block_get(struct weir_shadow *s, uint64_t number, bool make)
 {
-    uint64_t key = block_key(s, number);
-    struct block *b = weir_map_get(&s->blocks, key);
+    struct block *b = block_find(s, number);
+    uint64_t key;
 
     if (b || !make)
         return b;
+    key = block_key(s, number);
     b = weir_calloc(1, sizeof *b);
     if (!b || !weir_map_put(&s->blocks, key, b)) {
         s->failed = true;
@@ -668,6 +674,42 @@ void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum w
     }
     for (; height; height--, begin += pitch)
         weir_shadow_access(s, a, kind, begin, begin + width);
+}
+
+/* The only mark of the span's page, if it is of the same bytes and kind. */
+static const struct mark *only_mark(const struct weir_shadow *s, const struct weir_shadow_span *r)
+{
+    uint64_t number = r->begin >> PAGE_SHIFT;
+    const struct block *b = block_find(s, number);
+    const struct page *p = b ? b->pages[number % BLOCK_PAGES] : NULL;
+    const struct mark *m = p && p->count == 1 ? p->marks : NULL;
+
+    return m && !m->bits && m->kind == r->kind && m->lo == r->begin % PAGE_BYTES &&
+                   m->hi_1 == (r->end - 1) % PAGE_BYTES && (r->end - 1) >> PAGE_SHIFT == number
+               ? m
+               : NULL;
+}
+
+struct weir_actor *weir_shadow_again(struct weir_shadow *s, struct weir_order_stamp *stamp,
+                                     const struct weir_shadow_span *spans, size_t count)
+{
+    struct weir_actor *a = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct mark *m = only_mark(s, &spans[i]);
+
+        if (!m || (a && a != m->actor))
+            return NULL;
+        a = m->actor;
+    }
+    if (!a || a->refs != count || a->reach || a->ways || a->host || a->early ||
+        a->stamp.lane != stamp->lane || a->stamp.seq > stamp->front)
+        return NULL;
+    weir_order_stamp_drop(s->order, &a->stamp);
+    a->stamp = *stamp;
+    a->at_once = a->in_lane = false;
+    *stamp = (struct weir_order_stamp){0};
+    return a;
 }
 
 /* Nothing is known of it: it goes. */

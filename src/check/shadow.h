@@ -101,6 +101,16 @@ void weir_shadow_access_bits(struct weir_shadow *s, struct weir_actor *a, enum w
 /* height rows of width bytes. */
 void weir_shadow_access_rows(struct weir_shadow *s, struct weir_actor *a, enum weir_access kind,
                              uintptr_t begin, size_t width, size_t height, size_t pitch);
+/* The same of an operation whose accesses are all known at once, when those are what an actor of
+ * the same lane, which nobody else has, has touched byte for byte before it, and nobody since: that
+ * actor stands for it from now on, takes over the stamp and is the marks'. Each span is in a page.
+ * NULL: it is not so. */
+struct weir_shadow_span {
+    uintptr_t begin, end;
+    enum weir_access kind;
+};
+struct weir_actor *weir_shadow_again(struct weir_shadow *s, struct weir_order_stamp *stamp,
+                                     const struct weir_shadow_span *spans, size_t count);
 /* The memory is no longer what it was: freed and not yet allocated again. */
 void weir_shadow_forget(struct weir_shadow *s, uintptr_t begin, uintptr_t end);
 /* Memory that comes to its addresses by a mapping, perhaps to several at once, is known by a name:

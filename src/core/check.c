@@ -72,6 +72,11 @@ static bool is_pageable(const void *p)
     return (uintptr_t)p - weir_mem_window_base >= weir_mem_window_bytes && !weir_mem_find(p, &info);
 }
 
+static bool is_staged(const struct weir_copy_op *c)
+{
+    return c->staging_bytes || (c->op.m.kind == WEIR_OP_COPY && is_pageable(c->src));
+}
+
 #define COPY_RANGES WEIR_CHECK_DONE_RANGES
 
 /* How many ranges there are. */
@@ -362,13 +367,41 @@ static bool launch(const struct weir_op *op)
     return true;
 }
 
-void weir_core_check_op(const struct weir_op *op)
+/* What it touches is known already. */
+static bool copy_is_told(struct weir_copy_op *c)
+{
+    const struct weir_op *op = &c->op;
+    struct weir_check_range ranges[COPY_RANGES];
+    struct weir_copy_work w;
+
+    weir_copy_op_view(c, &w);
+    return weir_check_copy(weir_core_check_of(op), weir_stream_of(op->m.stream),
+                           (enum weir_op_kind)op->m.kind, ranges,
+                           copy_ranges(&w, is_staged(c), ranges));
+}
+
+/* Of ThreadSanitizer's order copies are a part when they have run, too. */
+static bool is_copy_to_tell(const struct weir_op *op)
+{
+    return weir_op_is_copy(op) && weir_check_enabled() && !weir_check_tells();
+}
+
+static bool has_been_told(const struct weir_op *op)
+{
+    return weir_op_is_copy(op) && ((const struct weir_copy_op *)op)->told;
+}
+
+void weir_core_check_op(struct weir_op *op)
 {
     struct weir_check_op *known = weir_core_check_of(op);
 
     if (!is_checked(op))
         return;
-    if (op->m.kind == WEIR_OP_KERNEL)
+    if (is_copy_to_tell(op)) {
+        ((struct weir_copy_op *)op)->told = copy_is_told((struct weir_copy_op *)op);
+        if (has_been_told(op))
+            return;
+    } else if (op->m.kind == WEIR_OP_KERNEL)
         weir_check_kernel(known, weir_stream_of(op->m.stream), name_of(op),
                           (op->m.early & WEIR_EARLY_ASKS) != 0);
     else if (!has_events(op) || !launch(op))
@@ -671,14 +704,14 @@ static size_t ranges_of(const struct weir_op *op, const struct weir_work *work,
     if (!weir_op_is_copy(op) || !weir_check_enabled())
         return 0;
     w = WEIR_CONTAINER_OF(work, struct weir_copy_work, work);
-    return copy_ranges(w, c->staging_bytes != 0 || is_pageable(w->src), out);
+    return copy_ranges(w, is_staged(c), out);
 }
 
 void weir_core_check_done(struct weir_op *op, const struct weir_work *work, enum weir_err status)
 {
     struct weir_check_range ranges[COPY_RANGES];
 
-    if (!is_checked(op) || has_ended_already(op))
+    if (!is_checked(op) || has_ended_already(op) || has_been_told(op))
         return;
     weir_check_op_done(weir_core_check_of(op), ranges,
                        status == WEIR_OK ? ranges_of(op, work, ranges) : 0);
@@ -689,7 +722,7 @@ void weir_core_check_collect(struct weir_check_done *done, struct weir_op *op,
 {
     size_t i;
 
-    if (!is_checked(op))
+    if (!is_checked(op) || has_been_told(op))
         return;
     i = done->count++;
     done->ops[i] = weir_core_check_of(op);

@@ -642,6 +642,130 @@ static void what_may_order_the_host_is_no_race(void **state)
     end();
 }
 
+/* ---- what is done again ---- */
+
+enum { AGAIN_OPS = 80, AGAIN_ROUNDS = 200, AGAIN_PLACES = 4 };
+
+struct again {
+    struct weir_order_stamp stamp;
+    struct weir_shadow_span spans[2];
+    size_t count;
+};
+
+static void note_race(void *ctx, const struct weir_race *r)
+{
+    (void)r;
+    *(bool *)ctx = true;
+}
+
+static void choose_spans(struct again *op)
+{
+    static const unsigned places[AGAIN_PLACES][2] = {
+        {0, 64}, {32, 96}, {4096, 4160}, {8192, 12288}};
+
+    op->count = 1 + rnd(2);
+    for (size_t i = 0; i < op->count; i++) {
+        const unsigned *p = places[rnd(AGAIN_PLACES)];
+
+        op->spans[i] = (struct weir_shadow_span){BASE + p[0], BASE + p[1],
+                                                 rnd(2) ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ};
+    }
+}
+
+static bool conflict_again(const struct again *a, const struct again *b)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < a->count; i++) {
+        for (size_t k = 0; k < b->count; k++)
+            found |=
+                a->spans[i].begin < b->spans[k].end && b->spans[k].begin < a->spans[i].end &&
+                (a->spans[i].kind == WEIR_ACCESS_WRITE || b->spans[k].kind == WEIR_ACCESS_WRITE);
+    }
+    return found && !weir_order_before(&a->stamp, &b->stamp);
+}
+
+/* Told at once. True: as what was done before. */
+static bool tell_again(const struct again *op)
+{
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    weir_order_stamp_copy(&stamp, &op->stamp);
+    if (weir_shadow_again(&t.shadow, &stamp, op->spans, op->count)) {
+        assert_int_equal(stamp.lane, 0);
+        return true;
+    }
+    assert_int_equal(stamp.seq, op->stamp.seq);
+    a = weir_actor_create(&t.shadow, &stamp);
+    t.actors++;
+    for (size_t i = 0; i < op->count; i++)
+        weir_shadow_access(&t.shadow, a, op->spans[i].kind, op->spans[i].begin, op->spans[i].end);
+    weir_actor_drop(&t.shadow, a);
+    return false;
+}
+
+static void what_is_done_again_is_judged_as_it_was(void **state)
+{
+    int again = 0;
+
+    (void)state;
+    for (int round = 0; round < AGAIN_ROUNDS; round++) {
+        struct again ops[AGAIN_OPS];
+        bool told = false;
+
+        begin(false);
+        t.shadow.race = note_race;
+        t.shadow.ctx = &told;
+        for (int i = 0; i < AGAIN_OPS; i++) {
+            struct again *op = &ops[i];
+            struct weir_order_stamp after = {0};
+            bool expected = false;
+
+            if (i && rnd(2)) /* the same, in some lane */
+                *op = ops[i - 1];
+            else
+                choose_spans(op);
+            if (i && rnd(3) == 0)
+                weir_order_stamp_copy(&after, &ops[rnd((uint32_t)i)].stamp);
+            weir_order_submit_after(&t.order, 1 + (rnd(3) ? 0 : rnd(LANES)), &after, 1, &op->stamp);
+            weir_order_stamp_drop(&t.order, &after);
+            for (int k = 0; k < i; k++)
+                expected |= conflict_again(&ops[k], op);
+            told = false;
+            again += tell_again(op);
+            assert_int_equal(told, expected);
+        }
+        for (int i = 0; i < AGAIN_OPS; i++)
+            weir_order_stamp_drop(&t.order, &ops[i].stamp);
+        t.shadow.ctx = NULL;
+        end();
+    }
+    assert_true(again > AGAIN_ROUNDS);
+}
+
+/* An actor that something else has, or is of another lane, stays who it is. */
+static void who_is_held_is_nobody_elses(void **state)
+{
+    const struct weir_shadow_span span = {BASE, BASE + 64, WEIR_ACCESS_WRITE};
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    (void)state;
+    begin(false);
+    t.shadow.race = NULL;
+    a = submitted(1);
+    weir_shadow_access(&t.shadow, a, span.kind, span.begin, span.end);
+    weir_order_submit(&t.order, 1, &stamp);
+    assert_null(weir_shadow_again(&t.shadow, &stamp, &span, 1));
+    weir_actor_drop(&t.shadow, a);
+    assert_ptr_equal(weir_shadow_again(&t.shadow, &stamp, &span, 1), a);
+    weir_order_submit(&t.order, 2, &stamp);
+    assert_null(weir_shadow_again(&t.shadow, &stamp, &span, 1));
+    weir_order_stamp_drop(&t.order, &stamp);
+    end();
+}
+
 static void without_memory_nothing_breaks(void **state)
 {
     (void)state;
@@ -674,6 +798,8 @@ int main(void)
         cmocka_unit_test(whole_blocks_are_small),
         cmocka_unit_test(the_host_is_ordered_by_what_it_knows),
         cmocka_unit_test(what_may_order_the_host_is_no_race),
+        cmocka_unit_test(what_is_done_again_is_judged_as_it_was),
+        cmocka_unit_test(who_is_held_is_nobody_elses),
         cmocka_unit_test(without_memory_nothing_breaks),
     };
 
