@@ -97,7 +97,9 @@ struct mem_zone {
     WEIR_VEC(struct mem_range)
     free; /* the first free_sorted ones may be handed out, the others wait */
     size_t free_sorted, free_rover, free_compacted;
-    size_t live; /* ranges handed out */
+    size_t waiting, frees; /* granules freed, and by how many frees, since the last sorting */
+    bool again;            /* the sorted ones come before the unused end */
+    size_t live;           /* ranges handed out */
     struct weir_list chunks[CHUNK_CLASSES];
     size_t slab_next, slab_left; /* mapped granules for further chunks */
 };

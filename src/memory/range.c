@@ -1,14 +1,22 @@
 /* Which granules of the window are handed out. New addresses come from the window's unused end;
- * freed ranges wait until that is used up, so an address comes back late, and then from a rover
- * that goes round the window.
+ * freed ranges wait until much has been freed behind them, or that end is used up, so an address
+ * comes back late, and then from a rover that goes round the window. (They do come back: every
+ * address that was ever used costs the process a part of a page table.)
  * SPDX-License-Identifier: Apache-2.0 */
 #include "memory/memory_int.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "check/check.h"
 
 #define COMPACT_MIN 1024
+
+/* So much is freed, and by so many frees, before freed ranges are handed out again. Under weir
+ * check more, so that what still uses an address is noticed. */
+#define WAIT_GRANULES ((size_t)1 << (30 - GRANULE_SHIFT))
+#define WAIT_FREES    ((size_t)1024)
+#define WAIT_CHECKED  16 /* times as much */
 
 static int range_compare(const void *a, const void *b)
 {
@@ -59,6 +67,8 @@ void weir_mem_range_give(size_t start, size_t count)
     struct mem_zone *z = zone_at(start);
 
     z->live--;
+    z->waiting += count;
+    z->frees++;
     if (z->free.count >
         z->free_sorted) { /* freed in the order of allocation: extend the last one */
         struct mem_range *last = &z->free.items[z->free.count - 1];
@@ -88,42 +98,63 @@ static bool range_from_end(struct mem_zone *z, size_t count, size_t align, size_
     return true;
 }
 
-static bool range_from_free(struct mem_zone *z, size_t count, size_t *start)
+static bool range_from_free(struct mem_zone *z, size_t count, size_t align, size_t *start)
 {
     for (size_t i = 0; i < z->free_sorted; i++) {
         size_t at = (z->free_rover + i) % z->free_sorted;
         struct mem_range *r = &z->free.items[at];
+        size_t first = WEIR_ALIGN_UP(r->start, align), before = first - r->start;
 
-        if (r->count >= count) {
-            *start = r->start;
-            r->start += count;
-            r->count -= count;
+        if (r->count >= before && r->count - before >= count) {
+            if (before)
+                z->free.items[z->free.count++] = (struct mem_range){r->start, before};
+            r = &z->free.items[at];
+            r->start = first + count;
+            r->count -= before + count;
             z->free_rover = at;
+            *start = first;
             return true;
         }
     }
     return false;
 }
 
+/* All that waits may be handed out now. */
+static void end_wait(struct mem_zone *z)
+{
+    ranges_compact(z);
+    z->free_sorted = z->free.count;
+    z->free_rover = 0;
+    z->waiting = z->frees = 0;
+}
+
+static bool range_again(struct mem_zone *z, size_t count, size_t align, size_t *start)
+{
+    size_t times = weir_check_enabled() ? WAIT_CHECKED : 1;
+
+    if (z->waiting >= times * WAIT_GRANULES && z->frees >= times * WAIT_FREES) {
+        end_wait(z);
+        z->again = true;
+    }
+    if (z->again) /* what does not find a place would look through all of them each time */
+        z->again = range_from_free(z, count, align, start);
+    return z->again;
+}
+
 bool weir_mem_range_take(struct mem_zone *z, size_t count, size_t align, size_t *start)
 {
-    if (range_from_end(z, count, align, start) || range_from_free(z, count, start)) {
-        z->live++;
-        return true;
-    }
-    if (z->free.count > z->free_sorted || z->free_sorted == 0) {
+    bool found = range_again(z, count, align, start) || range_from_end(z, count, align, start) ||
+                 range_from_free(z, count, 1, start);
+
+    if (!found && (z->free.count > z->free_sorted || z->free_sorted == 0)) {
         /* Everything that waited may be used now, the rest at the window's end included. */
         if (z->bump < z->end) {
             z->free.items[z->free.count++] = (struct mem_range){z->bump, z->end - z->bump};
             z->bump = z->end;
         }
-        ranges_compact(z);
-        z->free_sorted = z->free.count;
-        z->free_rover = 0;
-        if (range_from_free(z, count, start)) {
-            z->live++;
-            return true;
-        }
+        end_wait(z);
+        found = range_from_free(z, count, 1, start);
     }
-    return false;
+    z->live += found;
+    return found;
 }

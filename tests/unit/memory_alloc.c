@@ -282,6 +282,42 @@ static size_t mapping_count(void)
     return n;
 }
 
+/* What allocates and frees for ever has no page tables for ever more addresses; and those that are
+ * aligned stay so. */
+static void addresses_come_back_late_and_aligned(void **state)
+{
+    enum { PAIRS = 24000, EARLY = 1024 };
+    const size_t huge = (size_t)2 << 20;
+    uintptr_t *at = calloc(PAIRS, sizeof *at), least = UINTPTR_MAX, most = 0;
+    void *kept = NULL;
+
+    (void)state;
+    for (int i = 0; i < PAIRS; i++) {
+        size_t bytes = i % 512 == 511 ? huge : 64 << 10;
+        char *p = alloc(WEIR_MEM_KIND_DEVICE, 0, bytes);
+
+        at[i] = (uintptr_t)p;
+        least = at[i] < least ? at[i] : least;
+        most = at[i] > most ? at[i] : most;
+        if (bytes == huge)
+            assert_int_equal(at[i] % huge, 0);
+        for (int k = i - EARLY < 0 ? 0 : i - EARLY; k < i && i % 97 == 0; k++)
+            assert_int_not_equal(at[i], at[k]);
+        assert_int_equal(*p, 0);
+        *p = 1;
+        if (i % 1000 == 0) { /* one that stays, in changing places */
+            if (kept)
+                assert_int_equal(weir_mem_free(WEIR_MEM_KIND_DEVICE, kept), WEIR_OK);
+            kept = p;
+        } else {
+            assert_int_equal(weir_mem_free(WEIR_MEM_KIND_DEVICE, p), WEIR_OK);
+        }
+    }
+    assert_int_equal(weir_mem_free(WEIR_MEM_KIND_DEVICE, kept), WEIR_OK);
+    assert_true(most - least < GIB * 3 / 2);
+    free(at);
+}
+
 /* More allocations than the kernel allows mappings; ids are unique, chunks reuse slots that read as
  * zero. */
 static void a_hundred_thousand_allocations_live_at_once(void **state)
@@ -581,6 +617,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(capacity_is_exact_and_per_device, start, end),
         cmocka_unit_test_setup_teardown(freed_pages_and_gaps_are_closed, start, end),
         cmocka_unit_test_setup_teardown(addresses_are_not_reused_soon, start, end),
+        cmocka_unit_test_setup_teardown(addresses_come_back_late_and_aligned, start, end),
         cmocka_unit_test_setup_teardown(a_hundred_thousand_allocations_live_at_once, start, end),
         cmocka_unit_test_setup_teardown(random_operations_in_a_large_window, start, end),
         cmocka_unit_test_setup_teardown(random_operations_in_a_small_window, start, end),
