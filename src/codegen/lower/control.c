@@ -498,15 +498,16 @@ static LLVMTypeRef slot_type(const struct low *l, const struct low_reg *r)
 static void copy_slow(struct low *l, const struct low_reg *r, LLVMValueRef base, bool save)
 {
     LLVMTypeRef vt = low_vec_type(l, slot_type(l, r)), at = LLVMArrayType2(vt, l->groups);
+    unsigned bytes = r->bits / 8; /* the state of a register is aligned as one lane's value is */
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef idx[2] = {LLVMConstInt(l->t.i32, 0, 0), LLVMConstInt(l->t.i32, g, 0)};
         LLVMValueRef slow = LLVMBuildGEP2(l->b, at, r->slow_slot, idx, 2, "");
-        LLVMValueRef st = at_offset(l, base, (uint64_t)g * l->width * (r->bits / 8));
+        LLVMValueRef st = at_offset(l, base, (uint64_t)g * l->width * bytes);
         LLVMValueRef v = LLVMBuildLoad2(l->b, vt, save ? slow : st, "");
-        LLVMSetAlignment(v, save ? 64 : 8);
+        LLVMSetAlignment(v, save ? 64 : bytes);
         LLVMSetVolatile(v, save);
         v = LLVMBuildStore(l->b, v, save ? st : slow);
-        LLVMSetAlignment(v, save ? 8 : 64);
+        LLVMSetAlignment(v, save ? bytes : 64);
         LLVMSetVolatile(v, !save);
     }
 }
