@@ -80,7 +80,7 @@ static bool ends_block(const struct weir_ptx_inst *i)
 {
     return i->opcode == WEIR_PTX_OP_bra || i->opcode == WEIR_PTX_OP_brx ||
            i->opcode == WEIR_PTX_OP_ret || i->opcode == WEIR_PTX_OP_exit ||
-           i->opcode == WEIR_PTX_OP_trap;
+           i->opcode == WEIR_PTX_OP_trap || i->opcode == WEIR_PTX_OP_brkpt;
 }
 
 static const struct weir_ptx_label *target_label(const struct weir_ptx_inst *i)

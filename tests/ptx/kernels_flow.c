@@ -678,5 +678,10 @@ const struct kernel_test kernel_tests_flow[] = {
      .outcome = OUTCOME_TRAP,
      .threads = 100,
      .body = "setp.eq.u32 p0, i, 70; @p0 bra BAD; bra STORE;\nBAD: trap;\n"},
+    {.name = "flow.brkpt", /* without a debugger: the same */
+     .want = want_none,
+     .outcome = OUTCOME_TRAP,
+     .threads = 100,
+     .body = "setp.eq.u32 p0, i, 70; @p0 brkpt;\n"},
 };
 const size_t kernel_tests_flow_count = sizeof kernel_tests_flow / sizeof kernel_tests_flow[0];

@@ -989,13 +989,13 @@ static bool step(struct thread *t)
         end_thread(t);
         return true;
     case WEIR_PTX_OP_trap:
+    case WEIR_PTX_OP_brkpt: /* without a debugger */
         return interp_fail(t, WEIR_ERR_LAUNCH_FAILURE, "trap");
     case WEIR_PTX_OP_bar:
     case WEIR_PTX_OP_barrier:
         return interp_barrier_begin(t, i);
     case WEIR_PTX_OP_membar:
     case WEIR_PTX_OP_nanosleep:
-    case WEIR_PTX_OP_brkpt:
     case WEIR_PTX_OP_pmevent:
         return next(t, true);
     case WEIR_PTX_OP_ld:

@@ -297,6 +297,7 @@ static bool guard_becomes_branch(const struct weir_ptx_inst *p)
         return p->sub != WEIR_PTX_SUB_WARP;
     case WEIR_PTX_OP_call:
     case WEIR_PTX_OP_trap:
+    case WEIR_PTX_OP_brkpt:
     case WEIR_PTX_OP_brx:
     case WEIR_PTX_OP_shfl:
     case WEIR_PTX_OP_vote:
@@ -524,6 +525,7 @@ bool low_is_branch(const struct low_inst *i)
     case WEIR_PTX_OP_ret:
     case WEIR_PTX_OP_exit:
     case WEIR_PTX_OP_trap:
+    case WEIR_PTX_OP_brkpt: /* without a debugger */
         return true;
     default:
         return false;
@@ -616,7 +618,7 @@ static void end_block(struct low *l, struct low_block *b, const uint32_t *block_
         b->succ = low_alloc(l, t->count * sizeof *b->succ);
         for (size_t k = 0; k < t->count; k++)
             b->succ[k] = block_of[label_target(l, i, t->labels[k])];
-    } else if (i->p->opcode == WEIR_PTX_OP_trap) {
+    } else if (i->p->opcode == WEIR_PTX_OP_trap || i->p->opcode == WEIR_PTX_OP_brkpt) {
         b->term = LOW_TERM_TRAP;
         set_succ(l, b, 0, 0, 0);
     } else if (is_block_barrier(i->p)) {

@@ -18,8 +18,10 @@ __global__ void approximate(float *p)
 
 __global__ void refused(int *p)
 {
-    asm volatile("brkpt;");
-    p[threadIdx.x] = 1;
+    unsigned short h = 0;
+
+    asm volatile("fma.rn.oob.f16 %0, %0, %0, %0;" : "+h"(h));
+    p[threadIdx.x] = h;
 }
 
 int main(int argc, char **)
