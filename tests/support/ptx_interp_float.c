@@ -446,6 +446,12 @@ uint64_t interp_float_minmax(const struct weir_ptx_inst *i, enum weir_ptx_type t
 /* ---- approximate instructions: the correctly rounded value; results may differ within the
  * documented error ---- */
 
+/* What a GPU finds in angles that are too large to be reduced, and in subnormal ones: zero. */
+static double angle(double x)
+{
+    return fabs(x) >= 0x1p-126 && fabs(x) < 0x1p22 ? x : x * 0;
+}
+
 static uint64_t approximate(const struct weir_ptx_inst *i, enum weir_ptx_type type, uint64_t v)
 {
     double x = interp_float_to_double(i->ftz ? interp_float_flush(v, type) : v, type), r;
@@ -453,10 +459,10 @@ static uint64_t approximate(const struct weir_ptx_inst *i, enum weir_ptx_type ty
 
     switch (i->opcode) {
     case WEIR_PTX_OP_sin:
-        r = sin(x);
+        r = sin(angle(x));
         break;
     case WEIR_PTX_OP_cos:
-        r = cos(x);
+        r = cos(angle(x));
         break;
     case WEIR_PTX_OP_ex2:
         r = exp2(x);

@@ -121,12 +121,26 @@ static LLVMValueRef log2_approx(struct low *l, LLVMValueRef x)
                low_fbits(l, LLVMTypeOf(x), 0x7fffffff), r);
 }
 
+/* Of an angle of 2^22 or more nothing is left when it is reduced, and a subnormal one gives no more
+ * than its sign: zero, as on an H200. Infinities and NaNs become NaN. */
+static LLVMValueRef angle(struct low *l, LLVMValueRef x)
+{
+    LLVMTypeRef ti = low_like(l, l->t.i32, x);
+    LLVMValueRef w =
+        LLVMBuildAnd(l->b, low_bitcast(l, x, l->t.i32), low_const(l, ti, 0x7fffffff), "");
+    LLVMValueRef normal =
+        LLVMBuildICmp(l->b, LLVMIntULT, LLVMBuildSub(l->b, w, low_const(l, ti, 0x00800000), ""),
+                      low_const(l, ti, 0x4a800000 - 0x00800000), "");
+    return sel(l, normal, x, LLVMBuildFMul(l->b, x, k(l, x, 0.0), ""));
+}
+
 /* sin (quadrant 0) and cos (quadrant 1): reduce by multiples of pi/2 in three parts. */
 static LLVMValueRef sin_cos(struct low *l, LLVMValueRef x, bool cosine)
 {
     static const double cs[] = {1.0, -0.16666666, 0.0083333310, -0.00019840874, 0.0000027525562};
     static const double cc[] = {1.0, -0.5, 0.041666645683, -0.0013887316255, 0.000024433157};
     LLVMTypeRef ti = low_like(l, l->t.i32, x);
+    x = angle(l, x);
     LLVMValueRef n =
         low_unary(l, "llvm.roundeven", LLVMBuildFMul(l->b, x, k(l, x, 0.63661977236758), ""));
     LLVMValueRef r = fma3(l, n, k(l, x, -1.57079637050628662109375), x);
