@@ -2,7 +2,7 @@
  * wmma through memory in every layout, ldmatrix, stmatrix and movmatrix by the ISA's text. Small
  * whole numbers must come out exactly; others within the bound of docs/ptx-fidelity.md; NaNs and
  * infinities as themselves.
- *   t_ptx_matrix [-t quick|best|gpu]... [-n] [-a] [-w FILE | -c FILE] [FILTER]
+ *   t_ptx_matrix [-t quick|best|gpu]... [-n] [-a] [-p PART/PARTS] [-w FILE | -c FILE] [FILTER]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 
 static unsigned failures, passes;
 static const char *filter;
+static unsigned part, parts = 1, seen;
 static bool all; /* every combination of layouts and types */
 static enum target targets[2] = {TARGET_QUICK, TARGET_BEST};
 static int target_count = 2;
@@ -26,6 +27,12 @@ enum type { F16, BF16, TF32, F64, E4M3, E5M2, S8, U8, S4, U4, B1, F32, S32 };
 static const char *const type_names[] = {"f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8",
                                          "u8",  "s4",   "u4",   "b1",  "f32",  "s32"};
 static const uint8_t type_bits[] = {16, 16, 32, 64, 8, 8, 8, 8, 4, 4, 1, 32, 32};
+
+/* By its name, and by the part that runs. */
+static bool is_chosen(const char *form)
+{
+    return (!filter || strstr(form, filter)) && seen++ % parts == part;
+}
 
 static bool is_int(enum type t)
 {
@@ -477,7 +484,7 @@ static void test_fragments(const char *form, const struct product *like, const s
     struct text ptx = {0};
     struct rng r;
 
-    if (filter && !strstr(form, filter))
+    if (!is_chosen(form))
         return;
     rng_seed_name(&r, form);
     mma_kernel(&ptx, form, x->f, -1);
@@ -644,7 +651,7 @@ static void test_sparse(unsigned k, enum type a, enum type b, enum type c, enum 
 
     snprintf(form, sizeof form, "mma.sp%s.sync.aligned.m16n8k%u.row.col%s.%s.%s.%s.%s", ordered, k,
              after, type_names[d], type_names[a], type_names[b], type_names[c]);
-    if (filter && !strstr(form, filter))
+    if (!is_chosen(form))
         return;
     memcpy(rest.f, f, sizeof f);
     rng_seed_name(&r, form);
@@ -879,7 +886,7 @@ static void test_wmma(const struct product *like, const char *form, const unsign
                           {variant & 1, 0, like->m, like->n, like->ct},
                           {variant & 2, 0, like->m, like->n, like->dt}};
 
-    if (filter && !strstr(form, filter))
+    if (!is_chosen(form))
         return;
     for (unsigned n = 0; n < 4; n++)
         m[n].ld = (m[n].row ? m[n].cols : m[n].rows) +
@@ -1093,7 +1100,7 @@ static void test_rows(unsigned count, bool store, bool trans, bool shared)
 
     snprintf(form, sizeof form, "%s.sync.aligned.m8n8.x%u%s%s.b16", store ? "stmatrix" : "ldmatrix",
              count, trans ? ".trans" : "", shared ? ".shared" : "");
-    if (filter && !strstr(form, filter))
+    if (!is_chosen(form))
         return;
     rng_seed_name(&r, form);
     rows_kernel(&ptx, form, count, store, shared);
@@ -1129,7 +1136,7 @@ static void test_turn(void)
     struct text ptx = {0};
     struct rng r;
 
-    if (filter && !strstr(form, filter))
+    if (!is_chosen(form))
         return;
     rng_seed_name(&r, form);
     text_add(&ptx,
@@ -1182,7 +1189,7 @@ int main(int argc, char **argv)
     int o, asked = 0;
     char message[400];
 
-    while ((o = getopt(argc, argv, "t:naw:c:f:")) != -1) {
+    while ((o = getopt(argc, argv, "t:naw:c:f:p:")) != -1) {
         if (o == 'n')
             target_narrow(true);
         else if (o == 'a')
@@ -1192,6 +1199,8 @@ int main(int argc, char **argv)
         else if ((o == 'w' || o == 'c') && answers_open(optarg, o == 'w'))
             continue;
         else if (o == 'f' && program_forms_to(optarg))
+            continue;
+        else if (o == 'p' && sscanf(optarg, "%u/%u", &part, &parts) == 2 && part < parts)
             continue;
         else
             return 2;
