@@ -498,8 +498,8 @@ static bool is_untold_elsewhere(const struct weir_order_stamp *s)
     return false;
 }
 
-/* Can what it touches be told now: has all that is before it told that? What the program itself may
- * touch besides is left until it has run. */
+/* Can what it touches be told now: has all that is before it told that? Memory that the program may
+ * give back to the system meanwhile is left until it has run. */
 static bool may_tell_locked(const struct weir_order_stamp *stamp,
                             const struct weir_check_range *ranges, size_t count)
 {
@@ -512,8 +512,8 @@ static bool may_tell_locked(const struct weir_order_stamp *stamp,
         const struct weir_check_range *r = &ranges[i];
 
         if (!r->width || !r->height || !r->depth ||
-            weir_check_may_watch(r->begin, r->begin + (r->depth - 1) * r->slice +
-                                               (r->height - 1) * r->pitch + r->width))
+            weir_check_may_go(r->begin, r->begin + (r->depth - 1) * r->slice +
+                                            (r->height - 1) * r->pitch + r->width))
             return false;
     }
     return true;
@@ -571,17 +571,20 @@ bool weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_
                      const struct weir_check_range *ranges, size_t count)
 {
     struct weir_order_stamp stamp;
-    struct weir_check_site site = weir_check_site_now(false);
-    bool tells;
+    struct weir_check_site site;
+    bool now = !weir_check_tells(); /* ThreadSanitizer is told when it has run */
 
+    if (!now)
+        weir_tsan_op(op, stream, kind, NULL);
+    site = weir_check_site_now(false);
     weir_check_lock();
     weir_order_submit(&weir_checker.order, weir_check_lane_of_locked(stream), &stamp);
-    tells = may_tell_locked(&stamp, ranges, count);
+    now = now && may_tell_locked(&stamp, ranges, count);
     weir_check_op_add_locked(op, &stamp, kind, NULL, &site);
-    if (tells)
+    if (now)
         tell_locked(op, ranges, count);
     weir_check_unlock();
-    return tells;
+    return now;
 }
 
 /* What a programmatic launch does before it waits; takes over the stamp. */

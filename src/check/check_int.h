@@ -428,7 +428,9 @@ void weir_check_part_of(const struct weir_check_op *launch, uint32_t node,
 void weir_check_stamps_of(const struct weir_check_op *launch,
                           void (*visit)(const struct weir_order_stamp *s, void *arg), void *arg);
 
-/* host.c, under the lock: is (no more) registered. */
+/* host.c: the program may give memory there back to the system. */
+bool weir_check_may_go(uintptr_t begin, uintptr_t end);
+/* The same file, under the lock: is (no more) registered. */
 void weir_check_registered_locked(uintptr_t begin, uintptr_t end);
 void weir_check_unregistered_locked(uintptr_t begin);
 

@@ -90,13 +90,19 @@ void weir_check_watch_less(uintptr_t begin, uintptr_t end)
     weir_check_unlock();
 }
 
+bool weir_check_may_go(uintptr_t begin, uintptr_t end)
+{
+    struct checker *c = &weir_checker;
+
+    return begin < atomic_load_explicit(&c->more.end, memory_order_relaxed) &&
+           end > atomic_load_explicit(&c->more.begin, memory_order_relaxed);
+}
+
 bool weir_check_may_watch(uintptr_t begin, uintptr_t end)
 {
     struct checker *c = &weir_checker;
 
-    return (begin < c->watch_end && end > c->watch_begin) ||
-           (begin < atomic_load_explicit(&c->more.end, memory_order_relaxed) &&
-            end > atomic_load_explicit(&c->more.begin, memory_order_relaxed));
+    return (begin < c->watch_end && end > c->watch_begin) || weir_check_may_go(begin, end);
 }
 
 /* The parts of [begin, end) that are watched, one for each *i from 0 on. */

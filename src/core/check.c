@@ -269,12 +269,6 @@ static void host_memory_closes(const struct weir_op *op)
         const struct weir_kernel_op *k = (const struct weir_kernel_op *)op;
 
         kernel_closes(known, k->function, k->image, weir_kernel_op_params(k));
-    } else if (weir_op_is_copy(op)) {
-        const struct weir_copy_op *c = (const struct weir_copy_op *)op;
-        struct weir_copy_work w;
-
-        weir_copy_op_view(c, &w);
-        copy_closes(known, &w, c->staging_bytes != 0);
     } else if (op->m.kind == WEIR_OP_GRAPH) {
         run_closes(known, &((const struct weir_graph_op *)op)->plan->main, &waits);
     }
@@ -368,22 +362,19 @@ static bool launch(const struct weir_op *op)
 }
 
 /* What it touches is known already. */
-static bool copy_is_told(struct weir_copy_op *c)
+static void copy_submitted(struct weir_copy_op *c)
 {
-    const struct weir_op *op = &c->op;
+    struct weir_check_op *known = weir_core_check_of(&c->op);
     struct weir_check_range ranges[COPY_RANGES];
+    bool staged = is_staged(c);
     struct weir_copy_work w;
 
     weir_copy_op_view(c, &w);
-    return weir_check_copy(weir_core_check_of(op), weir_stream_of(op->m.stream),
-                           (enum weir_op_kind)op->m.kind, ranges,
-                           copy_ranges(&w, is_staged(c), ranges));
-}
-
-/* Of ThreadSanitizer's order copies are a part when they have run, too. */
-static bool is_copy_to_tell(const struct weir_op *op)
-{
-    return weir_op_is_copy(op) && weir_check_enabled() && !weir_check_tells();
+    c->told =
+        weir_check_copy(known, weir_stream_of(c->op.m.stream), (enum weir_op_kind)c->op.m.kind,
+                        ranges, copy_ranges(&w, staged, ranges));
+    if (weir_mem_twin.bytes)
+        copy_closes(known, &w, staged);
 }
 
 static bool has_been_told(const struct weir_op *op)
@@ -397,11 +388,11 @@ void weir_core_check_op(struct weir_op *op)
 
     if (!is_checked(op))
         return;
-    if (is_copy_to_tell(op)) {
-        ((struct weir_copy_op *)op)->told = copy_is_told((struct weir_copy_op *)op);
-        if (has_been_told(op))
-            return;
-    } else if (op->m.kind == WEIR_OP_KERNEL)
+    if (weir_op_is_copy(op) && weir_check_enabled()) {
+        copy_submitted((struct weir_copy_op *)op);
+        return;
+    }
+    if (op->m.kind == WEIR_OP_KERNEL)
         weir_check_kernel(known, weir_stream_of(op->m.stream), name_of(op),
                           (op->m.early & WEIR_EARLY_ASKS) != 0);
     else if (!has_events(op) || !launch(op))

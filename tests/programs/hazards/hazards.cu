@@ -538,6 +538,31 @@ static void pieces(bool early)
     OK(cudaFree(many));
 }
 
+/* A kernel that has not begun yet writes what a memset does in s1. A second memset is submitted, behind
+ * both: what the first one touched must not be forgotten for it before the kernel has met that. */
+static void covered(bool elsewhere, bool ordered)
+{
+    cudaStream_t s = s2;
+    int told = 0;
+
+    if (elsewhere)
+        OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaMemsetAsync(a, 0, N * sizeof *a, s1));
+    OK(cudaEventRecord(e, s1));
+    if (ordered)
+        OK(cudaStreamWaitEvent(s, e, 0));
+    OK(cudaLaunchHostFunc(s, until_told, &told));
+    write_a(s);
+    OK(cudaStreamWaitEvent(s2, e, 0));
+    if (elsewhere) {
+        OK(cudaEventRecord(e, s));
+        OK(cudaStreamWaitEvent(s2, e, 0));
+    }
+    OK(cudaMemsetAsync(a, 0, N * sizeof *a, s2));
+    __atomic_store_n(&told, 1, __ATOMIC_RELEASE);
+    OK(cudaDeviceSynchronize());
+}
+
 static value_fn *value_fns[2];
 static unsigned *flag;
 
@@ -788,6 +813,8 @@ static void run(const char *form)
         among_short(false);
     else if (!strcmp(form, "among-short-event"))
         among_short(true);
+    else if (!strncmp(form, "covered", 7))
+        covered(strstr(form, "-elsewhere") != NULL, strstr(form, "-event") != NULL);
     else if (!strcmp(form, "early-record"))
         early_record();
     else if (!strcmp(form, "recorded-again-late"))

@@ -32,6 +32,10 @@ waw race
 waw-event -
 among-short race
 among-short-event -
+covered race
+covered-event -
+covered-elsewhere race
+covered-elsewhere-event -
 early-record race
 recorded-again-late race
 recorded-again -
