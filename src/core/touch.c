@@ -17,7 +17,7 @@
 
 #define CHUNK_PAGES   56
 #define CHUNKS_KEPT   256 /* of launches that are over: 8 MiB */
-#define TABLES_KEPT   64
+#define TOUCHES_KEPT  64
 #define TABLE_ENTRIES 4 /* a page */
 #define AHEAD         8 /* pages */
 #define WRONGS        64
@@ -28,15 +28,10 @@ struct chunk {
     struct touch_page pages[CHUNK_PAGES];
 };
 
-/* Of the whole window; all zero while nobody has it. */
-struct table {
-    struct table *next;
-    uint64_t *entries;
-};
-
 struct touches {
-    struct weir_lock lock; /* all that follows, but for the entries: they are read without */
-    struct table *table;
+    struct touches *next;  /* in the stock: all that follows is zero there, but for the entries, */
+    uint64_t *entries;     /* which are: a table of the whole window; NULL: none yet */
+    struct weir_lock lock; /* all that follows, and the entries' changes: they are read without */
     struct chunk *chunks;
     struct weir_races *races;       /* NULL: nobody asks */
     struct weir_check_wrong *wrong; /* WRONGS of them; NULL: none yet */
@@ -52,8 +47,8 @@ struct touches {
 static struct {
     struct weir_lock lock;
     struct chunk *chunks;
-    struct table *tables;
-    uint32_t chunk_count, table_count;
+    struct touches *touches;
+    uint32_t chunk_count, touches_count;
     uint64_t *empty; /* read only, always empty */
 } stock = {.lock = WEIR_LOCK_INIT(LEAF)};
 
@@ -70,48 +65,6 @@ static uint64_t *table_map(int protection)
     void *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
-}
-
-static struct table *table_take(void)
-{
-    struct table *t;
-
-    weir_lock_acquire(&stock.lock);
-    t = stock.tables;
-    if (t) {
-        stock.tables = t->next;
-        stock.table_count--;
-    }
-    weir_lock_release(&stock.lock);
-    if (t)
-        return t;
-    t = weir_calloc(1, sizeof *t);
-    if (t)
-        t->entries = table_map(PROT_READ | PROT_WRITE);
-    if (t && !t->entries) {
-        weir_free(t);
-        t = NULL;
-    }
-    return t;
-}
-
-static void table_give(struct table *t)
-{
-    bool keep;
-
-    weir_lock_acquire(&stock.lock);
-    keep = stock.table_count < TABLES_KEPT;
-    if (keep) {
-        t->next = stock.tables;
-        stock.tables = t;
-        stock.table_count++;
-    }
-    weir_lock_release(&stock.lock);
-    if (keep)
-        return;
-    munmap(t->entries,
-           (weir_mem_window_bytes >> TOUCH_PAGE_SHIFT) * TABLE_ENTRIES * sizeof(uint64_t));
-    weir_free(t);
 }
 
 static uint64_t *empty_table(void)
@@ -155,17 +108,53 @@ static void chunk_give(struct chunk *c)
 
 /* ---- launches ---- */
 
+/* NULL: no memory. */
+static struct touches *touches_take(void)
+{
+    struct touches *t;
+
+    weir_lock_acquire(&stock.lock);
+    t = stock.touches;
+    if (t) {
+        stock.touches = t->next;
+        stock.touches_count--;
+    }
+    weir_lock_release(&stock.lock);
+    if (t || !(t = weir_calloc(1, sizeof *t)))
+        return t;
+    weir_lock_init(&t->lock, WEIR_RANK_TOUCH);
+    return t;
+}
+
+static void touches_give(struct touches *t)
+{
+    bool keep;
+
+    weir_lock_acquire(&stock.lock);
+    keep = stock.touches_count < TOUCHES_KEPT;
+    if (keep) {
+        t->next = stock.touches;
+        stock.touches = t;
+        stock.touches_count++;
+    }
+    weir_lock_release(&stock.lock);
+    if (keep)
+        return;
+    if (t->entries)
+        munmap(t->entries,
+               (weir_mem_window_bytes >> TOUCH_PAGE_SHIFT) * TABLE_ENTRIES * sizeof(uint64_t));
+    weir_free(t);
+}
+
 void *weir_touches_begin(void)
 {
     struct touches *t;
 
     if (!weir_check_is_exact())
         return NULL;
-    t = weir_alloc(sizeof *t);
+    t = touches_take();
     if (!t)
         return &nobody;
-    *t = (struct touches){0};
-    weir_lock_init(&t->lock, WEIR_RANK_TOUCH);
     if (weir_check_wants_kernel_races() && !(t->races = weir_races_create()))
         t->lost = true;
     return t;
@@ -187,11 +176,11 @@ void weir_touches_open(struct weir_launch *l, const struct weir_check_op *op)
     if (!t)
         return;
     if (t != &nobody) {
-        if (!t->table)
-            t->table = table_take();
+        if (!t->entries)
+            t->entries = table_map(PROT_READ | PROT_WRITE);
         t->op = op;
     }
-    entries = t->table ? t->table->entries : empty_table();
+    entries = t->entries ? t->entries : empty_table();
     if (!entries) /* the first access fails */
         weir_log(WEIR_LOG_ERROR, "check: no address space to note what kernels touch");
     l->touched = entries ? (uintptr_t)entries - (weir_mem_window_base >> TOUCH_PAGE_SHIFT) *
@@ -226,9 +215,8 @@ static struct touch_page *page_new(struct touches *t, uint64_t number, uint32_t 
 
 static uint64_t *entry_of(const struct touches *t, uint64_t number, uint32_t kind)
 {
-    return &t->table
-                ->entries[(number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT)) * TABLE_ENTRIES +
-                          kind];
+    return &t->entries[(number - (weir_mem_window_base >> TOUCH_PAGE_SHIFT)) * TABLE_ENTRIES +
+                       kind];
 }
 
 /* A page of which all bytes belong to one allocation is good for any access; *whole: how many such
@@ -291,7 +279,7 @@ static struct touch_page *page_of(struct touches *t, uint64_t number, uint32_t k
     struct touch_page *p;
     uint64_t *entry;
 
-    if (t == &nobody || (inside && !t->table))
+    if (t == &nobody || (inside && !t->entries))
         return NULL;
     weir_lock_acquire(&t->lock);
     if (!inside) {
@@ -568,7 +556,7 @@ static bool in_window(uint64_t number)
 /* Takes the pages of the list out of the table. */
 static void leave_table(struct touches *t, const struct chunk *list)
 {
-    for (const struct chunk *c = list; c && t->table; c = c->next)
+    for (const struct chunk *c = list; c && t->entries; c = c->next)
         for (uint32_t i = 0; i < c->count; i++)
             if (in_window(c->pages[i].number))
                 __atomic_store_n(entry_of(t, c->pages[i].number, c->pages[i].kind), 0,
@@ -611,12 +599,18 @@ void weir_touches_drop(void *touches)
     leave_table(t, t->chunks);
     chunks_give(t->chunks);
     chunks_give(t->early);
-    if (t->table)
-        table_give(t->table);
-    weir_map_finish(&t->far);
-    weir_races_destroy(t->races);
+    if (t->far.cap)
+        weir_map_finish(&t->far);
+    if (t->races)
+        weir_races_destroy(t->races);
     weir_free(t->wrong);
-    weir_free(t);
+    t->chunks = t->early = NULL;
+    t->races = NULL;
+    t->wrong = NULL;
+    t->wrong_count = 0;
+    t->op = NULL;
+    t->parted = t->lost = false;
+    touches_give(t);
 }
 
 static void tell_races(struct touches *t, struct weir_actor *a, const struct weir_function *f,
