@@ -272,8 +272,11 @@ static inline struct weir_order_lane *advance(struct weir_order *o, uint32_t lan
         follow_streams(o, l);
     else
         follow_legacy(o, l);
-    for (size_t i = 0; i < count; i++)
-        join_stamp(o, &l->base, &after[i]);
+    for (size_t i = 0; i < count; i++) {
+        join_clock(o, &l->base, after[i].base);
+        if (after[i].lane && after[i].lane != lane) /* of its own lane all is before it anyway */
+            join_point(o, &l->base, after[i].lane, after[i].seq);
+    }
     l->last++;
     return l;
 }
