@@ -138,7 +138,11 @@ static bool has_shape(const struct run *r, const struct kernel_test *k, struct d
 {
     uint32_t n = s.x * s.y * s.z;
 
-    return (r->all || is_usual(k, s)) && (!k->threads || (n == k->threads && s.x == n)) &&
+    bool here = is_usual(k, s);
+
+    if (r->narrow) /* other vectors are no other shapes */
+        here = here && (n == 33 || s.z == 3 || n == k->threads || k->multiple);
+    return (r->all || here) && (!k->threads || (n == k->threads && s.x == n)) &&
            (!k->max_threads || n <= k->max_threads) && (!k->multiple || n % k->multiple == 0);
 }
 

@@ -10,7 +10,7 @@
 #include "ptx/harness.h"
 
 #define PROGRAMS       200 /* with -a; else the first */
-#define PROGRAMS_USUAL 50
+#define PROGRAMS_USUAL 20
 #define VARIABLES      6
 #define NODES_MAX      160
 #define DEPTH_MAX      4
