@@ -12,7 +12,7 @@ if newer $program || [ "$library" -nt $program ]; then
     cc) "$WEIR" cc -O2 "$src/kernels.cu" "$library" -o $program || die weir cc ;;
     nvcc)
         nvcc --version >/dev/null 2>&1 || { echo "skipped: no nvcc on PATH"; exit 77; }
-        nvcc -O2 -arch=sm_80 "$src/kernels.cu" "$library" -o $program -Xcompiler -pthread || die nvcc
+        "$SOURCE/tests/support/nvcc" -O2 -arch=sm_80 "$src/kernels.cu" "$library" -o $program -Xcompiler -pthread || die nvcc
         ;;
     esac
 fi

@@ -25,7 +25,7 @@ cd "$work" || exit 1
 "$WEIR" cc -shared -rdc=true -Xcompiler -fPIC "$here/main.cu" b/unit.o -o libboth.so &&
     echo >empty.c && "$WEIR" cc empty.c -L. -lboth -Xlinker -rpath,. -o shared && right ./shared 'shared library' || bad=1
 if command -v nvcc >/dev/null; then
-    nvcc -std=c++17 -arch=sm_80 -dc "$here/other.cu" -o n.o &&
+    "$SOURCE/tests/support/nvcc" -std=c++17 -arch=sm_80 -dc "$here/other.cu" -o n.o &&
         "$WEIR" cc -rdc=true -DOTHER_COMPILER "$here/main.cu" n.o -o mixed && right ./mixed 'with a unit of nvcc' ||
         bad=1
 fi

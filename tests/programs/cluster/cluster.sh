@@ -5,7 +5,7 @@ out=$BUILD/tests/cluster src=$SOURCE/tests/programs/cluster
 mkdir -p "$out" && cd "$out" || exit 1
 . "$SOURCE/tests/programs/check.sh"
 
-newer cluster && { nvcc -O2 -std=c++17 -gencode arch=compute_90,code=compute_90 -gencode arch=compute_80,code=compute_80 -o cluster "$src/cluster.cu" || die cluster; }
+newer cluster && { "$SOURCE/tests/support/nvcc" -O2 -std=c++17 -gencode arch=compute_90,code=compute_90 -gencode arch=compute_80,code=compute_80 -o cluster "$src/cluster.cu" || die cluster; }
 check cluster 0 'histogram: 0 wrong
 places: 0 wrong
 barriers: 0 wrong

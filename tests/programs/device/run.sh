@@ -12,7 +12,7 @@ program=$(basename "$source") && program=${program%.*}
 name=$program${FORM:-}
 mkdir -p "$BUILD/tests/device" && cd "$BUILD/tests/device" || exit 1
 if [ -z "$(find "$name" -newer "$source" -newer "$SOURCE/tests/programs/device/check.h" 2>/dev/null)" ]; then
-    nvcc -std=c++17 -arch=sm_80 -O2 --extended-lambda "$@" -o "$name" "$source" || exit 1
+    "$SOURCE/tests/support/nvcc" -std=c++17 -arch=sm_80 -O2 --extended-lambda "$@" -o "$name" "$source" || exit 1
 fi
 ulimit -c 0
 out=$(LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" run -- "./$name")

@@ -11,7 +11,7 @@ build() {
     target=$1
     shift
     [ -n "$(find "$target" -newer "$src" -newer "$SOURCE/tests/programs/ok.h" 2>/dev/null)" ] ||
-        nvcc -O1 -arch=sm_80 -std=c++17 -o "$target" "$src" "$@" || { echo "FAILED: nvcc $target"; exit 1; }
+        "$SOURCE/tests/support/nvcc" -O1 -arch=sm_80 -std=c++17 -o "$target" "$src" "$@" || { echo "FAILED: nvcc $target"; exit 1; }
 }
 # check NAME STATUS WANTED COMMAND...: under `weir run` unless $alone says how else
 check() {
@@ -79,7 +79,7 @@ noisy=1 check 'end kill' 143 'ends: kill' sh -c './plain end kill; exit $?'
 printf '#include <stdio.h>\nint main(void) { puts("static-pie"); return 4; }\n' >static.c
 cc -static-pie -o static-pie static.c 2>/dev/null && check static-pie 4 static-pie ./static-pie
 if [ ! -f static-pie-cuda ]; then
-    nvcc -arch=sm_80 -std=c++17 -c -o static.o "$src" -Xcompiler -fPIE,-pthread 2>/dev/null &&
+    "$SOURCE/tests/support/nvcc" -arch=sm_80 -std=c++17 -c -o static.o "$src" -Xcompiler -fPIE,-pthread 2>/dev/null &&
         g++ -static-pie -o static-pie-cuda static.o -L"$(dirname "$(command -v nvcc)")/../lib64" -lcudart_static -ldl -lrt -lpthread 2>/dev/null
 fi
 if [ -f static-pie-cuda ]; then

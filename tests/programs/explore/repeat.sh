@@ -17,7 +17,7 @@ compile() {
     shift 2
     [ ! -e "$name" ] || [ -n "$(find "$source" -newer "$name")" ] || return 0
     if command -v nvcc >/dev/null; then
-        nvcc -O2 -lineinfo -gencode arch=compute_80,code=compute_80 "$@" -o "$name" "$source"
+        "$SOURCE/tests/support/nvcc" -O2 -lineinfo -gencode arch=compute_80,code=compute_80 "$@" -o "$name" "$source"
     else
         "$WEIR" cc -O2 -g -lineinfo "$@" -o "$name" "$source"
     fi

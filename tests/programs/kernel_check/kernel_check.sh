@@ -9,7 +9,7 @@ src=$1
 mkdir -p "$BUILD/tests/kernel_check" && cd "$BUILD/tests/kernel_check" || exit 1
 . "$SOURCE/tests/programs/check.sh"
 for p in forms wrong; do
-    if newer $p; then nvcc -O2 -lineinfo -std=c++17 -gencode arch=compute_80,code=compute_80 -o $p "$src/$p.cu" || die $p; fi
+    if newer $p; then "$SOURCE/tests/support/nvcc" -O2 -lineinfo -std=c++17 -gencode arch=compute_80,code=compute_80 -o $p "$src/$p.cu" || die $p; fi
 done
 run_check() { LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check "$@" 2>err; }
 

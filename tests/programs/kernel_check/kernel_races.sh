@@ -106,7 +106,7 @@ END
 # Pipelines, barriers and groups of libraries.
 if command -v nvcc >/dev/null; then
     if newer pipelines; then
-        nvcc -O2 -lineinfo -std=c++17 -gencode arch=compute_80,code=compute_80 -o pipelines "$src/pipelines.cu" || die pipelines
+        "$SOURCE/tests/support/nvcc" -O2 -lineinfo -std=c++17 -gencode arch=compute_80,code=compute_80 -o pipelines "$src/pipelines.cu" || die pipelines
     fi
     for option in '' --late-async; do
         LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check --kernel-races $option -- ./pipelines stages block barrier group >out 2>err &&

@@ -5,7 +5,7 @@ out=$BUILD/tests/matrix src=$SOURCE/tests/programs/matrix
 mkdir -p "$out" && cd "$out" || exit 1
 . "$SOURCE/tests/programs/check.sh"
 
-newer matrix && { nvcc -O2 -std=c++17 -gencode arch=compute_80,code=compute_80 -o matrix "$src/matrix.cu" || die matrix; }
+newer matrix && { "$SOURCE/tests/support/nvcc" -O2 -std=c++17 -gencode arch=compute_80,code=compute_80 -o matrix "$src/matrix.cu" || die matrix; }
 check matrix 0 'half: 0 wrong
 half, sums of halves: 0 wrong
 bfloat16: 0 wrong

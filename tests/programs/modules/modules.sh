@@ -11,7 +11,7 @@ library() {
     target=lib$1.so number=$2
     shift 2
     newer $target || return 0
-    nvcc -O2 -arch=sm_80 $stubs -DNUMBER=$number -Xcompiler -fPIC -shared -o $target "$src/module.cu" "$@" || die $target
+    "$SOURCE/tests/support/nvcc" -O2 -arch=sm_80 $stubs -DNUMBER=$number -Xcompiler -fPIC -shared -o $target "$src/module.cu" "$@" || die $target
 }
 library static 1
 library shared 2 -cudart shared -Xcompiler -fvisibility=hidden
@@ -20,11 +20,11 @@ library rdc 4 -rdc=true
 library early 5 "$src/early.cc"
 rpath="-Xlinker -rpath=\$ORIGIN -Xlinker -rpath=$(dirname "$(command -v nvcc)")/../lib64"
 for form in static shared; do
-    newer linked-$form && { nvcc -O2 -arch=sm_80 -cudart $form -DNUMBER=0 -DLINKED $rpath -o linked-$form "$src/main.cc" "$src/module.cu" \
+    newer linked-$form && { "$SOURCE/tests/support/nvcc" -O2 -arch=sm_80 -cudart $form -DNUMBER=0 -DLINKED $rpath -o linked-$form "$src/main.cc" "$src/module.cu" \
         -L. -lstatic -lshared || die linked-$form; }
-    newer main-$form && { nvcc -O2 -arch=sm_80 -cudart $form $stubs -DNUMBER=0 -Xlinker -export-dynamic -o main-$form "$src/main.cc" "$src/module.cu" || die main-$form; }
+    newer main-$form && { "$SOURCE/tests/support/nvcc" -O2 -arch=sm_80 -cudart $form $stubs -DNUMBER=0 -Xlinker -export-dynamic -o main-$form "$src/main.cc" "$src/module.cu" || die main-$form; }
 done
-newer main-none && { nvcc -O2 -cudart none -DNO_MODULE -o main-none "$src/main.cc" -Xlinker -ldl || die main-none; }
+newer main-none && { "$SOURCE/tests/support/nvcc" -O2 -cudart none -DNO_MODULE -o main-none "$src/main.cc" -Xlinker -ldl || die main-none; }
 # (Sanitizers keep freed memory: no growth can be measured.)
 [ -z "$SANITIZE" ] || TIMES=12
 all="1=./libstatic.so 2=./libshared.so 3=./libhidden.so 4=./librdc.so"
@@ -41,7 +41,7 @@ check early-by-static 0 '0 failures' ./main-static open now 2 1=./libstatic.so 5
 unset WEIR_CACHE
 check opened-often-by-none 0 '0 failures' ./main-none open now ${TIMES:-100} $all
 
-newer managed && { nvcc -O2 -arch=sm_80 -o managed "$src/managed.cu" || die managed; }
+newer managed && { "$SOURCE/tests/support/nvcc" -O2 -arch=sm_80 -o managed "$src/managed.cu" || die managed; }
 check managed-one 0 '1 devices, 0 bad: 1060, 1 3 3, 1, 14 2' ./managed
 check managed-three 0 '3 devices, 0 bad: 106230, 4 3 5, 1, 56 8' --devices 3 ./managed
 rm -f err

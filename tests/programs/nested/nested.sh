@@ -7,7 +7,7 @@ mkdir -p "$out" && cd "$out" || exit 1
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # they leave behind what they made
 
 # 8.0 and later in one PTX; the device is an H200.
-newer probes && { nvcc -rdc=true -cudart static -gencode arch=compute_80,code=compute_80 -o probes "$src/probes.cu" || die probes; }
+newer probes && { "$SOURCE/tests/support/nvcc" -rdc=true -cudart static -gencode arch=compute_80,code=compute_80 -o probes "$src/probes.cu" || die probes; }
 # Not here: what may run beside what, which is no promise; what ends the context. On that GPU a memset in a kernel sets zeros
 # whatever the value (docs/ptx-status.md), and the program was built for 9.0.
 names=$(./probes | grep -vE '^beside_|traps|illegal|error_texts')
@@ -35,7 +35,7 @@ else
 fi
 
 # What children do is their outermost grid's to what is outside; what looks at a run.
-newer ordered && { nvcc -rdc=true -cudart static -gencode arch=compute_80,code=compute_80 -o ordered "$src/ordered.cu" || die ordered; }
+newer ordered && { "$SOURCE/tests/support/nvcc" -rdc=true -cudart static -gencode arch=compute_80,code=compute_80 -o ordered "$src/ordered.cu" || die ordered; }
 # looks NAME STATUS SAID COMMAND...
 looks() {
     name=$1 status=$2 said=$3

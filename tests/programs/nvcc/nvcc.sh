@@ -11,7 +11,7 @@ app=$SOURCE/tests/programs/nvcc/app.cu
 build() {
     target=$1
     shift
-    [ -n "$(find "$target" -newer "$app" 2>/dev/null)" ] || nvcc -O2 -o "$target" "$app" "$@" || { echo "FAILED: nvcc $target"; exit 1; }
+    [ -n "$(find "$target" -newer "$app" 2>/dev/null)" ] || "$SOURCE/tests/support/nvcc" -O2 -o "$target" "$app" "$@" || { echo "FAILED: nvcc $target"; exit 1; }
 }
 
 build static -arch=sm_80 -Xcompiler -pthread
