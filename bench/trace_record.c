@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     struct stat st;
     struct cost cost;
 
-    weir_trace_start(path);
+    weir_trace_start(path, false);
     weir_trace_device(0, 0, "Bench device", 8, 8, 0);
     for (uint64_t i = 0; i < 8; i++)
         weir_trace_stream(42 + i, 0, 0, 3, 0, NULL);

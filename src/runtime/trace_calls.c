@@ -66,7 +66,7 @@ WEIR_CONSTRUCTOR static void start_tracing(void)
         return;
     table = weir_api_table(&count);
     next = weir_api_set_hook(&trace_hook);
-    weir_trace_start(path);
+    weir_trace_start(path, modelled);
 }
 
 /* After core has drained the devices. */

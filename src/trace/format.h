@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WEIR_TRACE_MAGIC       "WEIRTRC\n"
-#define WEIR_TRACE_VERSION     3u
+#define WEIR_TRACE_VERSION     4u
 #define WEIR_TRACE_OLDEST      1u          /* that the reader takes */
 #define WEIR_TRACE_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define WEIR_TRACE_CHUNK_BYTES 65536u
@@ -37,9 +37,10 @@ struct weir_trace_chunk_header {
     uint32_t reserved;
 };
 
-/* What AGAIN and RAN leave out stands in tables of the chunk, which are empty at its beginning: the
- * last number of a stream, by its id modulo WEIR_TRACE_STREAM_SLOTS, and the last kernel in a slot,
- * so that a kernel of several streams, each with memory of its own, finds that of its stream. */
+/* What AGAIN, RAN and LAUNCH leave out stands in tables of the chunk, which are empty at its
+ * beginning: the last number of a stream, by its id modulo WEIR_TRACE_STREAM_SLOTS, and the last
+ * kernel in a slot, so that a kernel of several streams, each with memory of its own, finds that of
+ * its stream; with the kernel its stream, and the call that launched it. */
 #define WEIR_TRACE_STREAM_SLOTS 16u
 #define WEIR_TRACE_KERNEL_SLOTS 64u
 #define WEIR_TRACE_KERNEL_SLOT(string, stream)                                                     \
@@ -98,6 +99,8 @@ enum weir_trace_record {
     WEIR_TRACE_RAN,
     WEIR_TRACE_INSTANCE_NODE,
     WEIR_TRACE_INSTANCE,
+    WEIR_TRACE_LAUNCH, /* from here on: version 4 */
+    WEIR_TRACE_RAN_NEXT,
     WEIR_TRACE_RECORD_COUNT
 };
 

@@ -17,8 +17,15 @@ struct cursor {
     bool bad;
     uint64_t last_ns, last_address; /* of the chunk, as are the next three */
     uint64_t launched[WEIR_TRACE_STREAM_SLOTS],
-        ran[WEIR_TRACE_STREAM_SLOTS];       /* numbers of operations */
-    uint32_t like[WEIR_TRACE_KERNEL_SLOTS]; /* the last KERNEL: its index in the file's ops + 1 */
+        ran[WEIR_TRACE_STREAM_SLOTS]; /* numbers of operations */
+    struct {
+        uint32_t like;                 /* the last KERNEL: its index in the file's ops + 1 */
+        uint32_t call_name, call_site; /* of the last CALL behind one of these; name 0: none */
+        uint64_t stream;               /* of the last KERNEL or AGAIN */
+    } slots[WEIR_TRACE_KERNEL_SLOTS];
+    uint32_t call_slot; /* of the last kernel since the thread's last call + 1 */
+    bool has_ran;
+    uint64_t ran_stream; /* of the last RAN */
     uint32_t thread;
     uint32_t first_op, first_sync, first_wait, first_record, first_event_wait, first_elapsed,
         first_allocation, first_load, first_query, first_peer,
@@ -275,6 +282,7 @@ static void read_kernel(struct reader *r, struct cursor *c)
 {
     struct weir_trace_op op;
     struct raw_op raw = {0};
+    unsigned slot;
 
     if (!read_op(r, c, &op, &raw))
         return;
@@ -289,27 +297,28 @@ static void read_kernel(struct reader *r, struct cursor *c)
     get_pointers(r, c, &op.pointer_first, &op.pointer_count);
     add_op(r, c, &op, &raw);
     c->launched[raw.stream % WEIR_TRACE_STREAM_SLOTS] = op.seq;
-    c->like[WEIR_TRACE_KERNEL_SLOT(raw.name, raw.stream)] = (uint32_t)r->file->ops_count;
+    slot = (unsigned)WEIR_TRACE_KERNEL_SLOT(raw.name, raw.stream);
+    c->slots[slot].like = (uint32_t)r->file->ops_count;
+    c->slots[slot].stream = raw.stream;
+    c->slots[slot].call_name = 0;
+    c->call_slot = slot + 1;
 }
 
-/* A kernel like an earlier one of the chunk but for stream, number and time. */
-static void read_again(struct reader *r, struct cursor *c)
+/* The next kernel of a stream, like an earlier one of the chunk. */
+static void add_like(struct reader *r, struct cursor *c, unsigned slot, uint64_t seq, uint64_t ns)
 {
-    unsigned slot = get_byte(c) % WEIR_TRACE_KERNEL_SLOTS;
-    struct raw_op raw = {.stream = get_u(c)};
-    uint64_t *seq = &c->launched[raw.stream % WEIR_TRACE_STREAM_SLOTS];
+    struct raw_op raw = {.stream = c->slots[slot].stream};
     const struct weir_trace_op *like;
     struct weir_trace_op op;
 
-    *seq += (uint64_t)get_s(c);
-    c->bad |= !c->like[slot];
+    c->bad |= !c->slots[slot].like;
     if (c->bad)
         return;
-    like = &r->file->ops[c->like[slot] - 1];
+    like = &r->file->ops[c->slots[slot].like - 1];
     op = *like;
-    raw.name = r->raw_ops.items[c->like[slot] - 1].name;
-    op.seq = *seq;
-    op.submit_ns = get_time(c);
+    raw.name = r->raw_ops.items[c->slots[slot].like - 1].name;
+    op.seq = seq;
+    op.submit_ns = ns;
     op.dep_first = (uint32_t)r->file->deps_count;
     op.dep_count = 0;
     op.call = WEIR_TRACE_NONE;
@@ -320,6 +329,18 @@ static void read_again(struct reader *r, struct cursor *c)
         (void)PUSH(r, pointers, address);
     }
     add_op(r, c, &op, &raw);
+}
+
+/* A kernel like an earlier one of the chunk but for stream, number and time. */
+static void read_again(struct reader *r, struct cursor *c)
+{
+    unsigned slot = get_byte(c) % WEIR_TRACE_KERNEL_SLOTS;
+    uint64_t stream = get_u(c), *seq = &c->launched[stream % WEIR_TRACE_STREAM_SLOTS];
+
+    *seq += (uint64_t)get_s(c);
+    c->slots[slot].stream = stream;
+    c->call_slot = slot + 1;
+    add_like(r, c, slot, *seq, get_time(c));
 }
 
 static void read_copy(struct reader *r, struct cursor *c)
@@ -382,6 +403,12 @@ static void read_other(struct reader *r, struct cursor *c)
     add_op(r, c, &op, &raw);
 }
 
+static void add_done(struct reader *r, const struct cursor *c, const struct raw_done *d)
+{
+    if (!c->bad && d->end_ns >= d->start_ns && !weir_vec_push(&r->dones, *d))
+        r->no_memory = true;
+}
+
 static void read_done(struct reader *r, struct cursor *c)
 {
     struct raw_done d = {.stream = get_u(c)};
@@ -391,8 +418,7 @@ static void read_done(struct reader *r, struct cursor *c)
     d.end_ns = d.start_ns + get_u(c);
     d.engine = get_byte(c);
     d.status = get_u32(c);
-    if (!c->bad && d.end_ns >= d.start_ns && !weir_vec_push(&r->dones, d))
-        r->no_memory = true;
+    add_done(r, c, &d);
 }
 
 static void read_ran(struct reader *r, struct cursor *c)
@@ -400,11 +426,23 @@ static void read_ran(struct reader *r, struct cursor *c)
     struct raw_done d = {.stream = get_u(c), .engine = WEIR_TRACE_ENGINE_KERNEL};
     uint64_t *seq = &c->ran[d.stream % WEIR_TRACE_STREAM_SLOTS];
 
+    c->has_ran = true;
+    c->ran_stream = d.stream;
     d.seq = *seq += (uint64_t)get_s(c);
     d.start_ns = get_time(c);
     d.end_ns = c->last_ns += get_u(c);
-    if (!c->bad && d.end_ns >= d.start_ns && !weir_vec_push(&r->dones, d))
-        r->no_memory = true;
+    add_done(r, c, &d);
+}
+
+static void read_ran_next(struct reader *r, struct cursor *c)
+{
+    struct raw_done d = {.stream = c->ran_stream, .engine = WEIR_TRACE_ENGINE_KERNEL};
+
+    c->bad |= !c->has_ran;
+    d.seq = ++c->ran[d.stream % WEIR_TRACE_STREAM_SLOTS];
+    d.start_ns = c->last_ns;
+    d.end_ns = c->last_ns += get_u(c);
+    add_done(r, c, &d);
 }
 
 static void read_work(struct reader *r, struct cursor *c)
@@ -541,17 +579,15 @@ static void end_call_before(struct reader *r, uint32_t thread, uint32_t index, u
 }
 
 /* A call's records stand before it. */
-static void read_call(struct reader *r, struct cursor *c)
+static void add_call(struct reader *r, struct cursor *c, struct weir_trace_call call, uint32_t name,
+                     uint32_t site)
 {
     struct weir_trace_file *f = r->file;
-    uint32_t name = get_u32(c), site;
-    struct weir_trace_call call = {.name = "", .thread = c->thread, .site = WEIR_TRACE_NONE};
     uint32_t index = (uint32_t)f->calls_count;
 
-    call.begin_ns = get_time(c);
-    call.end_ns = call.begin_ns + get_u(c);
-    site = get_u32(c);
-    call.err = (int32_t)get_u32(c);
+    call.name = "";
+    call.thread = c->thread;
+    call.site = WEIR_TRACE_NONE;
     if (c->bad || call.end_ns < call.begin_ns || !PUSH(r, calls, call))
         return;
     if (!weir_vec_push(&r->call_names, name) || !weir_vec_push(&r->call_sites, site))
@@ -581,6 +617,35 @@ static void read_call(struct reader *r, struct cursor *c)
         f->host_writes[i].call = index;
 }
 
+static void read_call(struct reader *r, struct cursor *c)
+{
+    struct weir_trace_call call = {0};
+    uint32_t name = get_u32(c), site;
+
+    call.begin_ns = get_time(c);
+    call.end_ns = call.begin_ns + get_u(c);
+    site = get_u32(c);
+    call.err = (int32_t)get_u32(c);
+    if (c->call_slot) {
+        c->slots[c->call_slot - 1].call_name = name;
+        c->slots[c->call_slot - 1].call_site = site;
+    }
+    add_call(r, c, call, name, site);
+}
+
+/* A call that launched a kernel, both as before. */
+static void read_launch(struct reader *r, struct cursor *c)
+{
+    unsigned slot = get_byte(c) % WEIR_TRACE_KERNEL_SLOTS;
+    struct weir_trace_call call = {.begin_ns = get_time(c)};
+    uint64_t *seq = &c->launched[c->slots[slot].stream % WEIR_TRACE_STREAM_SLOTS];
+
+    call.end_ns = call.begin_ns + get_u(c);
+    c->bad |= !c->slots[slot].call_name;
+    add_like(r, c, slot, ++*seq, call.begin_ns);
+    add_call(r, c, call, c->slots[slot].call_name, c->slots[slot].call_site);
+}
+
 /* What comes now belongs to the next call. */
 static void new_call(const struct reader *r, struct cursor *c)
 {
@@ -597,6 +662,7 @@ static void new_call(const struct reader *r, struct cursor *c)
     c->first_query = (uint32_t)f->queries_count;
     c->first_peer = (uint32_t)f->peers_count;
     c->first_host_write = (uint32_t)f->host_writes_count;
+    c->call_slot = 0;
 }
 
 static void read_sync(struct reader *r, struct cursor *c)
@@ -820,6 +886,10 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
         read_call(r, c);
         new_call(r, c);
         break;
+    case WEIR_TRACE_LAUNCH:
+        read_launch(r, c);
+        new_call(r, c);
+        break;
     case WEIR_TRACE_DEVICE:
         read_device(r, c);
         break;
@@ -837,6 +907,9 @@ static void read_record(struct reader *r, unsigned type, struct cursor *c)
         break;
     case WEIR_TRACE_RAN:
         read_ran(r, c);
+        break;
+    case WEIR_TRACE_RAN_NEXT:
+        read_ran_next(r, c);
         break;
     case WEIR_TRACE_COPY:
         read_copy(r, c);

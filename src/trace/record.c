@@ -58,7 +58,7 @@ void weir_trace_launch_site(const void *site)
  */
 static uint64_t call_took(struct weir_trace_buffer *b)
 {
-    const bool launch = b->launch_end == b->pos;
+    const bool launch = b->held || b->launch_end == b->pos;
     uint64_t took;
 
     if (launch && b->quick && b->launch_ns && ++b->told < LOOK_EVERY)
@@ -71,13 +71,57 @@ static uint64_t call_took(struct weir_trace_buffer *b)
     return took;
 }
 
+static void put_call(struct weir_trace_buffer *b, uint32_t name, uint64_t took, int err)
+{
+    unsigned char *p = weir_trace_begin(b, WEIR_TRACE_CALL);
+
+    p = weir_trace_put_u(p, name);
+    p = weir_trace_put_time(b, p, b->call_ns);
+    p = weir_trace_put_span(p, took);
+    p = weir_trace_put_u(p, b->call_site);
+    p = weir_trace_put_u(p, (uint32_t)err);
+    if (b->call_slot) {
+        struct weir_trace_shape *shape = &b->shapes[b->call_slot - 1];
+
+        shape->call_name = name;
+        shape->call_site = b->call_site;
+        b->call_slot = 0;
+    }
+    b->call_ns = 0;
+    weir_trace_close(b, p);
+}
+
+/* The call and its kernel in one. */
+static void put_launch(struct weir_trace_buffer *b, uint64_t took)
+{
+    const struct weir_trace_shape *shape = &b->shapes[b->held_slot];
+    unsigned char *p = weir_trace_begin(b, WEIR_TRACE_LAUNCH);
+
+    *p++ = b->held_slot;
+    p = weir_trace_put_time(b, p, b->call_ns);
+    p = weir_trace_put_span(p, took);
+    b->launched[shape->stream % WEIR_TRACE_STREAM_SLOTS]++;
+    b->call_ns = 0;
+    weir_trace_let_go(b);
+    weir_trace_close(b, p);
+}
+
 void weir_trace_leave(const char *name, _Atomic uint32_t *name_id, int err)
 {
-    struct weir_trace_buffer *b = weir_trace_open();
+    struct weir_trace_buffer *b = weir_trace_open_held();
     uint64_t took;
     uint32_t id;
-    unsigned char *p;
 
+    if (b) {
+        took = call_took(b);
+        if (WEIR_LIKELY(!err && b->shapes[b->held_slot].call_name ==
+                                    atomic_load_explicit(name_id, memory_order_relaxed))) {
+            put_launch(b, took);
+            return;
+        }
+        b->busy = false;
+    }
+    b = weir_trace_open();
     if (!b)
         return;
     took = b->call_ns ? call_took(b) : 0;
@@ -86,14 +130,7 @@ void weir_trace_leave(const char *name, _Atomic uint32_t *name_id, int err)
         b->busy = false;
         return;
     }
-    p = weir_trace_begin(b, WEIR_TRACE_CALL);
-    p = weir_trace_put_u(p, id);
-    p = weir_trace_put_time(b, p, b->call_ns);
-    p = weir_trace_put_span(p, took);
-    p = weir_trace_put_u(p, b->call_site);
-    p = weir_trace_put_u(p, (uint32_t)err);
-    b->call_ns = 0;
-    weir_trace_close(b, p);
+    put_call(b, id, took, err);
 }
 
 /* ---- devices, streams, events, memory ---- */
@@ -361,9 +398,11 @@ static bool is_like(const struct weir_trace_shape *s, const struct weir_trace_ke
 }
 
 static void keep_shape(struct weir_trace_shape *s, const struct weir_trace_kernel *k, uint32_t name,
-                       size_t pointer_count)
+                       uint64_t stream, size_t pointer_count)
 {
     s->name = name;
+    s->call_name = 0;
+    s->stream = stream;
     memcpy(s->grid, k->grid, sizeof s->grid);
     memcpy(s->block, k->block, sizeof s->block);
     s->shared_bytes = k->shared_bytes;
@@ -372,19 +411,49 @@ static void keep_shape(struct weir_trace_shape *s, const struct weir_trace_kerne
         s->pointers[i] = k->pointers[i];
 }
 
-/* As the last in this slot, in no order but its stream's: most of a program's. */
-static void put_again(struct weir_trace_buffer *b, const struct weir_trace_id *id, size_t slot)
+/* As the last in this slot, in no order but its stream's: most of a program's. b stays open. */
+static void put_again(struct weir_trace_buffer *b, uint64_t stream, uint64_t seq, size_t slot)
 {
-    const bool first = b->pos == b->call_pos;
     unsigned char *p = weir_trace_begin(b, WEIR_TRACE_AGAIN);
-    uint64_t *last = &b->launched[id->stream % WEIR_TRACE_STREAM_SLOTS];
+    uint64_t *last = &b->launched[stream % WEIR_TRACE_STREAM_SLOTS];
 
     *p++ = (unsigned char)slot;
-    p = weir_trace_put_u(p, id->stream);
-    p = weir_trace_put_s(p, (int64_t)(id->seq - *last));
-    *last = id->seq;
+    p = weir_trace_put_u(p, stream);
+    p = weir_trace_put_s(p, (int64_t)(seq - *last));
+    *last = seq;
+    b->shapes[slot].stream = stream;
+    b->call_slot = (uint32_t)slot + 1;
     p = weir_trace_put_time(b, p, submitted_ns(b));
     weir_trace_close(b, p);
+}
+
+void weir_trace_put_held(struct weir_trace_buffer *b)
+{
+    const uint64_t stream = b->shapes[b->held_slot].stream;
+
+    b->held = false;
+    put_again(b, stream, b->launched[stream % WEIR_TRACE_STREAM_SLOTS] + 1, b->held_slot);
+    b->busy = true;
+}
+
+/* Nothing of this call has been written, and what the record LAUNCH leaves out is as it was. */
+static bool may_hold(const struct weir_trace_buffer *b, const struct weir_trace_id *id,
+                     const struct weir_trace_shape *s)
+{
+    return b->call_ns && b->pos == b->call_pos && s->stream == id->stream && s->call_name &&
+           s->call_site == b->call_site && !weir_trace_at_once &&
+           id->seq == b->launched[id->stream % WEIR_TRACE_STREAM_SLOTS] + 1;
+}
+
+static void put_like(struct weir_trace_buffer *b, const struct weir_trace_id *id, size_t slot)
+{
+    const bool first = b->pos == b->call_pos;
+
+    if (WEIR_LIKELY(may_hold(b, id, &b->shapes[slot]))) {
+        weir_trace_hold(b, slot);
+        return;
+    }
+    put_again(b, id->stream, id->seq, slot);
     b->launch_end = first ? b->pos : 0;
 }
 
@@ -411,11 +480,12 @@ void weir_trace_op_kernel(const struct weir_trace_id *id, const struct weir_trac
     slot = WEIR_TRACE_KERNEL_SLOT(name, id->stream);
     shape = &b->shapes[slot];
     if (!id->edge_count && is_like(shape, k, name, pointer_count)) {
-        put_again(b, id, slot);
+        put_like(b, id, slot);
         return;
     }
-    keep_shape(shape, k, name, pointer_count);
+    keep_shape(shape, k, name, id->stream, pointer_count);
     b->launched[id->stream % WEIR_TRACE_STREAM_SLOTS] = id->seq;
+    b->call_slot = (uint32_t)slot + 1;
     p = put_op(b, weir_trace_begin(b, WEIR_TRACE_KERNEL), id);
     p = weir_trace_put_u(p, name);
     for (int i = 0; i < 3; i++)
@@ -471,17 +541,24 @@ void weir_trace_op_other(const struct weir_trace_id *id, int kind)
     weir_trace_close(b, p);
 }
 
-/* A kernel, and all is well. */
+/* A kernel, and all is well; most begin when the one before them in their stream ended. */
 static void put_ran(struct weir_trace_buffer *b, uint64_t stream, uint64_t seq, uint64_t start_ns,
                     uint64_t end_ns)
 {
-    unsigned char *p = weir_trace_begin(b, WEIR_TRACE_RAN);
     uint64_t *last = &b->ran[stream % WEIR_TRACE_STREAM_SLOTS];
+    unsigned char *p;
 
-    p = weir_trace_put_u(p, stream);
-    p = weir_trace_put_s(p, (int64_t)(seq - *last));
+    if (b->has_ran && b->ran_stream == stream && *last + 1 == seq && b->last_ns == start_ns) {
+        p = weir_trace_begin(b, WEIR_TRACE_RAN_NEXT);
+    } else {
+        p = weir_trace_begin(b, WEIR_TRACE_RAN);
+        p = weir_trace_put_u(p, stream);
+        p = weir_trace_put_s(p, (int64_t)(seq - *last));
+        p = weir_trace_put_time(b, p, start_ns);
+        b->ran_stream = stream;
+        b->has_ran = true;
+    }
     *last = seq;
-    p = weir_trace_put_time(b, p, start_ns);
     p = weir_trace_put_span(p, end_ns - start_ns);
     b->last_ns = end_ns;
     weir_trace_close(b, p);

@@ -28,8 +28,9 @@ static inline bool weir_trace_enabled(void)
 }
 
 /* Turns recording on, into `path`; the file is made by the first record, over an older one. "":
- * into memory, for weir_trace_own_path. */
-void weir_trace_start(const char *path);
+ * into memory, for weir_trace_own_path. at_once: an operation is in the file before it runs, also
+ * where its record could be the call's. */
+void weir_trace_start(const char *path, bool at_once);
 /* Where this process's trace can be read while it is written, in *out; false: there is none. */
 bool weir_trace_own_path(char out[32]);
 /* Turns it off and cuts the file behind the last chunk. Records in flight on other threads still

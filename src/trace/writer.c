@@ -34,8 +34,6 @@ WEIR_TLS struct weir_trace_buffer *weir_trace_own;
 
 /* ---- chunks ---- */
 
-#define CHUNK_ENDS (WEIR_TRACE_CHUNK_BYTES - WEIR_TRACE_RECORD_MAX + 1)
-
 static struct weir_trace_chunk_header *header_of(struct weir_trace_buffer *b)
 {
     return (struct weir_trace_chunk_header *)b->chunk;
@@ -50,6 +48,7 @@ static void put_thread(struct weir_trace_buffer *b)
     p = weir_trace_put_u(p, weir_thread_id());
     memcpy(p, name, strlen(name));
     weir_trace_close(b, p + strlen(name));
+    b->call_slot = 0;
 }
 
 static bool next_chunk(struct weir_trace_buffer *b)
@@ -59,7 +58,7 @@ static bool next_chunk(struct weir_trace_buffer *b)
     if (b->chunk)
         weir_trace_chunk_give(b->chunk);
     b->chunk = weir_trace_chunk_take();
-    b->ends = b->chunk ? CHUNK_ENDS : 0;
+    b->ends = b->chunk ? WEIR_TRACE_CHUNK_ENDS : 0;
     if (!b->chunk)
         return false;
     h = header_of(b);
@@ -68,8 +67,9 @@ static bool next_chunk(struct weir_trace_buffer *b)
     memset(b->launched, 0, sizeof b->launched);
     memset(b->ran, 0, sizeof b->ran);
     for (size_t i = 0; i < WEIR_TRACE_KERNEL_SLOTS; i++)
-        b->shapes[i].name = 0;
+        b->shapes[i].name = b->shapes[i].call_name = 0;
     b->call_pos = b->launch_end = 0;
+    b->has_ran = false;
     b->pos = sizeof *h;
     __atomic_store_n(&h->magic, WEIR_TRACE_CHUNK_MAGIC, __ATOMIC_RELEASE);
     put_thread(b);
@@ -107,6 +107,7 @@ static struct weir_trace_buffer *make_buffer(void)
         return NULL;
     b->call_ns = 0;
     b->launch_site = 0;
+    b->held = false;
     weir_trace_own = b;
     if (state.has_key)
         pthread_setspecific(state.key, b);
@@ -127,12 +128,14 @@ struct weir_trace_buffer *weir_trace_open_slow(void)
         return NULL;
     }
     b->busy = true;
+    if (b->held)
+        weir_trace_put_held(b);
     if (WEIR_UNLIKELY(!b->chunk || b->pos + WEIR_TRACE_RECORD_MAX > WEIR_TRACE_CHUNK_BYTES) &&
         !next_chunk(b)) {
         b->busy = false;
         return NULL;
     }
-    b->ends = CHUNK_ENDS;
+    b->ends = WEIR_TRACE_CHUNK_ENDS;
     atomic_signal_fence(memory_order_seq_cst); /* a handler's 0 stays */
     if (WEIR_UNLIKELY(b->lost)) {
         unsigned char *p = weir_trace_begin(b, WEIR_TRACE_LOST);
@@ -274,8 +277,11 @@ static void fork_child(void)
     atomic_store(&weir_trace_on, false);
 }
 
-void weir_trace_start(const char *path)
+bool weir_trace_at_once;
+
+void weir_trace_start(const char *path, bool at_once)
 {
+    weir_trace_at_once = at_once;
     weir_trace_file_name(path);
     weir_trace_clock_begin();
     if (pthread_atfork(NULL, NULL, fork_child) == 0)

@@ -16,14 +16,15 @@
 #define WEIR_TRACE_SITES      64  /* cache of return addresses, direct mapped */
 #define WEIR_TRACE_RECORD_MAX 512 /* payload of any record but strings */
 #define WEIR_TRACE_STRING_MAX 2048
-#define WEIR_TRACE_POINTERS   16   /* of a kernel: those beyond are left out */
+#define WEIR_TRACE_POINTERS   16 /* of a kernel: those beyond are left out */
+#define WEIR_TRACE_CHUNK_ENDS (WEIR_TRACE_CHUNK_BYTES - WEIR_TRACE_RECORD_MAX + 1)
 #define WEIR_TRACE_AHEAD      256  /* is on its way to the cache before it is written */
 #define WEIR_TRACE_CALL_BYTES 4096 /* of all records of one call, nearly always */
 
 struct weir_trace_buffer {
     char *chunk; /* mapped; NULL before the first record */
     size_t pos;  /* of the next record, from the chunk's beginning */
-    size_t ends; /* from here on there is no room for any; 0: no chunk, or see lost */
+    size_t ends; /* from here on there is no room for any; 0: no chunk, or see lost and held */
     uint64_t last_ns, last_address;
     uint64_t call_ns; /* between enter and leave: when the call began; else 0 */
     /* Launches in quick succession: what the last call was that began, where this one's records
@@ -34,13 +35,22 @@ struct weir_trace_buffer {
     uint32_t launch_ns, told;
     bool quick;
     uint32_t call_site, launch_site;
+    /* The call has launched a kernel like the last in slot held_slot, as the next of its stream,
+     * and nothing else yet: call and operation may become one record, or the operation's is
+     * written before the next one. */
+    bool held;
+    uint8_t held_slot;
     struct weir_trace_clock clock;
     /* what the chunk's records count from, as are last_ns and last_address (format.h) */
     uint64_t launched[WEIR_TRACE_STREAM_SLOTS], ran[WEIR_TRACE_STREAM_SLOTS];
+    uint64_t ran_stream; /* of the last RAN */
+    bool has_ran;
+    uint32_t call_slot; /* of the last kernel since the last CALL or LAUNCH + 1; 0: none */
     struct weir_trace_shape {
         uint32_t name; /* 0: none */
         uint32_t grid[3], block[3], pointer_count;
-        uint64_t shared_bytes, pointers[WEIR_TRACE_POINTERS];
+        uint32_t call_name, call_site; /* of the call that launched it last; name 0: not known */
+        uint64_t stream, shared_bytes, pointers[WEIR_TRACE_POINTERS];
     } shapes[WEIR_TRACE_KERNEL_SLOTS];
     /* Records of signal handlers that met this thread inside another record; it says so next. */
     uint64_t lost;
@@ -57,6 +67,9 @@ struct weir_trace_buffer {
 static inline struct weir_trace_buffer *weir_trace_open(void);
 /* A call's records stand in one chunk, as a rule: room for all of them, or a new chunk. */
 static inline void weir_trace_room(struct weir_trace_buffer *b);
+/* As weir_trace_open, but what is held back stays so; NULL: nothing is, or not now. Behind the next
+ * record nothing is any more. */
+static inline struct weir_trace_buffer *weir_trace_open_held(void);
 /* The record from `start` to `end` (the position after its payload) counts from now on. */
 static inline void weir_trace_close(struct weir_trace_buffer *b, unsigned char *end);
 
@@ -68,10 +81,13 @@ static inline uint32_t weir_trace_site(struct weir_trace_buffer *b, const void *
 /* ---- what each record costs ---- */
 
 extern WEIR_TLS struct weir_trace_buffer *weir_trace_own; /* the thread's, or NULL */
+extern bool weir_trace_at_once;                           /* from weir_trace_start on */
 
 struct weir_trace_buffer *weir_trace_open_slow(void);
 void weir_trace_room_slow(struct weir_trace_buffer *b);
 uint32_t weir_trace_site_slow(struct weir_trace_buffer *b, const void *address);
+/* The operation that is held back becomes a record of its own. b is open and stays so. */
+void weir_trace_put_held(struct weir_trace_buffer *b);
 void weir_trace_close_long(struct weir_trace_buffer *b, unsigned char *end);
 
 static inline struct weir_trace_buffer *weir_trace_open(void)
@@ -84,6 +100,37 @@ static inline struct weir_trace_buffer *weir_trace_open(void)
     __builtin_prefetch(b->chunk + b->pos + WEIR_TRACE_AHEAD, 1);
     atomic_signal_fence(memory_order_seq_cst); /* a handler that comes from here on finds it so */
     return b;
+}
+
+static inline struct weir_trace_buffer *weir_trace_open_held(void)
+{
+    struct weir_trace_buffer *b = weir_trace_own;
+
+    if (!b || !b->held || b->busy)
+        return NULL;
+    b->busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    return b;
+}
+
+/* Keeps the operation of this call back; ends the opening. */
+static inline void weir_trace_hold(struct weir_trace_buffer *b, size_t slot)
+{
+    b->held_slot = (uint8_t)slot;
+    b->held = true;
+    b->ends = 0; /* whoever opens next writes it */
+    atomic_signal_fence(memory_order_seq_cst);
+    b->busy = false;
+}
+
+/* b, from weir_trace_open_held: what was held back needs no record any more. */
+static inline void weir_trace_let_go(struct weir_trace_buffer *b)
+{
+    b->held = false;
+    b->ends = WEIR_TRACE_CHUNK_ENDS;
+    atomic_signal_fence(memory_order_seq_cst); /* a handler's 0 stays */
+    if (WEIR_UNLIKELY(b->lost))
+        b->ends = 0;
 }
 
 static inline void weir_trace_room(struct weir_trace_buffer *b)

@@ -95,7 +95,7 @@ static inline void trace_in_child(const char *path, void (*program)(void), void 
     int status;
 
     if (pid == 0) {
-        weir_trace_start(path);
+        weir_trace_start(path, false);
         program();
         ending();
         _exit(0);
