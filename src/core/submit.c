@@ -471,12 +471,16 @@ static void report(const struct weir_op *op, struct weir_work *work, enum weir_e
                           WEIR_CONTAINER_OF(work, struct weir_kernel_work, work), status);
 }
 
-/* What has run is told, but for its completion, and that it is done to the checker. */
-static void tell_ran(struct weir_op *op, struct weir_work *work, enum weir_err status)
+/* What has run is told, but for its completion, and that it is done to the checker. ran: of this
+ * thread's run, or NULL. */
+static void tell_ran(struct weir_op *op, struct weir_work *work, enum weir_err status,
+                     struct weir_core_ran *ran)
 {
     if (WEIR_UNLIKELY(status != WEIR_OK))
         report(op, work, status);
-    if (weir_trace_enabled())
+    if (weir_trace_enabled() && ran)
+        weir_core_trace_ran(ran, op, work, status);
+    else if (weir_trace_enabled())
         weir_core_trace_done(op, work, status);
     if (WEIR_UNLIKELY(atomic_load_explicit(&weir_pages_watching, memory_order_relaxed)))
         pages_done(op);
@@ -582,25 +586,33 @@ static uint64_t let_more_come(struct weir_stream *s, const struct weir_op *op)
     return linked;
 }
 
-static bool run_job(struct weir_device *engines, struct weir_op *op, struct weir_job *job,
-                    uint64_t *clock, enum weir_err *status)
+/* What one thread does of a stream behind one another. */
+struct run {
+    struct weir_job *job;
+    uint64_t time, *clock; /* when the last ended, while a trace is written */
+    struct weir_core_ran ran;
+    struct weir_check_done done;
+};
+
+static bool run_job(struct weir_device *engines, struct weir_op *op, struct run *r,
+                    enum weir_err *status)
 {
     if (op->m.kind == WEIR_OP_KERNEL)
-        return weir_kernel_op_open((struct weir_kernel_op *)op, job) &&
-               weir_device_run_next(engines, &job->kernel, clock, status);
-    return weir_device_copy_next(engines, &job->copy, clock, status);
+        return weir_kernel_op_open((struct weir_kernel_op *)op, r->job) &&
+               weir_device_run_next(engines, &r->job->kernel, r->clock,
+                                    r->ran.count + 1 >= WEIR_CORE_RAN_MOST, status);
+    return weir_device_copy_next(engines, &r->job->copy, r->clock, status);
 }
 
 /* To the checker they are told together, when they have all run; what each has touched is put down
  * now, as the next one takes its work. */
-static void tell_here(struct weir_op *op, struct weir_job *job, enum weir_err status,
-                      struct weir_check_done *done)
+static void tell_here(struct weir_op *op, struct run *r, enum weir_err status)
 {
-    struct weir_work *work = work_of(op, job);
+    struct weir_work *work = work_of(op, r->job);
 
-    tell_ran(op, work, status);
+    tell_ran(op, work, status, &r->ran);
     if (weir_check_follows())
-        weir_core_check_collect(done, op, work, status);
+        weir_core_check_collect(&r->done, op, work, status);
 }
 
 /* Short kernels behind one that this thread has just run need not go through the engine's queue,
@@ -608,32 +620,36 @@ static void tell_here(struct weir_op *op, struct weir_job *job, enum weir_err st
 static bool run_here(struct weir_op *first, struct weir_model_out *out)
 {
     struct weir_stream *s = weir_stream_of(first->m.stream);
-    struct weir_job *job = ((struct weir_job_op *)first)->job;
     struct weir_op *op = first, *next;
-    uint64_t linked, time = 0, *clock = weir_trace_enabled() ? &time : NULL;
-    struct weir_check_done done;
+    struct run r;
+    uint64_t linked;
     enum weir_err status;
 
     if (!weir_thread_still_waits() || weir_explore_enabled() ||
         atomic_load_explicit(&weir_pages_watching, memory_order_relaxed))
         return false;
     linked = let_more_come(s, first);
-    if (!run_job(s->ctx->engines, first, job, clock, &status))
+    r.job = ((struct weir_job_op *)first)->job;
+    r.time = 0;
+    r.clock = weir_trace_enabled() ? &r.time : NULL;
+    r.ran.count = 0;
+    if (!run_job(s->ctx->engines, first, &r, &status))
         return false;
-    done.count = done.range_count = 0;
-    tell_here(op, job, status, &done);
+    r.done.count = r.done.range_count = 0;
+    tell_here(op, &r, status);
     for (int n = 1; n < RUN_MOST && status == WEIR_OK && (next = follower(linked, op)); n++) {
         fetch_behind(linked, next);
         if (!weir_model_pass(&op->m) || !weir_thread_still_waits() || ends_unrun(next))
             break;
-        fill_job(next, job);
-        if (!run_job(s->ctx->engines, next, job, clock, &status))
+        fill_job(next, r.job);
+        if (!run_job(s->ctx->engines, next, &r, &status))
             break;
         op = next;
-        tell_here(op, job, status, &done);
+        tell_here(op, &r, status);
     }
+    weir_core_trace_ran_flush(&r.ran);
     if (weir_check_follows())
-        weir_core_check_told(&done);
+        weir_core_check_told(&r.done);
     end_run(first, op, status, out);
     return true;
 }
@@ -858,7 +874,7 @@ void weir_op_done(struct weir_work *work, enum weir_err status)
 
     if (op->m.kind == WEIR_OP_KERNEL && weir_nested_goes_on(work, status))
         return;
-    tell_ran(op, work, status);
+    tell_ran(op, work, status, NULL);
     if (weir_check_follows())
         weir_core_check_done(op, work, status);
     if (op->m.kind == WEIR_OP_KERNEL)

@@ -196,6 +196,51 @@ void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work
     }
 }
 
+/* Those that wait, of which `more` others have run behind, have ended by then. */
+static uint64_t tell_waiting(struct weir_core_ran *r, uint32_t more, uint64_t end_ns)
+{
+    const uint64_t span = WEIR_MAX(end_ns, r->start_ns) - r->start_ns;
+    const uint32_t all = r->count + more;
+    const struct weir_op *op = r->first;
+    uint64_t start = r->start_ns;
+
+    for (uint32_t i = 1; i <= r->count; i++, op = (const struct weir_op *)op->m.next) {
+        uint64_t end = r->start_ns + span * i / all;
+
+        weir_trace_done(weir_stream_of(op->m.stream)->id, op->m.seq, start, end,
+                        WEIR_ENGINE_COMPUTE, WEIR_OK);
+        start = end;
+    }
+    r->count = 0;
+    return start;
+}
+
+void weir_core_trace_ran(struct weir_core_ran *r, const struct weir_op *op, struct weir_work *work,
+                         enum weir_err status)
+{
+    const struct weir_kernel_work *k = WEIR_CONTAINER_OF(work, const struct weir_kernel_work, work);
+
+    if (!work->end_ns && status == WEIR_OK && !has_managed() &&
+        !atomic_load_explicit(&k->instructions, memory_order_relaxed)) {
+        if (!r->count++) {
+            r->first = op;
+            r->start_ns = work->start_ns;
+        }
+        return;
+    }
+    if (!work->end_ns)
+        work->end_ns = weir_trace_now();
+    if (r->count)
+        work->start_ns = tell_waiting(r, 1, work->end_ns);
+    weir_core_trace_done(op, work, status);
+}
+
+void weir_core_trace_ran_flush(struct weir_core_ran *r)
+{
+    if (r->count)
+        (void)tell_waiting(r, 0, weir_trace_now());
+}
+
 /* How many; more than there is room for: not known. */
 static size_t touched_of(const void *touches,
                          struct weir_trace_touched out[2 * WEIR_TRACE_TOUCHED_MAX])

@@ -17,6 +17,18 @@ void weir_core_trace_op(const struct weir_op *op);
 /* The engine has run it, and its memory is still its own. */
 void weir_core_trace_done(const struct weir_op *op, const struct weir_work *work,
                           enum weir_err status);
+/* The same of kernels and copies that ran behind one another on this thread, on one job; such as
+ * were too short to be looked at alone (end_ns 0) share the time until the next that was. All zero
+ * at first; none of them completes before the last `flush`. */
+struct weir_core_ran {
+    const struct weir_op *first; /* of those that are not told yet */
+    uint32_t count;
+    uint64_t start_ns;
+};
+#define WEIR_CORE_RAN_MOST 4 /* the end of one of so many is looked at */
+void weir_core_trace_ran(struct weir_core_ran *r, const struct weir_op *op, struct weir_work *work,
+                         enum weir_err status);
+void weir_core_trace_ran_flush(struct weir_core_ran *r);
 /* A kernel has run that notes what it touches (weir check): its touches, not yet told. */
 void weir_core_trace_touched(const struct weir_op *op, const void *touches);
 /* A graph's node has run, and its launch is not complete yet. */

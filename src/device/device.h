@@ -180,9 +180,11 @@ int weir_device_worker_count(const struct weir_device *dev);
 /* The same for a kernel that is ready and was not submitted: runs it when this is the thread and
  * the time, it is known to be short, and nothing else needs the thread sooner. False: nothing was
  * done, submit it. True: it has ended with *status, `done` was not called. clock: NULL, or its
- * start_ns and end_ns are wanted: when the one before it ended, 0 to look; then when it did. */
+ * start_ns and end_ns are wanted: when the one before it ended, 0 to look; then when it did.
+ * Without `look` the end of a very short one may be left to the next that is looked at: end_ns is
+ * 0, *clock as it was. */
 bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *kernel, uint64_t *clock,
-                          enum weir_err *status);
+                          bool look, enum weir_err *status);
 
 /* In the same place: is this a worker that nobody needs at the moment? */
 bool weir_device_may_pause(struct weir_device *dev);

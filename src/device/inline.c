@@ -62,6 +62,7 @@ void weir_device_inline_end(struct weir_device *dev)
 #define NEXT_NS     5000 /* kernels that are run in place take less */
 #define GIVE_WAY_NS 5000 /* that they take together while others wait for a worker */
 #define MEASURE     16   /* one of so many is timed */
+#define BLINK_NS    250  /* who takes less need not be looked at alone */
 
 static bool is_turn(struct runner *r, const struct weir_kernel_work *k)
 {
@@ -93,7 +94,7 @@ static uint32_t short_ns(struct compute *c, struct weir_kernel_work *k)
 }
 
 bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, uint64_t *clock,
-                          enum weir_err *status)
+                          bool look, enum weir_err *status)
 {
     struct runner *r = weir_runner_current();
     struct compute *c = &dev->compute;
@@ -115,9 +116,9 @@ bool weir_device_run_next(struct weir_device *dev, struct weir_kernel_work *k, u
     atomic_store_explicit(&k->next_block, k->block_count, memory_order_relaxed);
     atomic_store_explicit(&k->state, KERNEL_RUNNING, memory_order_release);
     *status = weir_device_inline_run(dev, k);
-    if (clock || measured)
+    if (clock ? look || measured || ns >= BLINK_NS : measured)
         k->work.end_ns = now();
-    if (clock)
+    if (clock && k->work.end_ns)
         *clock = k->work.end_ns;
     if (measured) {
         const uint64_t took = k->work.end_ns - start;

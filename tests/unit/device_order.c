@@ -510,7 +510,8 @@ struct next {
     struct kernel first, next, urgent;
     struct weir_kernel_code first_code, next_code; /* longer than the kernels: the engine learns */
     struct weir_device *dev;
-    bool urgent_before, taken;
+    bool urgent_before, taken, look;
+    uint64_t *clock;
     enum weir_err status;
     _Atomic uint32_t over;
     void *threads[2]; /* that ran first and next */
@@ -531,7 +532,7 @@ static void next_done(struct weir_work *work, enum weir_err status)
     assert_int_equal(status, WEIR_OK);
     if (n->urgent_before)
         kernel_submit(n->dev, &n->urgent);
-    n->taken = weir_device_run_next(n->dev, &n->next.k, NULL, &n->status);
+    n->taken = weir_device_run_next(n->dev, &n->next.k, n->clock, n->look, &n->status);
     atomic_store(&n->over, 1);
     weir_futex_wake(&n->over, 1);
 }
@@ -595,6 +596,34 @@ static void short_kernel_runs_on_the_thread_that_ended_the_one_before(void **sta
     weir_device_destroy(dev);
 }
 
+static void very_short_kernel_is_looked_at_when_that_is_asked(void **state)
+{
+    struct weir_device *dev = device_make(1, true);
+    const uint64_t begin = weir_clock_ns();
+    uint64_t ended = begin;
+    struct next n;
+
+    (void)state;
+    next_init(&n, dev);
+    weir_compute_learn(&dev->compute, &n.next.k, 10, 1);
+    n.clock = &ended;
+    assert_true(next_run(&n));
+    assert_int_equal(n.next.k.work.start_ns, begin); /* when the one before it ended */
+    assert_int_equal(n.next.k.work.end_ns, 0);
+    assert_int_equal(ended, begin);
+    n.look = true;
+    assert_true(next_run(&n));
+    assert_true(n.next.k.work.end_ns > begin);
+    assert_int_equal(ended, n.next.k.work.end_ns);
+    /* One that is not as short is, too. */
+    n.look = false;
+    n.next.k.work.end_ns = 0;
+    n.next.k.launch.grid[0] = 300;
+    assert_true(next_run(&n));
+    assert_true(n.next.k.work.end_ns > begin);
+    weir_device_destroy(dev);
+}
+
 static void short_kernel_lets_a_higher_priority_pass(void **state)
 {
     struct weir_device *dev = device_make(1, true);
@@ -621,7 +650,8 @@ static void nothing_runs_in_place_that_may_take_long(void **state)
     (void)state;
     next_init(&n, dev);
     learn_next(&n);
-    assert_false(weir_device_run_next(dev, &n.next.k, NULL, &n.status)); /* nothing has ended */
+    assert_false(
+        weir_device_run_next(dev, &n.next.k, NULL, true, &n.status)); /* nothing has ended */
     n.next_code.may_park = true;
     assert_false(next_run(&n));
     n.next_code.may_park = false;
@@ -767,6 +797,7 @@ int main(void)
         cmocka_unit_test(idle_device_uses_no_cpu),
         cmocka_unit_test(failing_heap_is_an_error_of_the_kernel),
         cmocka_unit_test(short_kernel_runs_on_the_thread_that_ended_the_one_before),
+        cmocka_unit_test(very_short_kernel_is_looked_at_when_that_is_asked),
         cmocka_unit_test(short_kernel_lets_a_higher_priority_pass),
         cmocka_unit_test(nothing_runs_in_place_that_may_take_long),
         cmocka_unit_test(help_may_come_before_submit),
