@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check/check_int.h"
 
+#include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/thread.h"
+#include "check/tally.h"
 #include "check/tsan.h"
 
 _Atomic unsigned weir_check_on;
@@ -39,6 +42,7 @@ void weir_check_start(bool exact)
     if (!c->waits)
         return;
     weir_check_settings_read(&c->settings);
+    weir_tally_open();
     atomic_fetch_or(&weir_check_on, WEIR_CHECK_JUDGES);
 }
 
@@ -1135,19 +1139,89 @@ int weir_check_status(void)
     return weir_checker.settings.status;
 }
 
-size_t weir_check_finish(void)
+/* ---- the end ---- */
+
+enum { NOT_YET, RUNS, OVER };
+
+static struct {
+    _Atomic uint32_t state, thread; /* thread: that runs it */
+    size_t hazards;                 /* when it is over */
+} finish;
+
+static size_t finish_now(void)
 {
-    if (!weir_check_enabled())
-        return 0;
+    size_t hazards;
+
     weir_check_lock();
     weir_check_watch_end();
     weir_check_unlock();
     if (!(atomic_fetch_and(&weir_check_on, ~(unsigned)WEIR_CHECK_JUDGES) & WEIR_CHECK_JUDGES))
         return 0;
-    if (weir_checker.kept.alone)
+    if (weir_checker.kept.alone || weir_checker.forked)
         return 0;
     weir_check_lock();
     weir_check_left_locked();
     weir_check_unlock();
-    return weir_check_report();
+    hazards = weir_check_report();
+    weir_tally_reported(hazards);
+    return hazards;
+}
+
+size_t weir_check_finish(void)
+{
+    uint32_t state = NOT_YET;
+
+    if (atomic_load(&finish.state) == NOT_YET && !weir_check_enabled())
+        return 0;
+    if (atomic_compare_exchange_strong(&finish.state, &state, RUNS)) {
+        atomic_store(&finish.thread, weir_thread_id());
+        finish.hazards = finish_now();
+        atomic_store(&finish.state, OVER);
+        weir_futex_wake(&finish.state, INT_MAX);
+    } else if (atomic_load(&finish.thread) == weir_thread_id() && state == RUNS) {
+        return 0; /* what it calls ends the process */
+    }
+    while (atomic_load(&finish.state) == RUNS)
+        (void)weir_futex_wait(&finish.state, RUNS, UINT64_MAX);
+    return finish.hazards;
+}
+
+bool weir_check_finishing(bool *own)
+{
+    uint32_t state = atomic_load(&finish.state);
+
+    *own = state == RUNS && atomic_load(&finish.thread) == weir_thread_id();
+    return state != NOT_YET;
+}
+
+bool weir_check_puts_off(int signo)
+{
+    if (!weir_check_here.holds)
+        return false;
+    weir_check_here.signal_before = signo;
+    return true;
+}
+
+void weir_check_signal_again(void)
+{
+    int signo = weir_check_here.signal_before;
+
+    weir_check_here.signal_before = 0;
+    raise(signo);
+}
+
+void weir_check_on_found(void (*found)(void))
+{
+    atomic_store(&weir_checker.on_found, found);
+}
+
+void weir_check_note_draft(void)
+{
+    char *room = weir_tally_draft();
+    size_t bytes, hazards;
+
+    if (!room)
+        return;
+    bytes = weir_check_draft(room, WEIR_TALLY_DRAFT, &hazards);
+    weir_tally_drafted(bytes, hazards);
 }

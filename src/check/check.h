@@ -44,8 +44,20 @@ bool weir_check_tell_start(void);
  * point to. Once per process. */
 void weir_check_start(bool exact);
 bool weir_check_is_exact(void);
-/* Writes the report to stderr; the number of findings. Nothing is checked any more. */
+/* Writes the report to stderr; the number of findings. Nothing is checked any more. Later calls
+ * wait for the first one, and say the same. */
 size_t weir_check_finish(void);
+/* For the end of a process that does not come by exit(3) (core/ending.c). Has the report begun? Is
+ * it this thread's? For signal handlers, too. */
+bool weir_check_finishing(bool *own);
+/* The calling thread is in the checker, which nobody else can enter before it goes on: the signal
+ * will come again. */
+bool weir_check_puts_off(int signo);
+/* Calls `found` under the lock for each new hazard. */
+void weir_check_on_found(void (*found)(void));
+/* Leaves what was found so far where the launcher finds it, if the process cannot report it. One
+ * thread's. */
+void weir_check_note_draft(void);
 /* The process's exit status then. */
 int weir_check_status(void);
 

@@ -103,6 +103,8 @@ struct weir_check_here {
     const void *polled; /* the stream or event that it asked last, */
     uint64_t polled_at; /* when the lock was taken for the n-th time, for that */
     bool unpromised, frees_in_order;
+    bool holds;        /* the checker's lock, or is about to */
+    int signal_before; /* came meanwhile, and comes again when the lock is free; 0: none */
 };
 extern WEIR_TLS struct weir_check_here weir_check_here;
 
@@ -334,7 +336,9 @@ struct checker {
     WEIR_VEC(struct weir_order_stamp) met;   /* kernels that have talked with the program */
     WEIR_VEC(struct weir_order_stamp) heard; /* launches of graphs whose host nodes have run */
     bool exact;
-    bool failed; /* out of memory: something was not looked at */
+    bool forked;                      /* in a child without a device: nothing is reported */
+    _Atomic(void (*)(void)) on_found; /* a hazard that is new; NULL: nobody asks */
+    bool failed;                      /* out of memory: something was not looked at */
 };
 
 extern struct checker weir_checker;
@@ -374,10 +378,15 @@ struct weir_check_site weir_check_op_site(const struct weir_check_op *op);
 void weir_check_access_locked(struct weir_actor *a, const struct weir_check_range *r);
 void weir_check_settle_locked(void);
 
+/* Raises the signal that came while the calling thread held the lock. */
+void weir_check_signal_again(void);
+
 static inline void weir_check_lock(void)
 {
     _Atomic uint64_t *turn = &weir_checker.turn;
 
+    weir_check_here.holds = true;
+    atomic_signal_fence(memory_order_seq_cst);
     weir_lock_acquire(&weir_checker.lock);
     atomic_store_explicit(turn, atomic_load_explicit(turn, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -393,6 +402,10 @@ static inline void weir_check_unlock(void)
             atomic_store_explicit(&weir_checker.over.closed, false, memory_order_relaxed);
     }
     weir_lock_release(&weir_checker.lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    weir_check_here.holds = false;
+    if (WEIR_UNLIKELY(weir_check_here.signal_before))
+        weir_check_signal_again();
 }
 
 /* Of the calling thread's call; no lock of the checker is held. launch: the <<< >>> before it. */
@@ -523,6 +536,8 @@ void weir_check_text_message(struct weir_text *t, struct weir_check_places *p,
 const char *weir_check_call_name(const char *call, char out[80]);
 
 size_t weir_check_report(void);
+/* What it would say so far, but for what only the end shows; the bytes written to `text`. */
+size_t weir_check_draft(char *text, size_t room, size_t *hazards);
 
 struct weir_check_totals {
     size_t hazards, notes, suppressed;

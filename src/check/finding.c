@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/check_int.h"
+#include "check/tally.h"
 
 #define FINDINGS_MAX 1000 /* further ones are only counted */
 
@@ -83,6 +84,7 @@ void weir_check_found(struct weir_check_finding *f,
                       void (*explain)(struct weir_check_finding *f, void *arg), void *arg)
 {
     struct checker *c = &weir_checker;
+    void (*told)(void) = atomic_load_explicit(&c->on_found, memory_order_relaxed);
 
     if (c->kept.alone)
         return;
@@ -99,8 +101,12 @@ void weir_check_found(struct weir_check_finding *f,
     f->last[1] = f->b.op.number;
     if (explain)
         explain(f, arg);
+    if (weir_check_kinds[f->kind].level == WEIR_CHECK_HAZARD)
+        weir_tally_found();
     if (c->findings.count >= FINDINGS_MAX || !weir_vec_push(&c->findings, *f))
         weir_check_lost_locked();
+    else if (told && weir_check_kinds[f->kind].level == WEIR_CHECK_HAZARD)
+        told();
 }
 
 /* ---- of accesses ---- */

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/thread.h"
 #include "check/check_int.h"
+#include "check/tally.h"
 #include "trace/symbols.h"
 
 #define GATES_MAX    16
@@ -193,6 +194,10 @@ void weir_check_forked(void)
                       WEIR_GUARD_OPEN);
     }
     c->more.ranges.count = 0;
+    /* Its calls fail, so it finds nothing; what was found is its parent's to report. */
+    c->forked = true;
+    weir_check_on_found(NULL);
+    weir_tally_forked();
 }
 
 /* ---- what else orders ---- */

@@ -2,20 +2,28 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "check/check_int.h"
 #include "trace/symbols.h"
 
-static void print_text(const char *lead, const struct weir_text *t)
+/* All, or a copy of those that there are so far. */
+struct findings {
+    struct weir_check_finding *items;
+    size_t count;
+};
+
+static void print_text(FILE *to, const char *lead, const struct weir_text *t)
 {
-    fprintf(stderr, "weir:   %-7s %s\n", lead, t->data);
+    fprintf(to, "weir:   %-7s %s\n", lead, t->data);
 }
 
 /* The callers of the place, in the program's own code. */
-static void print_callers(struct weir_check_places *p, const struct weir_check_site *site)
+static void print_callers(FILE *to, struct weir_check_places *p, const struct weir_check_site *site)
 {
     const struct weir_check_stack *s = site->stack;
 
@@ -28,13 +36,13 @@ static void print_callers(struct weir_check_places *p, const struct weir_check_s
         place = weir_check_place(p, address);
         if (!place || strcmp(place->function, "_start") == 0)
             continue;
-        fprintf(stderr, "weir:             called from %s\n", place->text);
+        fprintf(to, "weir:             called from %s\n", place->text);
         if (strcmp(place->function, "main") == 0)
             break;
     }
 }
 
-static void print_side(struct weir_check_places *p, const char *lead,
+static void print_side(FILE *to, struct weir_check_places *p, const char *lead,
                        const struct weir_check_side *s)
 {
     const struct weir_trace_place *place = weir_check_place(p, s->op.site.address);
@@ -56,11 +64,11 @@ static void print_side(struct weir_check_places *p, const char *lead,
     weir_text_add(&t, " at %s", place ? place->text : "?");
     if (s->op.site.thread)
         weir_text_add(&t, ", thread %u", s->op.site.thread);
-    print_text(lead, &t);
-    print_callers(p, &s->op.site);
+    print_text(to, lead, &t);
+    print_callers(to, p, &s->op.site);
 }
 
-static void print_block(struct weir_check_places *p, const struct weir_check_finding *f)
+static void print_block(FILE *to, struct weir_check_places *p, const struct weir_check_finding *f)
 {
     const struct weir_trace_place *place = weir_check_place(p, f->block.site.address);
     struct weir_text t = {.length = 0};
@@ -71,7 +79,7 @@ static void print_block(struct weir_check_places *p, const struct weir_check_fin
     if (!f->block.bytes) {
         weir_text_add(&t, "0x%llx to 0x%llx", (unsigned long long)f->begin,
                       (unsigned long long)f->end);
-        print_text("bytes:", &t);
+        print_text(to, "bytes:", &t);
         return;
     }
     weir_text_add(
@@ -79,11 +87,11 @@ static void print_block(struct weir_check_places *p, const struct weir_check_fin
         (unsigned long long)(f->end - f->block.begin), f->block.bytes,
         f->block.site.call ? weir_check_call_name(f->block.site.call, call) : f->block.kind,
         place ? place->text : "?");
-    print_text("bytes:", &t);
-    print_callers(p, &f->block.site);
+    print_text(to, "bytes:", &t);
+    print_callers(to, p, &f->block.site);
 }
 
-static void print_say(struct weir_check_places *p, const char *lead,
+static void print_say(FILE *to, struct weir_check_places *p, const char *lead,
                       const struct weir_check_say *say)
 {
     struct weir_text t = {.length = 0};
@@ -91,10 +99,10 @@ static void print_say(struct weir_check_places *p, const char *lead,
     if (!say->format)
         return;
     weir_check_text_say(&t, p, say);
-    print_text(lead, &t);
+    print_text(to, lead, &t);
 }
 
-static void print_finding(struct weir_check_places *p, const struct weir_check_finding *f)
+static void print_finding(FILE *to, struct weir_check_places *p, const struct weir_check_finding *f)
 {
     bool note = weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE, race = f->a.used && f->b.used;
     struct weir_text t = {.length = 0};
@@ -106,17 +114,17 @@ static void print_finding(struct weir_check_places *p, const struct weir_check_f
         weir_text_add(&t, ": ");
         weir_check_text_say(&t, p, &f->what);
     }
-    fprintf(stderr, "%s, %llu %s\n", t.data, (unsigned long long)f->times,
+    fprintf(to, "%s, %llu %s\n", t.data, (unsigned long long)f->times,
             f->times == 1 ? "time" : "times");
-    print_side(p, race ? "one:" : "at:", &f->a);
-    print_side(p, race ? "other:" : "at:", &f->b);
-    print_block(p, f);
-    print_say(p, "why:", &f->why);
-    print_say(p, "change:", &f->change);
+    print_side(to, p, race ? "one:" : "at:", &f->a);
+    print_side(to, p, race ? "other:" : "at:", &f->b);
+    print_block(to, p, f);
+    print_say(to, p, "why:", &f->why);
+    print_say(to, p, "change:", &f->change);
     if (weir_checker.settings.print_suppressions) {
         t.length = 0;
         weir_check_text_suppression(&t, p, f);
-        print_text("silence:", &t);
+        print_text(to, "silence:", &t);
     }
 }
 
@@ -127,16 +135,14 @@ bool weir_check_is_told(const struct weir_check_finding *f)
                       (f->kind != WEIR_FOUND_UNNEEDED_WAIT && f->kind != WEIR_FOUND_CALL_FAILED));
 }
 
-static void print_all(struct weir_check_places *p)
+static void print_all(FILE *to, struct weir_check_places *p, const struct findings *all)
 {
-    const struct checker *c = &weir_checker;
-
     for (int level = WEIR_CHECK_HAZARD; level <= WEIR_CHECK_NOTE; level++) {
-        for (size_t i = 0; i < c->findings.count; i++) {
-            const struct weir_check_finding *f = &c->findings.items[i];
+        for (size_t i = 0; i < all->count; i++) {
+            const struct weir_check_finding *f = &all->items[i];
 
             if (weir_check_is_told(f) && (int)weir_check_kinds[f->kind].level == level)
-                print_finding(p, f);
+                print_finding(to, p, f);
         }
     }
 }
@@ -146,43 +152,42 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-static void print_summary(const struct weir_check_totals *t)
+static void print_summary(FILE *to, const struct weir_check_totals *t)
 {
     const struct checker *c = &weir_checker;
     const struct weir_suppressions *s = &c->settings.suppressions;
 
     for (size_t i = 0; i < s->lines.count; i++) {
         if (!s->lines.items[i].count)
-            fprintf(stderr, "weir: check: nothing was found that line %u suppresses: %s\n",
+            fprintf(to, "weir: check: nothing was found that line %u suppresses: %s\n",
                     s->lines.items[i].number, s->lines.items[i].line);
     }
     if (!weir_check_is_complete())
-        fprintf(stderr, "weir: check: not everything was looked at: %s\n",
+        fprintf(to, "weir: check: not everything was looked at: %s\n",
                 weir_check_is_short()
                     ? "no memory, or too many findings"
                     : "too many waits for values that nobody knows the writer of");
     if (!c->lane_count && !t->hazards)
         return; /* the program, or this process of it, made no use of CUDA */
     if (t->hazards)
-        fprintf(stderr, "weir: check: %zu hazard%s, met %llu time%s", t->hazards,
-                plural(t->hazards), (unsigned long long)t->times, plural(t->times));
+        fprintf(to, "weir: check: %zu hazard%s, met %llu time%s", t->hazards, plural(t->hazards),
+                (unsigned long long)t->times, plural(t->times));
     else
-        fprintf(stderr, "weir: check: no hazard");
-    fprintf(stderr, "; %zu note%s, %zu suppressed; %llu operation%s in %u stream%s looked at\n",
+        fprintf(to, "weir: check: no hazard");
+    fprintf(to, "; %zu note%s, %zu suppressed; %llu operation%s in %u stream%s looked at\n",
             t->notes, plural(t->notes), t->suppressed, (unsigned long long)c->submitted,
             plural(c->submitted), c->lane_count, plural(c->lane_count));
 }
 
-static struct weir_check_totals count_all(struct weir_check_places *p)
+static struct weir_check_totals count_all(struct weir_check_places *p, const struct findings *all)
 {
     struct weir_check_totals t = {0};
 
-    for (size_t i = 0; i < weir_checker.findings.count; i++) {
-        struct weir_check_finding *f = &weir_checker.findings.items[i];
+    for (size_t i = 0; i < all->count; i++) {
+        struct weir_check_finding *f = &all->items[i];
 
         f->by = weir_check_suppressed(p, f);
         if (f->by) {
-            f->by->count += f->times;
             t.suppressed++;
         } else if (weir_check_kinds[f->kind].level == WEIR_CHECK_NOTE) {
             t.notes += weir_check_is_told(f);
@@ -227,21 +232,46 @@ static void close_report(FILE *f, const char *path)
         weir_log(WEIR_LOG_ERROR, "check: %s could not be written whole", path);
 }
 
+/* At once: other processes write there, too. */
+static void write_text(const char *text, size_t bytes)
+{
+    while (bytes) {
+        ssize_t n = write(STDERR_FILENO, text, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        text += n;
+        bytes -= (size_t)n;
+    }
+}
+
 size_t weir_check_report(void)
 {
     struct weir_check_places *p = weir_check_places_create();
     const struct weir_check_settings *s = &weir_checker.settings;
+    struct findings all = {weir_checker.findings.items, weir_checker.findings.count};
     struct weir_check_totals totals;
-    FILE *f;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *to = open_memstream(&text, &bytes), *f;
 
     weir_check_lock(); /* threads that still are in a call add no more */
     weir_check_unlock();
-    totals = count_all(p);
+    totals = count_all(p, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.items[i].by)
+            all.items[i].by->count += all.items[i].times;
+    }
     if (s->github)
-        weir_check_write_github(stderr, p);
+        weir_check_write_github(to ? to : stderr, p);
     else
-        print_all(p);
-    print_summary(&totals);
+        print_all(to ? to : stderr, p, &all);
+    print_summary(to ? to : stderr, &totals);
+    if (to && fclose(to) == 0)
+        write_text(text, bytes);
+    free(text);
     if (s->json && (f = open_for_report(s->json))) {
         weir_check_write_json(f, p, &totals);
         close_report(f, s->json);
@@ -252,4 +282,31 @@ size_t weir_check_report(void)
     }
     weir_check_places_destroy(p);
     return totals.hazards;
+}
+
+size_t weir_check_draft(char *text, size_t room, size_t *hazards)
+{
+    struct weir_check_places *p = weir_check_places_create();
+    FILE *to = fmemopen(text, room, "w");
+    struct findings some = {0};
+    size_t bytes = 0;
+
+    weir_check_lock();
+    some.items = weir_calloc(weir_checker.findings.count + 1, sizeof *some.items);
+    if (some.items) {
+        some.count = weir_checker.findings.count;
+        if (some.count)
+            memcpy(some.items, weir_checker.findings.items, some.count * sizeof *some.items);
+    }
+    weir_check_unlock();
+    *hazards = count_all(p, &some).hazards;
+    if (to) {
+        print_all(to, p, &some);
+        fflush(to);
+        bytes = (size_t)WEIR_MAX(ftell(to), 0L);
+        fclose(to);
+    }
+    weir_free(some.items);
+    weir_check_places_destroy(p);
+    return bytes;
 }

@@ -11,8 +11,6 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-#define STATUS_FOUND 99
-
 /* ---- policies ---- */
 
 const struct weir_policy_text weir_policy_texts[WEIR_POLICIES] = {
@@ -215,7 +213,7 @@ void weir_check_settings_read(struct weir_check_settings *s)
     char problem[256];
 
     memset(s, 0, sizeof *s);
-    s->status = status ? atoi(status) : STATUS_FOUND;
+    s->status = status ? atoi(status) : WEIR_CHECK_STATUS;
     read_forbidden(s);
     s->json = value_of("WEIR_CHECK_JSON");
     s->sarif = value_of("WEIR_CHECK_SARIF");

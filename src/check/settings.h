@@ -50,6 +50,8 @@ void weir_suppressions_finish(struct weir_suppressions *s);
 
 /* ---- all ---- */
 
+#define WEIR_CHECK_STATUS 99 /* the exit status when there is a hazard, unless it is said */
+
 struct weir_check_settings {
     int status;               /* the process's when there is a hazard */
     uint32_t forbidden;       /* bits of enum weir_policy */

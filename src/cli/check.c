@@ -196,8 +196,7 @@ static bool set(const char *name, const char *value)
 
 int weir_cli_check(int argc, char **argv)
 {
-    const char *how = "1";
-    char process[32];
+    const char *how = "1", *found;
     int i = 1, kept = 0;
 
     for (; i < argc; i++) {
@@ -238,8 +237,9 @@ int weir_cli_check(int argc, char **argv)
         return weir_cli_usage_error("check",
                                     "--late-async needs --kernel-races, whose code says when "
                                     "kernels wait");
-    snprintf(process, sizeof process, "%ld", (long)getpid()); /* the program's, too */
-    if (!set("WEIR_CHECK", how) || !set("WEIR_CHECK_PROCESS", process))
+    if (!set("WEIR_CHECK", how))
         return WEIR_EXIT_REFUSED;
-    return weir_cli_run_rest(weir_cli_run_option_join(argv, i, kept), argc, argv);
+    found = getenv("WEIR_CHECK_STATUS");
+    return weir_cli_check_run(weir_cli_run_option_join(argv, i, kept), argc, argv,
+                              found ? atoi(found) : WEIR_CHECK_STATUS);
 }

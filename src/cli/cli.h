@@ -33,6 +33,9 @@ void weir_cli_run_option_keep(int argc, char **argv, int *i, int *kept);
 int weir_cli_run_option_join(char **argv, int i, int kept);
 int weir_cli_info(int argc, char **argv);
 int weir_cli_check(int argc, char **argv);
+/* weir run's program from argv[first] on as a child, checked. Its exit status, or its signal; when
+ * something was found `found`. */
+int weir_cli_check_run(int first, int argc, char **argv, int found);
 int weir_cli_explore(int argc, char **argv);
 int weir_cli_trace(int argc, char **argv);
 /* "-o FILE" or "-oFILE" at argv[*i] names the trace; 0, or the exit status after a message. */

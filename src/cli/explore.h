@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/tally.h"
+
 #define EXPLORE_SPEC 64 /* bytes of a schedule with a name */
 
 enum explore_kind {
@@ -42,6 +44,7 @@ struct explore_setup {
 struct explore_child {
     pid_t pid; /* 0: none */
     int out, err, sum;
+    struct cli_tally tally; /* of the checker */
     uint64_t started_ns;
     bool killed;
 };

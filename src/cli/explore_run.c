@@ -16,11 +16,11 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "check/settings.h"
 #include "cli/cli.h"
 #include "cli/explore.h"
 
-#define STATUS_FOUND 99 /* what the checker ends the program with */
-#define TAIL_BYTES   4096
+#define TAIL_BYTES 4096
 
 static void become_program(const struct explore_setup *s, const char *spec, const char *log,
                            const struct explore_child *c)
@@ -36,8 +36,8 @@ static void become_program(const struct explore_setup *s, const char *spec, cons
         setenv("WEIR_SCHEDULE", spec, 1) != 0 ||
         (s->same_memory && setenv("WEIR_SCHEDULE_SUM", sum, 1) != 0) ||
         (log ? setenv("WEIR_SCHEDULE_LOG", log, 1) : unsetenv("WEIR_SCHEDULE_LOG")) != 0 ||
-        (s->check &&
-         (setenv("WEIR_CHECK", "1", 1) != 0 || setenv("WEIR_CHECK_STATUS", "99", 1) != 0)))
+        (s->check && (setenv("WEIR_CHECK", "1", 1) != 0 || unsetenv("WEIR_CHECK_STATUS") != 0 ||
+                      !weir_cli_tally_tell(&c->tally))))
         _exit(WEIR_EXIT_REFUSED);
     _exit(weir_cli_run_rest(s->first, s->argc, s->argv));
 }
@@ -47,10 +47,14 @@ bool weir_explore_child_start(const struct explore_setup *s, const char *spec, c
 {
     *c = (struct explore_child){.out = memfd_create("out", MFD_CLOEXEC),
                                 .err = memfd_create("err", MFD_CLOEXEC),
-                                .sum = s->same_memory ? memfd_create("sum", MFD_CLOEXEC) : -1};
+                                .sum = s->same_memory ? memfd_create("sum", MFD_CLOEXEC) : -1,
+                                .tally = {.fd = -1}};
     fflush(NULL);
     c->started_ns = weir_clock_ns();
-    c->pid = c->out < 0 || c->err < 0 || (s->same_memory && c->sum < 0) ? -1 : fork();
+    c->pid = c->out < 0 || c->err < 0 || (s->same_memory && c->sum < 0) ||
+                     (s->check && !weir_cli_tally_begin(&c->tally))
+                 ? -1
+                 : fork();
     if (c->pid == 0)
         become_program(s, spec, log, c);
     if (c->pid > 0) {
@@ -94,12 +98,15 @@ static struct explore_result judge(const struct explore_setup *s, const struct e
 
     if (c->killed) {
         r.kind = EXPLORE_HANG;
+    } else if (weir_cli_tally_sum(&c->tally, c->pid, false)) {
+        r.kind = EXPLORE_FOUND;
+        r.code = WEIR_CHECK_STATUS;
     } else if (WIFSIGNALED(status)) {
         r.kind = EXPLORE_SIGNAL;
         r.code = WTERMSIG(status);
     } else if (WEXITSTATUS(status) != 0) {
         r.code = WEXITSTATUS(status);
-        r.kind = s->check && r.code == STATUS_FOUND ? EXPLORE_FOUND : EXPLORE_STATUS;
+        r.kind = s->check && r.code == WEIR_CHECK_STATUS ? EXPLORE_FOUND : EXPLORE_STATUS;
     } else if (s->same_output && s->has_first && r.output != s->first_output) {
         r.kind = EXPLORE_OUTPUT;
     } else if (s->same_memory && s->has_first && r.memory && s->first_memory &&
@@ -132,8 +139,8 @@ bool weir_explore_child_ended(const struct explore_setup *s, struct explore_chil
         status = WEIR_EXIT_REFUSED << 8;
     else
         weir_explore_child_kill(c); /* what it may have left behind */
-    c->pid = 0;
     *out = judge(s, c, status);
+    c->pid = 0;
     return true;
 }
 
@@ -188,7 +195,8 @@ void weir_explore_child_close(struct explore_child *c)
         close(c->err);
     if (c->sum >= 0)
         close(c->sum);
-    *c = (struct explore_child){.out = -1, .err = -1, .sum = -1};
+    weir_cli_tally_end(&c->tally);
+    *c = (struct explore_child){.out = -1, .err = -1, .sum = -1, .tally = {.fd = -1}};
 }
 
 bool weir_explore_once(const struct explore_setup *s, const char *spec, const char *log,

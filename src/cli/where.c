@@ -1,5 +1,6 @@
 /* weir where: asks a running program what its streams and threads wait for (core/watch.h).
  * SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -46,6 +47,39 @@ static int connect_to(int pid)
     return -1;
 }
 
+static int parent_of(int pid)
+{
+    char name[64];
+    int parent = 0;
+    FILE *f;
+
+    snprintf(name, sizeof name, "/proc/%d/status", pid);
+    f = fopen(name, "re");
+    while (f && fgets(name, sizeof name, f) && sscanf(name, "PPid: %d", &parent) != 1)
+        continue;
+    if (f)
+        fclose(f);
+    return parent;
+}
+
+/* Of `weir check` the program is a child. */
+static int connect_to_child_of(int pid)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *e;
+    int fd = -1;
+
+    while (dir && fd < 0 && (e = readdir(dir))) {
+        int child = atoi(e->d_name);
+
+        if (child > 0 && parent_of(child) == pid)
+            fd = connect_to(child);
+    }
+    if (dir)
+        closedir(dir);
+    return fd;
+}
+
 static int say_why(int pid)
 {
     if (kill(pid, 0) != 0 && errno == ESRCH)
@@ -76,6 +110,8 @@ int weir_cli_where(int argc, char **argv)
     if (!*argv[1] || *end || pid <= 0 || pid > 1 << 30)
         return weir_cli_usage_error("where", "\"%s\" is no process id", argv[1]);
     fd = connect_to((int)pid);
+    if (fd < 0)
+        fd = connect_to_child_of((int)pid);
     if (fd < 0)
         return say_why((int)pid);
     while ((n = read(fd, text, sizeof text)) > 0 || (n < 0 && errno == EINTR)) {

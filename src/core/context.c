@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/array.h"
+#include "core/ending.h"
 #include "core/inject.h"
 #include "core/module.h"
 #include "core/nested.h"
@@ -88,6 +89,7 @@ static enum weir_err activate_locked(struct weir_context *ctx)
     }
     atomic_store_explicit(&ctx->active, WEIR_ACTIVE, memory_order_release);
     weir_watch_start();
+    weir_ending_start();
     return WEIR_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "check/check.h"
 #include "codegen/codegen.h"
+#include "core/ending.h"
 #include "core/fault.h"
 #include "core/host_fault.h"
 #include "core/inject.h"
@@ -69,6 +70,7 @@ static void fork_child(void)
     weir_lock_init(&weir_core.lock, WEIR_RANK_RUNTIME);
     weir_thread_forked();
     weir_watch_forked();
+    weir_ending_forked();
     if (weir_check_enabled())
         weir_check_forked();
 }

@@ -20,9 +20,17 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/ends.h"
 #include "takeover/frame.h"
 
 #define EXPORT WEIR_EXPORT
+
+/* Whose default action ends the process, which weir check wants to know before; beside the four,
+ * and SIGTRAP, which is its own. */
+static const int ends[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGPIPE,  SIGALRM,
+                           SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,  SIGVTALRM,
+                           SIGPROF, SIGIO,   SIGSYS,  SIGPWR,  SIGSTKFLT};
+enum { ENDS = sizeof ends / sizeof ends[0] };
 
 static const int owned[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 enum { OWNED = sizeof owned / sizeof owned[0] };
@@ -35,6 +43,7 @@ typedef int claim_fn(int, void *, void *);
  * are. */
 static struct {
     _Atomic(claim_fn *) handler; /* NULL: not claimed */
+    _Atomic(int (*)(int)) ended; /* NULL: nobody wants to know */
     atomic_flag writing;
     atomic_uint version;             /* odd while `actions` changes; readers are signal handlers */
     struct sigaction actions[OWNED]; /* what the program asked for */
@@ -135,6 +144,17 @@ static void install(int i)
     real_sigaction(owned[i], &a, NULL);
 }
 
+/* False: the program goes on. */
+static bool tell_end(int signo)
+{
+    int (*f)(int) = atomic_load(&state.ended);
+    int status = f ? f(signo) : WEIR_ENDS_BY_SIGNAL;
+
+    while (status >= 0)
+        syscall(SYS_exit_group, status);
+    return status == WEIR_ENDS_BY_SIGNAL;
+}
+
 /* The signal's default effect: a fault happens again when the handler returns, a sent signal is
  * sent again. */
 static void die_by_default(int signo, siginfo_t *info)
@@ -165,15 +185,17 @@ static void forward(int i, siginfo_t *info, void *context)
     unsigned before = seeming;
 
     if (seeming & 1u << i) {
-        if (!sent)
-            die_by_default(owned[i], info); /* as the kernel does with a fault that is blocked */
-        else
+        if (!sent) { /* as the kernel does with a fault that is blocked */
+            (void)tell_end(owned[i]);
+            die_by_default(owned[i], info);
+        } else
             pending |= 1u << i;
         return;
     }
     if (a.sa_handler == SIG_IGN && sent)
         return;
     if (!is_handler(&a)) {
+        (void)tell_end(owned[i]);
         die_by_default(owned[i], info);
         return;
     }
@@ -241,6 +263,71 @@ EXPORT void weir_signals_thread(void)
     real_mask(SIG_UNBLOCK, &ours, NULL);
 }
 
+/* ---- signals that end the process ---- */
+
+static void on_end(int signo, siginfo_t *info, void *context)
+{
+    struct sigaction a = {.sa_handler = SIG_DFL};
+    int saved_errno = errno;
+
+    (void)info;
+    (void)context;
+    if (tell_end(signo)) {
+        real_sigaction(signo, &a, NULL);
+        syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), signo);
+    }
+    errno = saved_errno;
+}
+
+static bool is_on_end(const struct sigaction *a)
+{
+    return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_end;
+}
+
+static const struct sigaction end_action = {.sa_sigaction = on_end,
+                                            .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+
+EXPORT void weir_signals_claim_ends(int (*f)(int signo))
+{
+    struct sigaction was;
+    sigset_t saved;
+
+    write_begin(&saved);
+    atomic_store(&state.ended, f);
+    for (int i = 0; i < ENDS; i++) {
+        if (real_sigaction(ends[i], NULL, &was) == 0 && !(was.sa_flags & SA_SIGINFO) &&
+            was.sa_handler == SIG_DFL)
+            real_sigaction(ends[i], &end_action, NULL);
+    }
+    write_end(&saved);
+}
+
+/* The program's call for one that is not owned: to it the default is the default. */
+static int set_other(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    struct sigaction wanted = {.sa_handler = SIG_DFL}, was;
+    bool known = false;
+    sigset_t saved;
+    int r;
+
+    for (int i = 0; i < ENDS; i++)
+        known |= ends[i] == signo;
+    if (!known || !atomic_load(&state.ended))
+        return real_sigaction(signo, act, old);
+    if (act)
+        wanted = *act;
+    if (!(wanted.sa_flags & SA_SIGINFO) && wanted.sa_handler == SIG_DFL)
+        wanted = end_action;
+    write_begin(&saved);
+    r = real_sigaction(signo, act ? &wanted : NULL, &was);
+    write_end(&saved);
+    if (is_on_end(&was))
+        was = (struct sigaction){.sa_handler = SIG_DFL};
+    if (r == 0 && old)
+        *old = was;
+    return r;
+}
+
 static bool claimed(void)
 {
     return atomic_load_explicit(&state.handler, memory_order_relaxed) != NULL;
@@ -254,7 +341,7 @@ EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *o
     bool ours;
 
     if (i < 0)
-        return real_sigaction(signo, act, old);
+        return set_other(signo, act, old);
     if (act)
         wanted = *act; /* may lie where `old` does; and a bad pointer faults before the table is
                           locked */

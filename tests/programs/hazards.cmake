@@ -12,3 +12,5 @@ weir_program_test(programs_hazards_dependent "${CMAKE_CURRENT_LIST_DIR}/hazards/
 weir_program_test(programs_hazards_real "${CMAKE_CURRENT_LIST_DIR}/hazards/real.sh;${CMAKE_CURRENT_LIST_DIR}/hazards")
 # Pipelines with one thing forgotten, and their right twins.
 weir_program_test(programs_hazards_pipelines "${CMAKE_CURRENT_LIST_DIR}/hazards/pipelines.sh;${CMAKE_CURRENT_LIST_DIR}/hazards")
+# However a process ends, what was found in it is told.
+weir_program_test(programs_hazards_ends "${CMAKE_CURRENT_LIST_DIR}/hazards/ends.sh;${CMAKE_CURRENT_LIST_DIR}/hazards")
