@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define WEIR_TALLY_VARIABLE "WEIR_CHECK_TALLY" /* a file's name */
-#define WEIR_TALLY_SLOTS    64                 /* processes with hazards; further ones share the last */
+#define WEIR_TALLY_SLOTS    64 /* processes with hazards; further ones share the last */
 #define WEIR_TALLY_DRAFT    ((size_t)256 << 10)
 
 /* One process, or one of its programs if it becomes another. All atomic: written by the process,

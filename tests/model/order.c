@@ -2,7 +2,9 @@
  * single rules, for every pair of operations of many small random programs: streams of all classes
  * on two devices, events recorded anew, copies between devices, host synchronisations of events,
  * streams and devices, host functions, the program's own doings, operations behind others besides
- * (launches of one graph, memory given away again), lanes that grow late, memory that fails. Usage:
+ * (launches of one graph), memory of a pool that is given away again, lanes that grow late, memory
+ * that fails. Then the races (check/shadow.h): all of them touch bytes, in some order of time that
+ * they allow, and what is told of each access is compared with all pairs, byte by byte. Usage:
  * order [PROGRAMS [SEED]]. Rules: ORD-001 to ORD-007, ORD-011, ORD-012, ORD-020 to ORD-024,
  * ORD-031, ORD-040, ORD-041, ORD-043, ORD-044, GRA-001, GRA-011, GRA-050. A launch of a graph is to
  * the naive model a fork into streams of the nodes' own, and their join.
@@ -11,11 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "check/shadow.h"
 #include "model/naive.h"
 #include "model/order.h"
 #include "support/random.h"
 
 enum { DEVICES = 2, STREAMS = 9, EVENTS = 4, OPS = 96, STEPS = 32 };
+/* Of an operation; bytes lie on both sides of the border of two pages. Some are a pool's. */
+enum { TOUCHES = 2, BYTES = 192, BASE = 7 * 4096 - BYTES / 2, BLOCKS = 2, BLOCK_BYTES = 32 };
 enum { HOST = STREAMS, LAUNCHES = 2, NODES = 3, MAX_STREAMS = HOST + 1 + LAUNCHES * NODES };
 
 static const enum weir_stream_class class_of[STREAMS] = {
@@ -36,13 +42,26 @@ static struct {
     struct weir_order_stamp ways[OPS][NODES]; /* of nodes: the records behind them */
     int way_count[OPS];
     int launch_of[OPS]; /* an operation of the naive model that is part of the n-th launch */
+    int node_of[OPS];   /* which of its nodes; -1: none, but what holds them together */
+    bool edges[LAUNCHES + 1][NODES][NODES]; /* [k][i]: node i is before node k */
     int launches;
-    bool before[OPS][OPS];       /* closure */
-    bool before_early[OPS][OPS]; /* the same, of that part of the second */
+    uint64_t past[OPS][OPS / 64 + 1]; /* closure: bit i of j's: i is before j */
+    bool before_early[OPS][OPS];      /* the same, of that part of the second */
     bool host[OPS];
     bool behind[OPS]; /* the next operation comes behind it besides */
     struct weir_order_stamp event[EVENTS];
     struct naive_event nevent[EVENTS];
+    struct touch {
+        int op;
+        bool early; /* in the part of it that may begin early */
+        enum weir_access kind;
+        unsigned begin, end;
+    } touches[OPS * TOUCHES];
+    int touch_count, at;
+    bool atomics; /* some touches are */
+    long races;
+    bool told;                                              /* a race of the touch `at` */
+    int block_touched[BLOCKS][OPS], block_touchers[BLOCKS]; /* by operations */
     uint64_t rng;
     long live;
     bool may_fail, failed;
@@ -79,15 +98,50 @@ static void test_free(void *ctx, void *p)
     free(p);
 }
 
-/* Row and column of the newest operation. */
+static bool before(int i, int j)
+{
+    return t.past[j][i / 64] >> i % 64 & 1;
+}
+
+/* The newest operation's row. */
 static void close_over(int j)
 {
-    for (int i = 0; i < j; i++)
-        t.before[i][j] = t.host[i] || t.behind[i] || naive_direct(&t.n, i, j);
-    memset(t.behind, 0, sizeof t.behind);
+    uint64_t *past = t.past[j];
+
     for (int i = j - 1; i >= 0; i--) {
-        for (int k = i + 1; k < j && !t.before[i][j]; k++)
-            t.before[i][j] = t.before[i][k] && t.before[k][j];
+        if (past[i / 64] >> i % 64 & 1)
+            continue;
+        if (!t.host[i] && !t.behind[i] && !naive_direct(&t.n, i, j))
+            continue;
+        past[i / 64] |= UINT64_C(1) << i % 64;
+        for (unsigned w = 0; w < OPS / 64 + 1; w++)
+            past[w] |= t.past[i][w];
+    }
+    memset(t.behind, 0, sizeof t.behind);
+}
+
+static void touch(int op, bool early, enum weir_access kind, unsigned begin, unsigned end)
+{
+    t.touches[t.touch_count++] = (struct touch){op, early, kind, begin, end};
+    for (unsigned b = begin / BLOCK_BYTES; b < BLOCKS && b * BLOCK_BYTES < end; b++)
+        t.block_touched[b][t.block_touchers[b]++] = op;
+}
+
+/* What the newest operation does, perhaps. */
+static void touch_some(int op)
+{
+    for (uint32_t n = rnd(TOUCHES + 1); n > 0; n--) {
+        unsigned begin = rnd(BYTES / 8) * 8 + rnd(2) * rnd(8);
+        unsigned end = begin + 1 + rnd(rnd(4) ? 12 : BYTES);
+
+        enum weir_access kind = rnd(2) ? WEIR_ACCESS_WRITE : WEIR_ACCESS_READ;
+
+        /* What the program may have learnt from an atomic is its own affair: no verdict. */
+        if (t.atomics && rnd(2))
+            kind = WEIR_ACCESS_ATOMIC;
+        if (t.atomics && t.ops[op].stream == HOST)
+            continue;
+        touch(op, t.early[op].lane && rnd(2), kind, begin, WEIR_MIN(end, BYTES));
     }
 }
 
@@ -97,6 +151,35 @@ static void submit(int stream)
 
     weir_order_submit(&t.o, (uint32_t)stream + 1, &t.stamp[j]);
     close_over(j);
+    touch_some(j);
+}
+
+/* A block of a pool: freed in the order of a stream, or given away again, behind all that it was
+ * before. */
+static void use_pool(int stream)
+{
+    struct weir_order_stamp after = {0};
+    unsigned b = rnd(BLOCKS);
+    bool given = rnd(2);
+    int j;
+
+    for (int k = 0; k < t.block_touchers[b] && given; k++) {
+        int i = t.block_touched[b][k];
+
+        if (t.launch_of[i]) /* parts have more ways than a stamp */
+            given = false;
+    }
+    for (int k = 0; k < t.block_touchers[b] && given; k++) {
+        int i = t.block_touched[b][k];
+
+        weir_order_clock_add(&t.o, &after.base, &t.stamp[i]);
+        t.behind[i] = true;
+    }
+    j = naive_submit(&t.n, stream);
+    weir_order_submit_after(&t.o, (uint32_t)stream + 1, &after, 1, &t.stamp[j]);
+    weir_order_stamp_drop(&t.o, &after);
+    close_over(j);
+    touch(j, false, WEIR_ACCESS_WRITE, b * BLOCK_BYTES, (b + 1) * BLOCK_BYTES);
 }
 
 /* Behind others besides, by what they stand in or by themselves: launches of one executable graph,
@@ -122,6 +205,7 @@ static void submit_behind(int stream)
                             whole && picked >= 0 ? &t.stamp[picked] : &after, 1, &t.stamp[j]);
     weir_order_stamp_drop(&t.o, &after);
     close_over(j);
+    touch_some(j);
 }
 
 /* What j stands behind from its beginning, and what its stream follows since. */
@@ -130,14 +214,14 @@ static void close_over_early(int j)
     int stop = naive_stands_behind(&t.n, j);
 
     for (int i = 0; i < j; i++)
-        t.before_early[i][j] = t.host[i] || (stop >= 0 && (i == stop || t.before[i][stop]));
+        t.before_early[i][j] = t.host[i] || (stop >= 0 && (i == stop || before(i, stop)));
     for (int w = stop + 1; w <= j; w++) {
         for (int k = 0; k < w && t.ops[w].stream == t.ops[j].stream; k++) {
             if (t.ops[k].stream == t.ops[j].stream || !naive_direct(&t.n, k, w))
                 continue;
             t.before_early[k][j] = true;
             for (int i = 0; i < k; i++)
-                t.before_early[i][j] = t.before_early[i][j] || t.before[i][k];
+                t.before_early[i][j] = t.before_early[i][j] || before(i, k);
         }
     }
 }
@@ -150,6 +234,7 @@ static void launch(int stream)
     weir_order_submit_kernel(&t.o, (uint32_t)stream + 1, asks, &t.stamp[j], &t.early[j]);
     close_over(j);
     close_over_early(j);
+    touch_some(j);
 }
 
 static void submit_peer(int device)
@@ -158,6 +243,7 @@ static void submit_peer(int device)
 
     weir_order_submit_peer(&t.o, (uint32_t)device + 1, (uint32_t)other + 1, &t.stamp[j]);
     close_over(j);
+    touch_some(j);
 }
 
 static void record(int e, int stream)
@@ -193,7 +279,7 @@ static void host_closes(void)
 {
     for (int j = t.n.op_count - 1; j >= 0; j--) {
         for (int i = 0; i < j && t.host[j]; i++)
-            t.host[i] = t.host[i] || t.before[i][j];
+            t.host[i] = t.host[i] || before(i, j);
     }
 }
 
@@ -206,7 +292,7 @@ static void call_host(void)
         return;
     weir_order_host_saw_before(&t.o, &t.stamp[j]);
     for (int i = 0; i < j; i++)
-        t.host[i] = t.host[i] || t.before[i][j];
+        t.host[i] = t.host[i] || before(i, j);
     host_closes();
 }
 
@@ -218,6 +304,7 @@ static void host_acts(void)
     weir_order_host_acts(&t.o, HOST + 1, &t.stamp[j]);
     close_over(j);
     t.host[j] = true;
+    touch_some(j);
 }
 
 /* ---- launches of graphs whose nodes wait for events and record some ---- */
@@ -233,6 +320,7 @@ struct test_node {
 static int naive_part(int op)
 {
     t.launch_of[op] = t.launches;
+    t.node_of[op] = -1;
     close_over(op);
     return op;
 }
@@ -263,6 +351,8 @@ static void naive_nodes(struct test_node *nodes, int stream)
         if (n->kind == WAITS)
             naive_follow(n->stream, &was[n->event]);
         n->op = naive_part(naive_submit(&t.n, n->stream));
+        t.node_of[n->op] = i;
+        memcpy(t.edges[t.launches][i], n->after, sizeof n->after);
         naive_record(&t.n, &n->end, n->stream);
         if (n->kind == RECORDS)
             t.nevent[n->event] = n->end;
@@ -329,18 +419,20 @@ static void launch_graph(int stream)
     }
     naive_nodes(nodes, stream);
     launch_nodes(nodes, stream);
+    for (int i = 0; i < NODES; i++)
+        touch_some(nodes[i].op);
 }
 
 static bool is_before(int i, const struct weir_order_stamp *s)
 {
-    bool before = weir_order_before(&t.stamp[i], s);
+    bool is = weir_order_before(&t.stamp[i], s);
 
     for (int k = 0; k < t.way_count[i]; k++) {
         const struct weir_order_stamp *w = &t.ways[i][k];
 
-        before = before || (w->lane == s->lane && w->seq == s->seq) || weir_order_before(w, s);
+        is = is || (w->lane == s->lane && w->seq == s->seq) || weir_order_before(w, s);
     }
-    return before;
+    return is;
 }
 
 static bool is_known(int i)
@@ -421,8 +513,11 @@ static void step(void)
         host_acts();
         break;
     case 14:
-    case 15:
         submit_behind(stream);
+        break;
+    case 15:
+    case 16:
+        use_pool(stream);
         break;
     default:
         submit(stream);
@@ -441,7 +536,7 @@ static void compare_early(int j)
                     i, t.ops[i].stream, j, t.ops[j].stream, t.before_early[i][j]);
             exit(1);
         }
-        CHECK(!is_compared(i, j) || weir_order_before(early, &t.stamp[i]) == t.before[j][i]);
+        CHECK(!is_compared(i, j) || weir_order_before(early, &t.stamp[i]) == before(j, i));
     }
 }
 
@@ -469,9 +564,9 @@ static void compare(void)
     for (int j = 0; j < t.n.op_count; j++) {
         compare_early(j);
         for (int i = 0; i < t.n.op_count; i++) {
-            if (is_compared(i, j) && is_before(i, &t.stamp[j]) != t.before[i][j]) {
+            if (is_compared(i, j) && is_before(i, &t.stamp[j]) != before(i, j)) {
                 fprintf(stderr, "operations %d (stream %d) and %d (stream %d): naive %d\n", i,
-                        t.ops[i].stream, j, t.ops[j].stream, t.before[i][j]);
+                        t.ops[i].stream, j, t.ops[j].stream, before(i, j));
                 exit(1);
             }
         }
@@ -483,13 +578,155 @@ static void compare(void)
     }
 }
 
+/* ---- races ---- */
+
+static bool is_before_touch(const struct touch *a, const struct touch *b)
+{
+    return b->early ? t.before_early[a->op][b->op] : before(a->op, b->op);
+}
+
+static bool races(const struct touch *a, const struct touch *b)
+{
+    bool writes = a->kind != b->kind || a->kind == WEIR_ACCESS_WRITE;
+    if (!writes || a->op == b->op || a->begin >= b->end || b->begin >= a->end)
+        return false;
+    if (t.ops[a->op].stream == HOST && t.ops[b->op].stream == HOST)
+        return false; /* threads of the program's own */
+    return !is_before_touch(a, b) && !is_before_touch(b, a);
+}
+
+static void raced(void *ctx, const struct weir_race *r)
+{
+    const struct touch *now = &t.touches[t.at];
+    struct weir_actor **actors = ctx;
+    bool found = false;
+
+    for (int i = 0; i < t.at; i++)
+        found = found || (actors[i] == r->before && t.touches[i].kind == r->before_kind &&
+                          r->begin - BASE >= t.touches[i].begin &&
+                          r->begin - BASE < t.touches[i].end && races(&t.touches[i], now));
+    CHECK(found && r->now == actors[t.at] && r->now_kind == now->kind);
+    CHECK(r->begin - BASE >= now->begin && r->end - BASE <= now->end);
+    t.told = true;
+}
+
+static bool comes_first(const struct touch *a, const struct touch *b)
+{
+    return a->op == b->op ? a->early && !b->early : is_before_touch(a, b);
+}
+
+/* In some order of time that goes. */
+static void mix(void)
+{
+    for (int n = 0; n < t.touch_count; n++) {
+        int pick = n + (int)rnd((uint32_t)(t.touch_count - n));
+        struct touch first;
+
+        for (int k = n; k < t.touch_count; k++) {
+            if (comes_first(&t.touches[k], &t.touches[pick])) {
+                pick = k; /* operations are before later ones only: this ends */
+                k = n - 1;
+            }
+        }
+        first = t.touches[pick];
+        t.touches[pick] = t.touches[n];
+        t.touches[n] = first;
+    }
+}
+
+static struct weir_reach *reach_of(int launch)
+{
+    struct weir_reach *r = calloc(1, sizeof *r + NODES * sizeof *r->bits);
+
+    *r = (struct weir_reach){.refs = 1, .nodes = NODES, .words = 1};
+    for (int k = 0; k < NODES; k++)
+        for (int i = 0; i < k; i++)
+            if (t.edges[launch][k][i])
+                r->bits[i] |= UINT64_C(1) << k;
+    return r;
+}
+
+static struct weir_actor *actor_of(struct weir_shadow *s, struct weir_reach *const *reach, int op,
+                                   bool early)
+{
+    struct weir_order_stamp stamp;
+    struct weir_actor *a;
+
+    weir_order_stamp_copy(&stamp, early ? &t.early[op] : &t.stamp[op]);
+    a = weir_actor_create(s, &stamp);
+    CHECK(a);
+    a->host = t.ops[op].stream == HOST;
+    a->early = early;
+    if (!t.launch_of[op])
+        return a;
+    a->reach = reach[t.launch_of[op]];
+    a->reach->refs++;
+    a->node = (uint32_t)t.node_of[op];
+    if (t.way_count[op]) {
+        a->ways =
+            weir_calloc(1, sizeof *a->ways + (size_t)t.way_count[op] * sizeof a->ways->stamps[0]);
+        a->ways->count = (uint32_t)t.way_count[op];
+        for (int k = 0; k < t.way_count[op]; k++)
+            weir_order_stamp_copy(&a->ways->stamps[k], &t.ways[op][k]);
+    }
+    return a;
+}
+
+static void compare_races(void)
+{
+    struct weir_actor *actors[OPS * TOUCHES], *of[OPS][2] = {0};
+    struct weir_reach *reach[LAUNCHES + 1] = {0};
+    struct weir_shadow shadow;
+
+    weir_shadow_init(&shadow, &t.o);
+    shadow.race = raced;
+    shadow.ctx = actors;
+    for (int l = 1; l <= t.launches; l++)
+        reach[l] = reach_of(l);
+    mix();
+    for (t.at = 0; t.at < t.touch_count; t.at++) {
+        const struct touch *now = &t.touches[t.at];
+        bool wanted = false;
+
+        if (!of[now->op][now->early])
+            of[now->op][now->early] = actor_of(&shadow, reach, now->op, now->early);
+        actors[t.at] = of[now->op][now->early];
+        t.told = false;
+        weir_shadow_access(&shadow, actors[t.at], now->kind, BASE + now->begin, BASE + now->end);
+        for (int i = 0; i < t.at; i++)
+            wanted = wanted || races(&t.touches[i], now);
+        if (t.told != wanted) {
+            for (int i = 0; i < t.at; i++)
+                if (races(&t.touches[i], now))
+                    fprintf(stderr, "operation %d (stream %d) at %u to %u, kind %d: race\n",
+                            t.touches[i].op, t.ops[t.touches[i].op].stream, t.touches[i].begin,
+                            t.touches[i].end, t.touches[i].kind);
+            fprintf(stderr, "operation %d (stream %d), bytes %u to %u: a race %d, told %d\n",
+                    now->op, t.ops[now->op].stream, now->begin, now->end, wanted, t.told);
+            exit(1);
+        }
+        t.races += wanted;
+    }
+    for (int j = 0; j < t.n.op_count; j++) {
+        weir_actor_drop(&shadow, of[j][0]);
+        weir_actor_drop(&shadow, of[j][1]);
+    }
+    for (int l = 1; l <= t.launches; l++)
+        weir_reach_drop(reach[l]);
+    weir_shadow_finish(&shadow);
+    CHECK(shadow.bytes == 0 && !shadow.failed);
+}
+
 static void program(bool may_fail)
 {
     static const struct weir_model_memory memory = {test_alloc, test_free, NULL};
     uint64_t rng = t.rng;
+    long races_before = t.races;
 
     memset(&t, 0, sizeof t);
     t.rng = rng;
+    t.races = races_before;
+    t.atomics = rnd(2);
     t.may_fail = may_fail;
     t.n.streams = t.streams;
     t.n.ops = t.ops;
@@ -507,8 +744,10 @@ static void program(bool may_fail)
         CHECK(t.o.failed == t.failed);
     if (!t.o.failed)
         compare();
-    if (!may_fail)
+    if (!may_fail) {
+        compare_races();
         compare_next();
+    }
     for (int i = 0; i < t.n.op_count; i++) {
         weir_order_stamp_drop(&t.o, &t.stamp[i]);
         weir_order_stamp_drop(&t.o, &t.early[i]);
@@ -656,7 +895,7 @@ static void values_of_too_many_lanes(void)
 
 int main(int argc, char **argv)
 {
-    int programs = argc > 1 ? atoi(argv[1]) : 20000;
+    int programs = argc > 1 ? atoi(argv[1]) : 100000;
 
     t.rng = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     _Static_assert((int)WEIR_STREAM_NONBLOCKING == (int)NAIVE_NONBLOCKING, "classes");
@@ -667,6 +906,7 @@ int main(int argc, char **argv)
     values_of_too_many_lanes();
     for (int i = 0; i < programs; i++)
         program(i % 16 == 15);
-    printf("%d programs\n", programs);
+    CHECK(t.races > programs);
+    printf("%d programs, %ld accesses that race\n", programs, t.races);
     return 0;
 }
