@@ -92,10 +92,10 @@ static void report(bool drains)
     uint32_t nobody = NOBODY, seen;
     uint64_t end = weir_clock_ns() + LIMIT_NS, now;
 
-    if (atomic_compare_exchange_strong(&ending.asked, &nobody, ASKED)) {
-        atomic_store(&ending.drain, drains);
+    if (drains)
+        atomic_store(&ending.drain, 1);
+    if (atomic_compare_exchange_strong(&ending.asked, &nobody, ASKED))
         turn();
-    }
     for (;;) {
         seen = atomic_load(&ending.turn);
         now = weir_clock_ns();

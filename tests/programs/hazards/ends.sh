@@ -33,6 +33,13 @@ ends() {
     echo "ok $form"
 }
 
+# ThreadSanitizer puts signals off, and who comes to a handler of ours while it is at work waits for itself.
+if [ "${SANITIZE:-}" = thread ]; then
+    for form in exit _exit _Exit quick_exit vfork execvp; do ends $form 4; done
+    ends child 0
+    exit $failed
+fi
+
 ends exit 4
 ends _exit 4
 ends _Exit 4
