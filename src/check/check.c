@@ -130,6 +130,7 @@ static void stream_begin(const void *stream, uint64_t id, int device, enum weir_
             !weir_vec_reserve(&c->streams, lane + 1))
             weir_check_lost_locked();
     }
+    weir_check_may_block_locked(device, &at);
     if (!c->failed) {
         while (c->streams.count <= lane)
             c->streams.items[c->streams.count++] = (struct weir_check_stream){0};
@@ -989,6 +990,7 @@ void weir_check_alloc(const void *p, size_t bytes, const char *kind)
 
     weir_check_lock();
     alloc_locked(p, bytes, kind, &site);
+    weir_check_may_block_locked(-1, &site);
     weir_check_unlock();
 }
 
@@ -1161,6 +1163,7 @@ static size_t finish_now(void)
         return 0;
     weir_check_lock();
     weir_check_left_locked();
+    weir_check_may_block_end_locked();
     weir_check_unlock();
     hazards = weir_check_report();
     weir_tally_reported(hazards);

@@ -134,6 +134,7 @@ struct weir_check_side {
     struct weir_check_detail op;
     struct weir_check_stream stream;
     enum weir_access access;
+    weir_seq seq; /* may_block.c: of the operation in its lane */
 };
 
 /* A sentence: its format with {1} {2} {3} for places, {c1} .. for the names of their calls, {t} for
@@ -494,6 +495,11 @@ static inline bool weir_check_is_forbidden(enum weir_policy what)
 void weir_check_not_captured_locked(const struct weir_actor *a);
 /* The thread of that place begins to wait there. */
 void weir_check_waits_locked(const struct weir_check_site *at);
+/* may_block.c, under the lock. A call on the device (-1: any) that may wait for it on hardware; a
+ * kernel has talked with the program by ordered accesses; the end. */
+void weir_check_may_block_locked(int device, const struct weir_check_site *at);
+void weir_check_talks_locked(const struct weir_actor *op);
+void weir_check_may_block_end_locked(void);
 /* At the end: what was left. */
 void weir_check_left_locked(void);
 

@@ -359,6 +359,7 @@ void weir_check_met(void *ctx, struct weir_actor *op, struct weir_actor *host)
 {
     (void)ctx;
     (void)host;
+    weir_check_talks_locked(op);
     weir_check_met_stamp(&op->stamp);
     for (uint32_t i = 0; op->ways && i < op->ways->count; i++)
         weir_check_met_stamp(&op->ways->stamps[i]);

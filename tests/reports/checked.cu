@@ -166,6 +166,37 @@ static void P23_event(bool right)
     wait_with_lock(right, true);
 }
 
+/* P28: a stream is made, and memory, while a kernel waits for the program. */
+__global__ static void wait_for_flag(volatile int *flag)
+{
+    while (*flag == 0)
+        ;
+}
+
+static void P28(bool right)
+{
+    cudaStream_t late;
+    volatile int *flag;
+    int *seen, *more;
+
+    OK(cudaHostAlloc((void **)&flag, sizeof *flag, cudaHostAllocMapped));
+    *flag = 0;
+    OK(cudaHostGetDevicePointer((void **)&seen, (void *)flag, 0));
+    if (right) {
+        late = make_stream(cudaStreamNonBlocking);
+        OK(cudaMalloc((void **)&more, N * sizeof *more));
+    }
+    wait_for_flag<<<1, 1, 0, s1>>>(seen);
+    if (!right) {
+        late = make_stream(cudaStreamNonBlocking);
+        OK(cudaMalloc((void **)&more, N * sizeof *more));
+    }
+    *flag = 1;
+    OK(cudaStreamSynchronize(s1));
+    OK(cudaStreamDestroy(late));
+    OK(cudaFree(more));
+}
+
 /* P31: another thread's wait breaks the capture. */
 static void *wait_for_device(void *arg)
 {
@@ -445,7 +476,7 @@ static const struct {
     {"P32", P32}, {"P38", P38},           {"P41", P41},
     {"P44", P44}, {"P50", P50},           {"P62", P62},
     {"P79", P79}, {"P79-free", P79_free}, {"P80", P80},
-    {"P23-event", P23_event},
+    {"P23-event", P23_event}, {"P28", P28},
     {"P86", P86}, {"P37", P37},           {"P45", P45},
     {"P67", P67}, {"P65", P65},
 };

@@ -76,6 +76,8 @@ without free P79-free race 'sum reads'
 wrong P80 race 'sum reads'
 wrong P86 capture-broken 'cudaMemPoolSetAttribute during a stream capture'
 run 0 P38
+noted P28 may-block 'cudaMalloc may wait for the device on hardware, and the kernel of checked.cu:[0-9]* (P28)'
+noted P28 may-block 'cudaStreamCreateWithFlags may wait for the device'
 noted P45 early-time 'call cudaEventSynchronize for the end event before checked.cu:[0-9]* (P45)'
 noted P67 'unsupported-call, 3 times' 'cudaArrayGetPlane at checked.cu:[0-9]* (P67)'
 noted P50 clamped-priority 'priority 3 is taken for 0'
