@@ -583,7 +583,7 @@ static void expect_seen(int races, int met)
 
 static void the_host_is_ordered_by_what_it_knows(void **state)
 {
-    struct weir_actor *a[6];
+    struct weir_actor *a[7];
 
     (void)state;
     begin(false);
@@ -608,9 +608,11 @@ static void the_host_is_ordered_by_what_it_knows(void **state)
     a[4] = submitted(3);
     a[5] = host_acts(NULL);
     touch(a[5], WEIR_ACCESS_WRITE, 200, 208);
+    a[6] = host_acts(NULL); /* at another place: both are told */
+    touch(a[6], WEIR_ACCESS_WRITE, 200, 208);
     touch(a[4], WEIR_ACCESS_READ, 204, 300);
-    expect_seen(1, 0);
-    for (int i = 0; i < 6; i++)
+    expect_seen(2, 0);
+    for (int i = 0; i < 7; i++)
         weir_actor_drop(&t.shadow, a[i]);
     end();
 }
