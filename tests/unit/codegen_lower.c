@@ -501,8 +501,8 @@ static void test_guesses_at_the_windows_end(void **state)
     }
 }
 
-/* Whether blocks are made in two forms: "either" is where these meet. */
-static bool has_two_forms(const char *ptx, enum weir_jit_tier tier)
+/* Whether a line of what is made of the PTX, before (0) or after (1) the passes, has this text. */
+static bool has_in_ir(const char *ptx, enum weir_jit_tier tier, int when, const char *what)
 {
     char dir[] = "/tmp/weir-test-forms-XXXXXX", line[256], path[2][64];
     struct fixture f;
@@ -514,10 +514,10 @@ static bool has_two_forms(const char *ptx, enum weir_jit_tier tier)
     stop(&f);
     for (int k = 0; k < 2; k++)
         snprintf(path[k], sizeof path[k], "%s/k.%d.ll", dir, k);
-    FILE *ir = fopen(path[0], "r");
+    FILE *ir = fopen(path[when], "r");
     assert_non_null(ir);
     while (fgets(line, sizeof line, ir))
-        found |= strncmp(line, "either", 6) == 0;
+        found |= strstr(line, what) != NULL;
     fclose(ir);
     for (int k = 0; k < 2; k++)
         unlink(path[k]);
@@ -525,11 +525,32 @@ static bool has_two_forms(const char *ptx, enum weir_jit_tier tier)
     return found;
 }
 
+/* Whether blocks are made in two forms: "either" is where these meet. */
+static bool has_two_forms(const char *ptx, enum weir_jit_tier tier)
+{
+    return has_in_ir(ptx, tier, 0, "either");
+}
+
 /* Masks are vectors otherwise. */
 static bool has_mask_registers(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+/* Some lanes go one way, some of these another, and what they do there is seen at the end. */
+static const char parted[] =
+    HEAD "add.u64 %d5,%d1,%d3; ld.global.u32 %r3,[%d5]; mov.u32 %r4,%r3; setp.gt.u32 %p1,%r3,%r1;\n"
+         "@%p1 bra MEET; add.u32 %r4,%r4,7; setp.lt.u32 %p2,%r4,%r2; @%p2 bra MEET;\n"
+         "mul.lo.u32 %r4,%r4,%r3;\nMEET: xor.b32 %r4,%r4,%r2; st.global.u32 [%d4],%r4; ret;\n}\n";
+
+static void test_masks_between_blocks(void **state)
+{
+    (void)state;
+    assert_true(has_in_ir(parted, WEIR_JIT_BEST, 1, "store"));
+    assert_true(has_in_ir(parted, WEIR_JIT_QUICK, 0, "alloca <16 x i1>"));
+    assert_int_equal(has_in_ir(parted, WEIR_JIT_QUICK, 1, "phi <16 x i1>"), has_mask_registers());
+    assert_int_equal(has_in_ir(parted, WEIR_JIT_QUICK, 1, "phi i16"), !has_mask_registers());
 }
 
 static void test_blocks_in_two_forms(void **state)
@@ -657,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_guesses_of_some_lanes),
         cmocka_unit_test(test_guesses_at_the_windows_end),
         cmocka_unit_test(test_blocks_in_two_forms),
+        cmocka_unit_test(test_masks_between_blocks),
         cmocka_unit_test(test_shared_counts),
         cmocka_unit_test(test_warps_in_step),
         cmocka_unit_test(test_warps_by_two_ways),

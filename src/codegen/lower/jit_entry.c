@@ -177,6 +177,7 @@ static void compile_guarded(struct low *l)
 static void finish(struct low *l)
 {
     low_ssa_finish(l);
+    low_mask_words_finish(l);
     low_instances_finish(l);
     low_debug_dispose(l);
     if (l->b)

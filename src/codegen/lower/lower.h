@@ -185,9 +185,10 @@ struct low_times {
 
 struct low {
     struct weir_arena arena;
-    struct low_times *times; /* NULL: not asked for */
-    struct low_debug *debug; /* debug.c; NULL: not asked for */
-    struct ssa *ssa;         /* while low_ssa works */
+    struct low_times *times;       /* NULL: not asked for */
+    struct low_debug *debug;       /* debug.c; NULL: not asked for */
+    struct ssa *ssa;               /* while low_ssa works */
+    struct mask_words *mask_words; /* while low_mask_words works */
     const struct weir_jit_request *request;
     struct weir_jit_result *result;
     const struct weir_ptx_function *kernel;
@@ -730,6 +731,10 @@ void low_control_start_mask(struct low *l, LLVMValueRef *m);
 /* ssa.c: the slots of emission become SSA values. */
 void low_ssa(struct low *l);
 void low_ssa_finish(struct low *l);
+
+/* mask_words.c: the quick tier's masks, where the processor has no registers for them. */
+void low_mask_words(struct low *l);
+void low_mask_words_finish(struct low *l);
 
 /* narrow.c: behind the passes, stores of a constant number of first lanes are no wider than these;
  * true: there were some, and what they no longer need is left over. */

@@ -250,6 +250,16 @@ static bool verify_wanted(void)
 #endif
 }
 
+static void verify(struct low *l, const char *what)
+{
+    char *message = NULL;
+    if (!verify_wanted())
+        return;
+    if (LLVMVerifyModule(l->module, LLVMReturnStatusAction, &message))
+        fail(l, what, message);
+    LLVMDisposeMessage(message);
+}
+
 void low_optimise_and_emit(struct low *l)
 {
     char *message = NULL;
@@ -257,23 +267,19 @@ void low_optimise_and_emit(struct low *l)
     low_debug_finish(l);
     set_attributes(l);
     dump(l, "0");
-    if (verify_wanted()) {
-        if (LLVMVerifyModule(l->module, LLVMReturnStatusAction, &message))
-            fail(l, "invalid IR", message);
-        LLVMDisposeMessage(message);
-        message = NULL;
-    }
+    verify(l, "invalid IR");
     low_count_ir(l, false);
     low_ssa(l);
     low_stage(l, LOW_STAGE_SSA);
-    if (verify_wanted() && LLVMVerifyModule(l->module, LLVMReturnStatusAction, &message))
-        fail(l, "invalid SSA form", message);
-    LLVMDisposeMessage(message);
-    message = NULL;
+    verify(l, "invalid SSA form");
     bool is_best = l->request->tier == WEIR_JIT_BEST;
     run_passes(l, !is_best ? quick : low_is_above(l, LARGE) ? best_large : best);
     if (is_best && low_narrow(l))
         run_passes(l, "function(adce)");
+    if (!is_best) {
+        low_mask_words(l);
+        verify(l, "invalid masks");
+    }
     low_stage(l, LOW_STAGE_PASSES);
     low_count_ir(l, true);
     dump(l, "1");
