@@ -12,6 +12,7 @@
 #include "core/module.h"
 #include "core/touch.h"
 #include "memory/memory.h"
+#include "trace/ticks.h"
 
 #define EDGES_MAX 8
 #define LOAD_NS   20000 /* code that is ready sooner was there already */

@@ -44,6 +44,15 @@ trace k.weir sh -c './advise sync-in-loop bad >/dev/null; kill -9 $$' 2>/dev/nul
 ls k.weir* >/dev/null 2>&1 || fail 'no trace of a child'
 for f in k.weir*; do "$WEIR" summary "$f" | grep -q cudaLaunchKernel || fail "the child's trace $f"; done
 
+# Very short kernels behind one another: each has a time of its own, behind that of the one before.
+bursts="$(dirname "$WEIR")/../tests/t_conform_bursts"
+if [ -x "$bursts" ]; then
+    WEIR_TRACE=bursts.weir "$bursts" >out 2>&1 || { cat out; fail 'bursts'; }
+    "$WEIR" export --format csv -o bursts.csv bursts.weir || fail 'export of bursts'
+    awk -F, '$1 == "kernel" { n++; if ($8 < $7 || $9 < $8 || $9 - $6 > 3e11 || ($3 in end && $8 < end[$3])) bad = bad $0 "\n"; end[$3] = $9 }
+             END { printf "%s", bad; exit n < 1000 || bad != "" }' bursts.csv >bad || { head -3 bad; fail 'times of short kernels'; }
+fi
+
 # A program that uses no CUDA leaves no file, and its status passes through.
 trace none.weir sh -c 'exit 7'
 [ $? = 7 ] || fail 'exit status'
