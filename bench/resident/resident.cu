@@ -10,7 +10,9 @@
 #include <unistd.h>
 namespace cg = cooperative_groups;
 
-/* LIVE registers of each thread live across the barriers, and as much local memory. */
+/* LIVE registers of each thread live across the barriers, beside the address of one word; and LOCAL words of local
+ * memory, if any. Nothing picks a register by a number known only at run time: the compiler would put all of them into
+ * local memory as well. */
 template <int LIVE, int LOCAL> __global__ void resident(float *out, int passes)
 {
     float v[LIVE], m[LOCAL + 1];
@@ -18,13 +20,14 @@ template <int LIVE, int LOCAL> __global__ void resident(float *out, int passes)
     int t = blockIdx.x * blockDim.x + threadIdx.x;
     for (int k = 0; k < LIVE; k++)
         v[k] = t + k;
-    for (int k = 0; k <= LOCAL; k++)
+    for (int k = 0; LOCAL && k <= LOCAL; k++)
         m[(k * 7 + t) % (LOCAL + 1)] = k;
     for (int p = 0; p < passes; p++) {
-        s[threadIdx.x % 256] = v[p % 2];
+        s[threadIdx.x % 256] = v[0];
         cg::this_grid().sync();
+        float x = s[threadIdx.x % 256];
         for (int k = 0; k < LIVE; k++)
-            v[k] = v[k] * 0.5f + s[(threadIdx.x + k) % 256] + m[(p + k + t) % (LOCAL + 1)];
+            v[k] = v[k] * 0.5f + x + (LOCAL ? m[(p + k + t) % (LOCAL + 1)] : 0.0f);
         cg::this_grid().sync();
     }
     float sum = 0;
@@ -94,6 +97,7 @@ int main()
     line("1 register", (const void *)resident<1, 0>, 1024);
     line("8 registers", (const void *)resident<8, 0>, 1024);
     line("32 registers", (const void *)resident<32, 0>, 256);
+    line("32 registers", (const void *)resident<32, 0>, 1024);
     line("8 registers, 256 B local", (const void *)resident<8, 64>, 256);
     return 0;
 }
