@@ -21,6 +21,7 @@
 #include "core/services.h"
 #include "core/touch.h"
 #include "core/trace.h"
+#include "trace/ticks.h"
 
 #define SHORT_NS    5000  /* kernels that are run in place */
 #define SHARE_NS    20000 /* work worth another worker */
@@ -37,11 +38,12 @@ struct burst {
     struct weir_run *run;
     uint32_t first, last; /* indices + 1, 0: none */
     uint32_t root, root_end;
-    uint32_t done;    /* ended, not yet counted in run->remaining */
-    uint32_t listed;  /* length of the list */
-    uint32_t each_ns; /* of the kernels that ran in place, on average; 0 unknown */
-    bool alone;       /* no other thread deals with the run */
-    void *touches;    /* of a checked kernel that has touched nothing, for the next one */
+    uint32_t done;     /* ended, not yet counted in run->remaining */
+    uint32_t listed;   /* length of the list */
+    uint32_t each_ns;  /* of the kernels that ran in place, on average; 0 unknown */
+    bool alone;        /* no other thread deals with the run */
+    void *touches;     /* of a checked kernel that has touched nothing, for the next one */
+    uint64_t ended_ns; /* in a trace: when the short kernel just before ended; 0: none did */
 };
 
 /* Who is alone stays so until it starts something that others run. Acquire: pairs with the release
@@ -503,6 +505,7 @@ static void hand_over(struct burst *b, struct weir_item *item, bool all)
     b->listed = keep;
     item->carries = true;
     b->alone = false;
+    b->ended_ns = 0;
     atomic_fetch_add_explicit(&b->run->carriers, 1, memory_order_relaxed);
     start_kernel(item);
 }
@@ -562,11 +565,18 @@ static void note_failure(struct weir_item *item, enum weir_err status)
         weir_context_fail(item->ctx, status);
 }
 
+/* A node begins where the one before has ended: one look at the clock is enough for both. */
+static void trace_short(struct burst *b, struct weir_item *item, uint64_t start)
+{
+    b->ended_ns = weir_trace_now();
+    weir_core_trace_node(item, start, b->ended_ns);
+}
+
 /* Runs a short kernel on this thread. */
 static void run_short(struct burst *b, struct weir_item *item)
 {
     struct weir_kernel_work *w = &item->kernel.work;
-    uint64_t start = weir_trace_enabled() ? weir_clock_ns() : 0;
+    uint64_t start = !weir_trace_enabled() ? 0 : b->ended_ns ? b->ended_ns : weir_trace_now();
     enum weir_err err;
 
     set_clock(item);
@@ -574,7 +584,7 @@ static void run_short(struct burst *b, struct weir_item *item)
         weir_core_check_node_begin(item, &b->touches);
     err = weir_device_inline_run(item->ctx->engines, w);
     if (WEIR_UNLIKELY(start))
-        weir_core_trace_node(item, start, weir_clock_ns());
+        trace_short(b, item, start);
     if (weir_check_enabled())
         weir_core_check_node(item, err, &b->touches);
     if (WEIR_UNLIKELY(err != WEIR_OK))
@@ -609,10 +619,9 @@ static bool run_in_place(struct burst *b, struct weir_item *item)
     uint32_t n = 0;
 
     while (item) {
-        if (!is_short(item)) {
+        if (!is_short(item) || WEIR_UNLIKELY(item->ctx->engines != dev) || failed(item)) {
             start(b, item);
-        } else if (WEIR_UNLIKELY(item->ctx->engines != dev) || failed(item)) {
-            start(b, item);
+            b->ended_ns = 0;
         } else if (WEIR_UNLIKELY(++n % LOOK_AT == 0)) {
             uint64_t now = weir_clock_ns();
 

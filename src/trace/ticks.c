@@ -113,8 +113,10 @@ uint64_t weir_trace_clock_look(struct weir_trace_clock *c)
     pthread_once(&once, find_usable);
     if (!usable)
         return weir_clock_ns();
-    if (is_too_early(c))
-        return c->ns = WEIR_MAX(c->ns, weir_clock_ns());
+    if (is_too_early(c)) {
+        ns = weir_clock_ns();
+        return c->ns = WEIR_MAX(c->ns, ns);
+    }
     told = told_now(c);
     both = look(&ticks, &ns);
     told = WEIR_MAX(told, ns);
