@@ -28,6 +28,7 @@ void weir_guard_finish(struct weir_guard *g)
     weir_vec_finish(&g->ranges);
     weir_vec_finish(&g->opened);
     weir_vec_finish(&g->cuts);
+    weir_vec_finish(&g->over);
     weir_map_finish(&g->faults);
 }
 
@@ -189,6 +190,29 @@ static void opened_settle(struct weir_guard *g)
     g->fault_count = 0;
 }
 
+bool weir_guard_meets(const struct weir_guard *g, uintptr_t begin, uintptr_t end)
+{
+    for (size_t i = 0; i < g->ranges.count; i++) {
+        if (g->ranges.items[i].begin < end && g->ranges.items[i].end > begin)
+            return true;
+    }
+    return false;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct weir_guard_range *x = a, *y = b;
+
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Can what is opened up to `end`, from `begin` on, go on to `next`? */
+static bool goes_on(const struct weir_guard *g, uintptr_t begin, uintptr_t end, uintptr_t next)
+{
+    return next <= end ||
+           (g->is_one && !weir_guard_meets(g, end, next) && g->is_one(g->ctx, begin, next));
+}
+
 /* Takes the ranges out for which `over` holds, then opens their pages, neighbours at once. */
 static void remove_if(struct weir_guard *g,
                       bool (*over)(const struct weir_guard *g, const struct weir_guard_range *r))
@@ -196,22 +220,30 @@ static void remove_if(struct weir_guard *g,
     uintptr_t begin = 0, end = 0;
     size_t before = g->ranges.count;
 
+    g->over.count = 0;
     for (size_t i = 0; i < g->ranges.count;) {
-        struct weir_guard_range r = g->ranges.items[i];
+        const struct weir_guard_range r = g->ranges.items[i];
 
         if (!over(g, &r)) {
             i++;
             continue;
         }
         g->ranges.items[i] = g->ranges.items[--g->ranges.count];
-        if (r.begin <= end && r.end >= begin && begin < end) {
-            begin = WEIR_MIN(begin, r.begin);
-            end = WEIR_MAX(end, r.end);
+        if (!weir_vec_push(&g->over, r)) /* those that are still to be taken out do it again */
+            apply(g, r.begin, r.end);
+    }
+    if (g->over.count > 1)
+        qsort(g->over.items, g->over.count, sizeof g->over.items[0], by_begin);
+    for (size_t i = 0; i < g->over.count; i++) {
+        const struct weir_guard_range *r = &g->over.items[i];
+
+        if (begin < end && goes_on(g, begin, end, r->begin)) {
+            end = WEIR_MAX(end, r->end);
             continue;
         }
-        apply(g, begin, end); /* those that are still to be taken out do it again */
-        begin = r.begin;
-        end = r.end;
+        apply(g, begin, end);
+        begin = r->begin;
+        end = r->end;
     }
     apply(g, begin, end);
     if (g->ranges.count < before)
@@ -250,15 +282,6 @@ void weir_guard_forget(struct weir_guard *g, uintptr_t begin, uintptr_t end)
 }
 
 /* ---- accesses of the program ---- */
-
-bool weir_guard_meets(const struct weir_guard *g, uintptr_t begin, uintptr_t end)
-{
-    for (size_t i = 0; i < g->ranges.count; i++) {
-        if (g->ranges.items[i].begin < end && g->ranges.items[i].end > begin)
-            return true;
-    }
-    return false;
-}
 
 void weir_guard_open(struct weir_guard *g, uintptr_t begin, uintptr_t end)
 {

@@ -58,10 +58,15 @@ struct weir_guard_opened {
 struct weir_guard {
     const struct weir_order *order;
     bool (*protect)(void *ctx, uintptr_t begin, uintptr_t end, enum weir_guard_state state);
+    /* Do the two lie in one allocation, all of which is open where no range says else? Then what is
+     * opened there is opened at once, with what is between: each change may interrupt other CPUs.
+     * NULL: none do. */
+    bool (*is_one)(void *ctx, uintptr_t a, uintptr_t b);
     void *ctx;
     WEIR_VEC(struct weir_guard_range) ranges;
     WEIR_VEC(struct weir_guard_opened) opened; /* though they are in use */
     WEIR_VEC(uintptr_t) cuts;                  /* scratch */
+    WEIR_VEC(struct weir_guard_range) over;    /* the same */
     struct weir_map faults;                    /* page number -> count */
     uint32_t fault_count;                      /* since the host last waited for something */
     uint64_t fault_total;

@@ -19,6 +19,7 @@
 #define GATES_MAX    16
 #define SUSPECTS_MAX 20000
 #define LINES_MAX    256
+#define BLOCKS_FEW   256
 
 static bool protect(void *ctx, uintptr_t begin, uintptr_t end, enum weir_guard_state state)
 {
@@ -30,6 +31,18 @@ static bool protect(void *ctx, uintptr_t begin, uintptr_t end, enum weir_guard_s
     return mprotect((void *)begin, end - begin, protections[state]) == 0;
 }
 
+/* Looked for among all, so only where these are few. */
+static bool is_one(void *ctx, uintptr_t a, uintptr_t b)
+{
+    struct weir_check_block block;
+
+    (void)ctx;
+    if (weir_checker.blocks.count > BLOCKS_FEW)
+        return false;
+    block = weir_check_block_of(a);
+    return block.kind && strcmp(block.kind, "pinned memory") == 0 && b - block.begin < block.bytes;
+}
+
 void weir_check_watch(uintptr_t begin, uintptr_t end)
 {
     struct checker *c = &weir_checker;
@@ -37,6 +50,7 @@ void weir_check_watch(uintptr_t begin, uintptr_t end)
     weir_check_lock();
     weir_check_stack_prepare();
     weir_guard_init(&c->guard, &c->order, protect, NULL);
+    c->guard.is_one = is_one;
     c->watch_begin = begin;
     c->watch_end = end;
     weir_check_unlock();

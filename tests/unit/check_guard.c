@@ -121,6 +121,31 @@ static void test_coalesced(void **state)
     expect(0, 20, WEIR_GUARD_OPEN);
 }
 
+static bool is_one(void *ctx, uintptr_t a, uintptr_t b)
+{
+    assert_ptr_equal(ctx, &t);
+    assert_true(a < b);
+    return b < at(30, 0) || a >= at(30, 0);
+}
+
+/* Ranges of one allocation are opened at once, but not over what is closed still. */
+static void test_opened_at_once(void **state)
+{
+    (void)state;
+    t.guard.is_one = is_one;
+    for (unsigned i = 0; i < 10; i++) /* in no order; two allocations */
+        weir_guard_add(&t.guard, at(i * 7 % 10 * 6, 0), at(i * 7 % 10 * 6 + 2, 0), true, 1,
+                       submit(1));
+    weir_guard_add(&t.guard, at(45, 0), at(46, 0), true, 2, submit(2));
+    weir_order_host_saw_lane(&t.order, 1);
+    t.calls = 0;
+    weir_guard_settle(&t.guard);
+    assert_int_equal(t.calls, 3);
+    expect(0, 44, WEIR_GUARD_OPEN);
+    expect(45, 45, WEIR_GUARD_CLOSED);
+    expect(46, PAGES - 1, WEIR_GUARD_OPEN);
+}
+
 static void test_a_page_that_is_touched_often_is_opened(void **state)
 {
     (void)state;
@@ -191,6 +216,7 @@ static void test_random(void **state)
     } op[400];
 
     (void)state;
+    t.guard.is_one = is_one;
     for (unsigned n = 0; n < 400; n++) {
         uint32_t lane = 1 + rnd(LANES);
 
@@ -223,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_closed_until_the_host_knows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_coalesced, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_opened_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_page_that_is_touched_often_is_opened, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_opened_around, setup, teardown),
