@@ -31,11 +31,12 @@ struct type {
     const char *memory; /* suffix for ld and st */
 };
 static const struct type types[] = {
-    {"pred", 1, 'p', "u32"}, {"u8", 8, 'h', "u8"},    {"s8", 8, 'h', "s8"},
-    {"b16", 16, 'h', "b16"}, {"u16", 16, 'h', "b16"}, {"s16", 16, 'h', "b16"},
-    {"f16", 16, 'h', "b16"}, {"b32", 32, 'r', "b32"}, {"u32", 32, 'r', "b32"},
-    {"s32", 32, 'r', "b32"}, {"b64", 64, 'l', "b64"}, {"u64", 64, 'l', "b64"},
-    {"s64", 64, 'l', "b64"}, {"f32", 32, 'f', "f32"}, {"f64", 64, 'd', "f64"},
+    {"pred", 1, 'p', "u32"},  {"u8", 8, 'h', "u8"},    {"s8", 8, 'h', "s8"},
+    {"b16", 16, 'h', "b16"},  {"u16", 16, 'h', "b16"}, {"s16", 16, 'h', "b16"},
+    {"f16", 16, 'h', "b16"},  {"b32", 32, 'r', "b32"}, {"u32", 32, 'r', "b32"},
+    {"s32", 32, 'r', "b32"},  {"b64", 64, 'l', "b64"}, {"u64", 64, 'l', "b64"},
+    {"s64", 64, 'l', "b64"},  {"f32", 32, 'f', "f32"}, {"f64", 64, 'd', "f64"},
+    {"bf16", 16, 'h', "b16"},
 };
 
 struct parsed {
@@ -152,8 +153,20 @@ static uint64_t random_float(struct rng *r, unsigned bits)
            (rng_next(r) & ((UINT64_C(1) << fraction_bits) - 1));
 }
 
+static bool is_bf16(const struct type *t)
+{
+    return strcmp(t->name, "bf16") == 0;
+}
+
+static const uint64_t edges_bf16[] = {
+    0x0000, 0x8000, 0x0001, 0x8001, 0x007f, 0x0080, 0x8080, 0x3f80, 0xbf80, 0x3f81, 0x3fc0, 0x3fff,
+    0x4000, 0x4300, 0xc301, 0x4f00, 0xcf00, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7f81, 0x7fc0, 0xffd5,
+};
+
 static uint64_t edge_value(const struct type *t, uint64_t n)
 {
+    if (is_bf16(t))
+        return edges_bf16[n % COUNT(edges_bf16)];
     if (t->reg == 'f')
         return edges32f[n % COUNT(edges32f)];
     if (t->reg == 'd')
@@ -171,6 +184,8 @@ static uint64_t random_value(const struct type *t, struct rng *r)
         return edge_value(t, x >> 8) & mask_of(t);
     if (t->reg == 'f' || t->reg == 'd' || strcmp(t->name, "f16") == 0)
         return random_float(r, t->bits) & mask_of(t);
+    if (is_bf16(t))
+        return random_float(r, 32) >> 16 & mask_of(t);
     x = rng_next(r);
     return (x % 4 == 0 ? rng_next(r) >> (x >> 8) % 64 : rng_next(r)) &
            mask_of(t); /* also small numbers */
@@ -184,6 +199,12 @@ static const uint64_t meetings[][3] = {
     {0x00800001, 0x80800000, 0x00800000}, {0x3f800000, 0x7f000000, 0x80000001},
 };
 
+/* Products in the middle between two numbers, and what tells to which side. */
+static const uint64_t middles[][3] = {
+    {0x3f81, 0x3fc0, 0x0001}, {0x3f81, 0x3fc0, 0x8001}, {0x3f83, 0x3fc0, 0x0080},
+    {0x3f83, 0x3fc0, 0x8080}, {0xbf81, 0x3fc0, 0x0001}, {0xbf83, 0x3fc0, 0x8001},
+};
+
 /* Operand `which` of sample `n`: edges against edges first, then random. */
 static uint64_t sample_value(const struct parsed *p, int which, uint64_t n, struct rng *r)
 {
@@ -193,6 +214,8 @@ static uint64_t sample_value(const struct parsed *p, int which, uint64_t n, stru
         return edge_value(t, n) & mask_of(t);
     if (p->src_count > 1 && t->reg == 'f' && which < 3 && n < COUNT(meetings))
         return meetings[n][which];
+    if (p->src_count > 1 && is_bf16(t) && which < 3 && n < COUNT(middles))
+        return middles[n][which];
     if (strncmp(p->op->name, "bf", 2) == 0 && which > 0 && strcmp(t->name, "u32") == 0 && n % 8)
         return random_value(t, r) & 0xff; /* positions and lengths of fields are bytes */
     return random_value(t, r);
@@ -386,6 +409,7 @@ static bool is_nan_of(const struct type *t, uint64_t x)
     return t->reg == 'd'                 ? is_nan64(x)
            : t->reg == 'f'               ? is_nan32(x)
            : strcmp(t->name, "f16") == 0 ? (x & 0x7fff) > 0x7c00
+           : is_bf16(t)                  ? (x & 0x7fff) > 0x7f80
                                          : false;
 }
 

@@ -62,6 +62,12 @@ uint64_t int_to_f64(i128 x, enum rounding r);
 uint64_t f64_to_f32(double x, enum rounding r, bool ftz);
 double f64_of_half(uint64_t bits);
 uint64_t half_of(double x, enum rounding r);
+double f64_of_bf16(uint64_t bits);
+uint64_t bf16_of(double x, enum rounding r);
+/* x + y rounded to odd: rounding that again to a shorter format is right. */
+double odd_sum(double x, double y);
+/* infinite: the format's bits of infinity. */
+uint64_t minmax16(bool max, bool nan, uint64_t infinite, uint64_t a, uint64_t b);
 
 enum cmp {
     C_EQ,

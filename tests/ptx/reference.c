@@ -265,39 +265,86 @@ uint64_t f64_to_f32(double x, enum rounding r, bool ftz)
     return ftz ? flush32(bits_of_f32(d)) : bits_of_f32(d);
 }
 
-double f64_of_half(uint64_t bits)
+/* Formats of 16 bits. */
+static double widen(uint64_t bits, int fraction, int exponent)
 {
     double sign = bits & 0x8000 ? -1 : 1;
-    int e = (int)(bits >> 10 & 31);
-    double m = (double)(bits & 1023);
+    int e = (int)(bits >> fraction & ((1u << exponent) - 1)), least = 2 - (1 << (exponent - 1));
+    double m = (double)(bits & ((1u << fraction) - 1));
 
-    if (e == 31)
+    if (e == (1 << exponent) - 1)
         return m != 0 ? NAN : sign * INFINITY;
-    return sign * (e ? ldexp(1024 + m, e - 25) : ldexp(m, -24));
+    return sign * (e ? ldexp(ldexp(1, fraction) + m, e - 1 + least - fraction)
+                     : ldexp(m, least - fraction));
 }
 
-uint64_t half_of(double x, enum rounding r)
+static uint64_t narrow(double x, enum rounding r, int fraction, int exponent)
 {
-    uint64_t sign = bits_of_f64(x) >> 63 << 15;
+    uint64_t sign = bits_of_f64(x) >> 63 << 15, infinite = 0x7fff >> fraction << fraction;
     double a = fabs(x), unit, n;
-    int e;
+    int e, least = 2 - (1 << (exponent - 1));
 
     if (x != x)
         return 0x7fff;
     if (r == RM || r == RP) /* towards or away from zero, by the sign */
         r = (r == RP) == (sign == 0) ? RP : RZ;
     if (isinf(x))
-        return sign | 0x7c00;
+        return sign | infinite;
     (void)frexp(a, &e);
-    unit = ldexp(1, (e - 11 < -24) ? -24 : e - 11);
+    unit = ldexp(1, e - 1 < least ? least - fraction : e - 1 - fraction);
     n = to_integral(a / unit, r); /* exact division by a power of two */
     a = n * unit;
-    if (a >= 65536)
-        return sign | (r == RZ ? 0x7bff : 0x7c00);
-    if (a < ldexp(1, -14))
-        return sign | (uint64_t)(a / ldexp(1, -24));
+    if (a >= ldexp(1, 2 - least))
+        return sign | (r == RZ ? infinite - 1 : infinite);
+    if (a < ldexp(1, least))
+        return sign | (uint64_t)(a / ldexp(1, least - fraction));
     (void)frexp(a, &e);
-    return sign | (uint64_t)(e + 14) << 10 | (uint64_t)(a / ldexp(1, e - 11) - 1024);
+    return sign | (uint64_t)(e - least) << fraction |
+           (uint64_t)(a / ldexp(1, e - 1 - fraction) - ldexp(1, fraction));
+}
+
+double f64_of_half(uint64_t bits)
+{
+    return widen(bits, 10, 5);
+}
+
+double f64_of_bf16(uint64_t bits)
+{
+    return widen(bits, 7, 8);
+}
+
+uint64_t half_of(double x, enum rounding r)
+{
+    return narrow(x, r, 10, 5);
+}
+
+uint64_t bf16_of(double x, enum rounding r)
+{
+    return narrow(x, r, 7, 8);
+}
+
+double odd_sum(double x, double y)
+{
+    volatile double a = x, b = y, d;
+    bool inexact;
+
+    enter_mode(RZ, false);
+    feclearexcept(FE_INEXACT);
+    d = a + b;
+    inexact = fetestexcept(FE_INEXACT);
+    leave_mode();
+    return inexact ? f64_of(bits_of_f64(d) | 1) : d == 0 ? x + y : d;
+}
+
+uint64_t minmax16(bool max, bool nan, uint64_t infinite, uint64_t a, uint64_t b)
+{
+    bool first = (a & 0x7fff) > infinite, second = (b & 0x7fff) > infinite;
+    int x = a & 0x8000 ? -(int)(a & 0x7fff) - 1 : (int)(a & 0x7fff),
+        y = b & 0x8000 ? -(int)(b & 0x7fff) - 1 : (int)(b & 0x7fff);
+
+    if (first || second)
+        return nan || (first && second) ? 0x7fff : first ? b : a;
+    return (x > y) == max ? a : b;
 }
 
 bool compare_int(enum cmp c, i128 a, i128 b)

@@ -686,6 +686,8 @@ static uint64_t float_to_float(const struct weir_ptx_inst *i, enum weir_ptx_type
                                        WEIR_PTX_RN, i->satfinite);
     else if (d == s)
         out = interp_float_canonical(v, d);
+    else if (d == WEIR_PTX_F32 && s == WEIR_PTX_BF16 && !i->sat)
+        out = v << 16; /* NaNs, too, as an H200 has it */
     else if (d == WEIR_PTX_F32 && s == WEIR_PTX_F64 && isnan(interp_float_to_double(v, s)) &&
              !i->sat)
         out = (v >> 32 & 0x80000000) | 0x7fc00000 | (v >> 29 & 0x7fffff); /* as an H200 has it */

@@ -53,10 +53,15 @@ static LLVMValueRef min_max(struct low *l, const struct weir_ptx_inst *p, LLVMVa
                             LLVMValueRef b)
 {
     bool min = p->opcode == WEIR_PTX_OP_min;
-    if (p->nan)
-        return low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
-    /* a NaN operand gives the other one; -0 is less than +0 */
+    bool bf;
+    unsigned parts;
     LLVMValueRef r = low_binary(l, min ? "llvm.minimum" : "llvm.maximum", a, b);
+    if (p->nan && low_half_kind(p->type[0], &bf, &parts)) /* LLVM's of f16 can lose a NaN */
+        return sel(l, LLVMBuildFCmp(l->b, LLVMRealUNO, a, b, ""),
+                   low_fbits(l, LLVMTypeOf(r), 0x7fffffff), r);
+    if (p->nan)
+        return r;
+    /* a NaN operand gives the other one; -0 is less than +0 */
     LLVMValueRef na = LLVMBuildFCmp(l->b, LLVMRealUNO, a, a, ""),
                  nb = LLVMBuildFCmp(l->b, LLVMRealUNO, b, b, "");
     return sel(l, na, b, sel(l, nb, a, r));

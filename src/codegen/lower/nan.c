@@ -27,6 +27,8 @@ static enum kind cvt_kind(const struct weir_ptx_inst *p)
     bool from = weir_ptx_type_is_float(p->type[1]);
     if (is_f32(p->type[0]) && p->type[1] == WEIR_PTX_F64 && !p->sat)
         return K_OTHER; /* the payload's upper bits stay, on a GPU as here */
+    if (is_f32(p->type[0]) && p->type[1] == WEIR_PTX_BF16 && !p->sat)
+        return K_OTHER; /* a shift */
     if (is_f32(p->type[0]))
         return from && !p->sat ? K_RESULT : K_NUMBER;
     /* to f64 the payload would be seen later; to halves and integers it is not */
