@@ -15,6 +15,37 @@ static bool is_async(const char *name)
 
 /* ---- 4: pageable memory ---- */
 
+/* What the copies that are to be pinned take, by direction. */
+struct pageable_rates {
+    uint64_t bytes[2], ns[2]; /* to the device, from it */
+};
+
+static void rates_add(struct pageable_rates *r, const struct weir_trace_op *op, uint64_t ns)
+{
+    const size_t way = op->engine == WEIR_TRACE_ENGINE_D2H;
+
+    r->bytes[way] += op->bytes;
+    r->ns[way] += ns;
+}
+
+/* The price stands and falls with what the profile's host does, and hosts differ more than GPUs. */
+static void rates_say(const struct pageable_rates *r, char *to, size_t room)
+{
+    static const char *const ways[] = {"to", "from"};
+    size_t n =
+        (size_t)snprintf(to, room, "; priced by the profile's host, which copies such memory");
+
+    for (size_t way = 0; way < 2; way++) {
+        if (r->ns[way] && n < room)
+            n += (size_t)snprintf(to + n, room - n, "%s at %.1f GB/s %s the device",
+                                  way && r->ns[0] ? " and" : "",
+                                  (double)r->bytes[way] / (double)r->ns[way], ways[way]);
+    }
+    if (n < room)
+        snprintf(to + n, room - n,
+                 ": others do half or twice that; weir plan --calibrate measures the one at hand");
+}
+
 bool weir_advise_find_pageable(struct weir_advise_context *c)
 {
     struct weir_advise_finding d = {.kind = "pageable-sync", .stream = WEIR_TRACE_NONE};
@@ -22,6 +53,7 @@ bool weir_advise_find_pageable(struct weir_advise_context *c)
     bool *calls = weir_calloc(f->calls_count + 1, sizeof *calls);
     uint64_t *lengths = weir_alloc((f->ops_count + 1) * sizeof *lengths);
     struct weir_plan_scenario s = {.no_wait = calls, .op_ns = lengths};
+    struct pageable_rates rates = {0};
     uint32_t count = 0;
     uint64_t waited = 0;
     bool ok = calls && lengths;
@@ -36,6 +68,7 @@ bool weir_advise_find_pageable(struct weir_advise_context *c)
             continue;
         count += !calls[call];
         calls[call] = true;
+        rates_add(&rates, &f->ops[i], lengths[i]);
         lengths[i] = weir_plan_pinned_ns(&c->model, i);
         waited += f->calls[call].waited_ns;
         d.stream = f->ops[i].stream;
@@ -51,6 +84,8 @@ bool weir_advise_find_pageable(struct weir_advise_context *c)
         "%u cudaMemcpy*Async call%s pageable memory, so the host waits %.3f ms inside them and "
         "submits nothing meanwhile (ORD-067 to ORD-069)",
         count, count == 1 ? " copies" : "s copy", (double)waited * 1e-6);
+    if (c->model.machine)
+        rates_say(&rates, d.message + strlen(d.message), sizeof d.message - strlen(d.message));
     snprintf(d.change, sizeof d.change,
              "allocate that memory by cudaMallocHost, or pin it once by cudaHostRegister");
     return weir_advise_add(c, &d);

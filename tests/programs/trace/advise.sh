@@ -16,6 +16,11 @@ for kind in single-stream default-stream legacy-serialization pageable-sync sync
         judge $kind $form || { cat "$tmp/out.json"; fail "$kind $form: the wrong answer"; }
     done
 done
+# What a profile's host does with pageable memory is said with the price; as measured here there is no profile.
+judge pageable-sync bad >/dev/null
+grep -q "profile's host, which copies such memory at [0-9.]* GB/s from the device: .*weir plan --calibrate" "$tmp/out.json" ||
+    { cat "$tmp/out.json"; fail 'the rates that the price rests on'; }
+"$WEIR" advise --json "$tmp/t.weir" | grep -q "profile's host" && fail 'a profile that nobody named'
 # An event that keeps data in order is never called needless.
 trace_counts "$tmp/t.weir" "$tmp/advise" needed-wait good >/dev/null || fail 'needed-wait does not run'
 advise_by_model --json "$tmp/t.weir" >"$tmp/out.json"
