@@ -36,6 +36,13 @@ both peer-access --devices 2
 judge serialising-setting good || fail 'serialising-setting good'
 grep -q '"kind": "serialising-setting"' "$tmp/out.json" && fail 'a setting that is not there'
 
+# Each of the 30 questions has its programs, here or in advise.sh and examples.sh.
+"$WEIR" advise --json --all "$tmp/t.weir" | grep -oE '"[a-z-]+": "(yes|no|note|unknown)"' | cut -d'"' -f2 | sort -u >"$tmp/all"
+[ "$(wc -l <"$tmp/all")" = 30 ] || { cat "$tmp/all"; fail '30 kinds'; }
+for k in $(cat "$tmp/all"); do
+    sed 's/#.*//' "$here/advise.sh" "$here/questions.sh" "$here/examples.sh" | grep -qE "(^| )$k( |$|;)" || fail "$k: no program has it"
+done
+
 # Exit status by severity.
 judge busy-polling bad >/dev/null
 "$WEIR" advise --exit-code=note "$tmp/t.weir" >/dev/null && fail '--exit-code=note with a note'
