@@ -212,9 +212,14 @@ void low_address_prove(struct low *l, struct low_address *a, uint32_t bytes)
 /* Pointer of a scalar address. */
 static LLVMValueRef pointer(struct low *l, const struct low_address *a, LLVMValueRef addr)
 {
+    LLVMValueRef off;
     if (a->space == WEIR_PTX_SHARED) {
-        LLVMValueRef off = low_resize(l, addr, 64, true);
+        off = low_resize(l, addr, 64, true);
         return LLVMBuildGEP2(l->b, l->t.i8, l->shared, &off, 1, "");
+    }
+    if (a->is_param && a->op->var) { /* so that it is known to be there, whatever else happens */
+        off = LLVMConstInt(l->t.i64, a->op->var->offset + (uint64_t)a->op->imm, 0);
+        return LLVMBuildGEP2(l->b, l->t.i8, l->params, &off, 1, "");
     }
     return LLVMBuildIntToPtr(l->b, addr, l->t.ptr, "");
 }
