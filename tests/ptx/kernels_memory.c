@@ -379,6 +379,24 @@ static void want_red_vector(struct block_case *c)
 #define TAP_BEFORE(away, times) TAP_FROM(away, "-2", "", times)
 #define TAP_FAR(away, times)    TAP_FROM(away, "0", "add.s32 r0, r0, 2147483392; ", times)
 
+/* The same with a register for each value, as compilers write it, and one pointer for all: taps of
+ * a row, whose numbers differ by a constant. zero, v and w are known when it runs. */
+#define ROWS(last, move, v, w)                                                                     \
+    ".reg .b32 qa<6>, qb<6>, qc<6>, qd<6>, qe<6>, read, zero, v, w; .reg .b64 ra<6>, rb<6>, "      \
+    "base<3>;\n"                                                                                   \
+    "mul.lo.u32 r8, b, n; mul.wide.u32 base0, r8, 4; add.s64 base1, head3, base0; add.s64 base2, " \
+    "base1, " move "; sub.u32 r5, n, " last "; ld.global.u32 read, [extra]; and.b32 zero, read, "  \
+    "0; or.b32 v, zero, " v "; or.b32 w, zero, " w ";\n" UNLESS_PART("STORE")
+#define ROW_TAP(away, least, more, k)                                                              \
+    "add.s32 qa" k ", i, " away "; max.s32 qb" k ", qa" k ", " least "; min.s32 qc" k ", qb" k     \
+    ", r5; add.s32 qd" k ", qc" k ", " more "; add.s32 qe" k ", qd" k ", w; mul.wide.s32 ra" k     \
+    ", qe" k ", 4; add.s64 rb" k ", base2, ra" k "; ld.global.u32 r1, [rb" k                       \
+    "]; mad.lo.u32 d, r1, " k ", d;\n"
+#define ROW_TAPS(more)                                                                             \
+    ROW_TAP("-2", "0", more, "1")                                                                  \
+    ROW_TAP("-1", "0", "v", "2")                                                                   \
+    ROW_TAP("0", "0", "v", "3") ROW_TAP("1", "0", more, "4") ROW_TAP("2", "0", more, "5")
+
 #define CLEAR_SUMS                                                                                 \
     "mov.u64 a2, sums; mov.u32 r0, i; mov.u32 r1, 0;\n"                                            \
     "ZERO: setp.ge.u32 p1, r0, 256; @p1 bra READY; mul.wide.u32 a3, r0, 4; add.s64 a3, a3, a2; "   \
@@ -549,6 +567,21 @@ const struct kernel_test kernel_tests_memory[] = {
      .body = I4 "sub.s64 a2, in, a1; sub.s64 a2, a2, 8589933568; sub.u32 r5, n, 1;\n" UNLESS_PART(
          "STORE") TAP_FAR("-2", "1") TAP_FAR("-1", "2") TAP_FAR("0", "3") TAP_FAR("1", "4")
          TAP_FAR("2", "5")},
+    {.name = "memory.rows", .want = want_taps, .body = ROWS("1", "0", "0", "0") ROW_TAPS("zero")},
+    {.name = "memory.rows_before",
+     .want = want_taps,
+     .body = ROWS("3", "8", "0", "0") ROW_TAP("-4", "-2", "v", "1") ROW_TAP("-3", "-2", "zero", "2")
+         ROW_TAP("-2", "-2", "v", "3") ROW_TAP("-1", "-2", "v", "4")
+             ROW_TAP("0", "-2", "zero", "5")},
+    /* The largest number just fits. */
+    {.name = "memory.rows_far",
+     .want = want_taps,
+     .threads = 256,
+     .body = ROWS("1", "-8589933568", "2147483392", "0") ROW_TAPS("v")},
+    /* Parts of the number are large, and their sum wraps around: -2 and what follows. */
+    {.name = "memory.rows_wrap",
+     .want = want_taps,
+     .body = ROWS("1", "8", "2147483647", "2147483647") ROW_TAPS("v")},
     {.name = "memory.byte_sums",
      .want = want_byte_sums,
      .globals = ".shared .align 4 .u32 sums[256];\n",

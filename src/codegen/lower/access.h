@@ -26,6 +26,17 @@ void low_access_store(struct low *l, struct low_access *x);
 /* Of a group of an access to consecutive addresses. */
 LLVMValueRef low_group_pointer(struct low *l, const struct low_address *a, uint32_t g);
 
+/* rows.c: the access's groups in the window, and what remains to be asked for that (NULL: nothing).
+ * False: it is of no row. lim: the last offset in the window that is allowed, bits: of an address,
+ * that must be 0. */
+bool low_row_condition(struct low *l, struct low_access *x, LLVMValueRef lim, unsigned bits,
+                       LLVMValueRef *ok);
+/* Is memory to be asked for beside this access? Not if it was for another of its row, within so
+ * many bytes. further: where, counted from here. */
+bool low_row_asks(struct low *l, const struct low_access *x, int64_t line, int64_t *further);
+/* emit_memory.c: the offset is at most `lim` and a multiple of 1 << bits. */
+LLVMValueRef low_at_most(struct low *l, LLVMValueRef off, LLVMValueRef lim, unsigned bits);
+
 /* prefetch.c: behind a load of consecutive addresses in a loop, asks for what a later pass loads.
  */
 void low_prefetch(struct low *l, const struct low_access *x);

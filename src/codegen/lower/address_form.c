@@ -89,9 +89,11 @@ bool low_address_sum(struct low *l, const struct low_address *a, struct low_sum 
     *s = (struct low_sum){0};
     if (i->p->opcode != WEIR_PTX_OP_add)
         return false;
-    int32_t wide = through_sum(l, i, WEIR_PTX_U64, &s->base);
+    int32_t wide = through_sum(l, i, WEIR_PTX_U64, NULL);
     if (wide < 0 || !l->regs.items[wide].is_virtual)
         return false;
+    s->sum = i;
+    s->base = &i->p->operands[varying_operand(l, i, 1, false, WEIR_PTX_U64, NULL) == wide ? 2 : 1];
     i = &l->insts.items[l->regs.items[wide].def_inst];
     if (i->p->opcode != WEIR_PTX_OP_mul || i->p->sub != WEIR_PTX_WIDE ||
         i->p->type[0] != WEIR_PTX_S32)
@@ -100,6 +102,11 @@ bool low_address_sum(struct low *l, const struct low_address *a, struct low_sum 
     s->index = varying_operand(l, i, 1, false, WEIR_PTX_U32, NULL);
     s->scale = (int32_t)c.value;
     return c.is_const && s->scale > 0 && s->index >= 0 && l->regs.items[s->index].bits == 32;
+}
+
+LLVMValueRef low_sum_base(struct low *l, const struct low_sum *s)
+{
+    return low_read(l, s->sum, s->base, WEIR_PTX_U64).v[0];
 }
 
 static bool index_form(struct low *l, int32_t reg, struct low_form *f)

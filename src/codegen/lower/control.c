@@ -991,7 +991,9 @@ static void emit_twice(struct control *c, const struct low_block *b)
     for (unsigned g = 0; g < l->groups; g++)
         l->mask[g] = LLVMConstAllOnes(l->t.mask);
     l->mask_full = true;
+    l->rows = low_rows_find(l, b);
     emit_insts(c, b, again, true);
+    l->rows = NULL;
     LLVMBuildBr(l->b, next);
     memcpy(l->mask, saved, sizeof saved);
     l->mask_full = was_full;

@@ -280,7 +280,7 @@ static unsigned unknown_bits(const struct low_address *a, uint32_t bytes)
 
 /* The offset is at most `lim` and a multiple of 1 << bits: rotated, the bits that must not be there
  * make it huge, so that one comparison tells both. */
-static LLVMValueRef at_most(struct low *l, LLVMValueRef off, LLVMValueRef lim, unsigned bits)
+LLVMValueRef low_at_most(struct low *l, LLVMValueRef off, LLVMValueRef lim, unsigned bits)
 {
     LLVMTypeRef t = LLVMTypeOf(off);
 
@@ -297,7 +297,7 @@ static LLVMValueRef at_most(struct low *l, LLVMValueRef off, LLVMValueRef lim, u
  * the warp is a constant, this is one, too. */
 static LLVMValueRef in_static_shared(struct low *l, LLVMValueRef off, uint64_t bytes, unsigned bits)
 {
-    return at_most(l, off, LLVMConstInt(l->t.i64, low_static_shared(l) - bytes, 0), bits);
+    return low_at_most(l, off, LLVMConstInt(l->t.i64, low_static_shared(l) - bytes, 0), bits);
 }
 
 /* i1: [addr, addr + bytes) lies in the space, and addr is aligned. Shared offsets are signed here:
@@ -308,7 +308,7 @@ static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValue
     LLVMValueRef lim = limit(l, a, bytes), off;
     if (a->space == WEIR_PTX_SHARED) {
         off = low_resize(l, addr, 64, true);
-        LLVMValueRef in = at_most(l, off, lim, bits);
+        LLVMValueRef in = low_at_most(l, off, lim, bits);
         if (bytes > low_static_shared(l)) {
             LLVMValueRef zero = LLVMConstInt(l->t.i64, 0, 0);
             return LLVMBuildAnd(l->b, LLVMBuildICmp(l->b, LLVMIntSGE, lim, zero, ""), in, "");
@@ -318,7 +318,7 @@ static LLVMValueRef inside(struct low *l, const struct low_address *a, LLVMValue
                    : in;
     }
     off = LLVMBuildSub(l->b, addr, l->window_base, "");
-    return at_most(l, off, lim, bits);
+    return low_at_most(l, off, lim, bits);
 }
 
 /* The same for lanes apart, but for their alignment. */
@@ -607,7 +607,7 @@ static LLVMValueRef all_inside(struct low *l, const struct low_address *a, uint6
         LLVMValueRef off = LLVMBuildSub(l->b, a->base.v[g], l->window_base, "");
         any = any ? LLVMBuildOr(l->b, any, off, "") : off;
     }
-    return at_most(l, any, limit(l, a, span), bits);
+    return low_at_most(l, any, limit(l, a, span), bits);
 }
 
 static LLVMValueRef all_offsets(struct low *l, const struct low_address *a)
@@ -631,7 +631,7 @@ static LLVMValueRef sum_condition(struct low *l, struct low_access *x, uint64_t 
         s.scale % ((int64_t)1 << bits))
         return NULL;
     int64_t last = INT32_MAX - a->base.stride / s.scale * (l->width - 1);
-    LLVMValueRef start = LLVMBuildSub(l->b, s.base, l->window_base, "");
+    LLVMValueRef start = LLVMBuildSub(l->b, low_sum_base(l, &s), l->window_base, "");
     start = LLVMBuildAdd(l->b, start, LLVMConstInt(l->t.i64, (uint64_t)a->op->imm, 1), "");
     LLVMValueRef top =
         LLVMBuildAdd(l->b, start, LLVMConstInt(l->t.i64, (uint64_t)(last * s.scale), 0), "");
@@ -642,11 +642,11 @@ static LLVMValueRef sum_condition(struct low *l, struct low_access *x, uint64_t 
         a->in_window[g] = LLVMBuildAdd(l->b, start, n, "");
     }
     low_spec_ok(l, s.index, &ok);
-    ok = low_and_ok(l, ok, at_most(l, start, lim, bits));
+    ok = low_and_ok(l, ok, low_at_most(l, start, lim, bits));
     if (l->otherwise)
-        return low_and_ok(l, ok, at_most(l, all_offsets(l, a), end, 0));
+        return low_and_ok(l, ok, low_at_most(l, all_offsets(l, a), end, 0));
     for (unsigned g = 0; g < l->groups; g++)
-        ok = low_and_ok(l, ok, at_most(l, a->in_window[g], end, 0));
+        ok = low_and_ok(l, ok, low_at_most(l, a->in_window[g], end, 0));
     return ok;
 }
 
@@ -657,8 +657,9 @@ static LLVMValueRef spec_condition(struct low *l, struct low_access *x)
     unsigned bits = unknown_bits(&x->a, x->size * x->comps);
     if (x->a.proven)
         return ok;
-    LLVMValueRef sum = sum_condition(l, x, span, bits);
-    if (sum)
+    LLVMValueRef sum;
+    if (low_row_condition(l, x, limit(l, &x->a, span), bits, &sum) ||
+        (sum = sum_condition(l, x, span, bits)))
         return sum;
     if (l->otherwise && x->a.space != WEIR_PTX_SHARED)
         return low_and_ok(l, ok, all_inside(l, &x->a, span, bits));
@@ -741,7 +742,7 @@ static LLVMValueRef words_inside(struct low *l, struct low_access *x, const stru
                                  LLVMValueRef start, LLVMValueRef *numbers)
 {
     LLVMValueRef lim = limit(l, &x->a, x->size), bad[LOW_MAX_GROUPS];
-    LLVMValueRef ok = at_most(l, start, lim, unknown_bits(&x->a, x->size));
+    LLVMValueRef ok = low_at_most(l, start, lim, unknown_bits(&x->a, x->size));
     LLVMValueRef most =
         LLVMBuildLShr(l->b, LLVMBuildSub(l->b, lim, start, ""), LLVMConstInt(l->t.i64, 2, 0), "");
     most = low_binary(l, "llvm.umin", most, LLVMConstInt(l->t.i64, INT32_MAX, 0));
@@ -778,7 +779,7 @@ static bool load_words(struct low *l, struct low_access *x, const struct low_for
     if (q->twin || q->touch || q->races || x->size != 4 || x->comps != 1 ||
         x->a.space == WEIR_PTX_SHARED || !low_address_sum(l, &x->a, &s) || s.scale != 4)
         return false;
-    LLVMValueRef start = LLVMBuildSub(l->b, s.base, l->window_base, "");
+    LLVMValueRef start = LLVMBuildSub(l->b, low_sum_base(l, &s), l->window_base, "");
     start = LLVMBuildAdd(l->b, start, LLVMConstInt(l->t.i64, (uint64_t)x->a.op->imm, 1), "");
     LLVMValueRef ok = words_inside(l, x, &s, start, numbers);
     LLVMBasicBlockRef near = low_bb(l, "words"), call = low_bb(l, "far"),

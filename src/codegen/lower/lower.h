@@ -256,6 +256,7 @@ struct low {
     const struct low_inst *inst; /* being emitted */
     LLVMBasicBlockRef otherwise; /* twice.c: goes on there unless addresses are as guessed; NULL: a
                                     slow path does it */
+    struct low_rows *rows;       /* rows.c; NULL outside of a block's first form */
     uint32_t block;              /* being emitted */
     uint32_t block_stamp;        /* general: another for each block, 0 outside of blocks */
     uint32_t region;
@@ -323,6 +324,11 @@ uint32_t low_reserved_smem(const struct low *l, uint8_t which);
  * is not left for that) */
 bool low_twice_wanted(const struct low *l, const struct low_block *b);
 LLVMBasicBlockRef *low_twice_starts(struct low *l, const struct low_block *b);
+/* The address of a load or store that may be guessed; NULL: it is another instruction. */
+const struct weir_ptx_operand *low_twice_address(const struct low_inst *i);
+
+/* rows.c: accesses of a block's first form whose addresses differ by a constant */
+struct low_rows *low_rows_find(struct low *l, const struct low_block *b);
 
 /* turns.c: sets low_block.turn of headers of loops in which warps take turns. After low_shapes, the
  * builder in the entry block, registers made. */
@@ -463,6 +469,9 @@ void low_registers_make(struct low *l);
  * *ok, NULL = true). */
 LLVMValueRef low_spec_base(struct low *l, int32_t reg, uint32_t g);
 void low_spec_ok(struct low *l, int32_t reg, LLVMValueRef *ok);
+/* Whether a register's lanes begin at first[group] (NULL: at their own first) and move on from
+ * there as was guessed. */
+void low_lanes_ok(struct low *l, int32_t reg, const LLVMValueRef *first, LLVMValueRef *ok);
 /* The same for the operands of a linear instruction and its own possible wrap. */
 void low_step_ok(struct low *l, const struct low_inst *i, LLVMValueRef *ok);
 LLVMValueRef low_and_ok(struct low *l, LLVMValueRef a, LLVMValueRef b);
@@ -576,11 +585,13 @@ bool low_address_form(struct low *l, const struct low_address *a, struct low_for
 /* address_form.c, in the better tier: an address that is base + scale * extend(index) and was
  * guessed: index is a register of 32 bits with sign, base the same for all lanes. */
 struct low_sum {
-    LLVMValueRef base;
+    const struct low_inst *sum; /* that adds base */
+    const struct weir_ptx_operand *base;
     int32_t index;
     int64_t scale;
 };
 bool low_address_sum(struct low *l, const struct low_address *a, struct low_sum *s);
+LLVMValueRef low_sum_base(struct low *l, const struct low_sum *s);
 /* The scalar of an address that is the sum of one and of what is a multiple of 1 << bits in every
  * lane; NULL: it is no such sum. */
 LLVMValueRef low_address_scalar(struct low *l, const struct low_address *a, unsigned bits);

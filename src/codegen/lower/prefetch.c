@@ -19,7 +19,7 @@
 #define NEAR      512 /* bytes that the hardware follows by itself */
 #define FEW       2u  /* accesses of a loop in which warps take turns: more want more sets each */
 #define MAX_DEPTH 16u
-#define LINE      64u
+#define LINE      64
 
 struct walk {
     struct low *l;
@@ -273,7 +273,12 @@ void low_prefetch(struct low *l, const struct low_access *x)
     if (l->request->tier != WEIR_JIT_BEST || l->general ||
         (x->a.space != WEIR_PTX_GLOBAL && x->a.space != WEIR_PTX_GENERIC))
         return;
+    int64_t further;
+    if (!low_row_asks(l, x, LINE, &further))
+        return;
     LLVMValueRef ahead = bytes_ahead(l, x);
+    if (ahead)
+        ahead = LLVMBuildAdd(l->b, ahead, LLVMConstInt(l->t.i64, (uint64_t)further, 0), "");
     uint32_t span = l->width * x->size * x->comps; /* of a group */
     for (unsigned g = 0; ahead && g < l->groups; g++)
         for (uint32_t at = 0; at < span; at += LINE) {

@@ -10,7 +10,7 @@
 #define FEW_GUESSES  4u    /* the same, where all lanes are there anyhow */
 #define MANY_INSTS   3000u /* of the kernel: longer ones take too long to compile as it is */
 
-static const struct weir_ptx_operand *access_address(const struct low_inst *i)
+const struct weir_ptx_operand *low_twice_address(const struct low_inst *i)
 {
     if (i->kind != LOW_PTX || (i->p->opcode != WEIR_PTX_OP_ld && i->p->opcode != WEIR_PTX_OP_st) ||
         i->p->sem != WEIR_PTX_WEAK || i->p->space == WEIR_PTX_PARAM ||
@@ -24,7 +24,7 @@ static const struct weir_ptx_operand *access_address(const struct low_inst *i)
 
 static bool is_guess(const struct low *l, const struct low_inst *i)
 {
-    const struct weir_ptx_operand *o = access_address(i);
+    const struct weir_ptx_operand *o = low_twice_address(i);
     if (!o)
         return false;
     struct low_fact f = low_address_fact(l, i, o);
@@ -36,7 +36,7 @@ static bool is_guess(const struct low *l, const struct low_inst *i)
  * long for a masked store: one access is enough. */
 static uint32_t gain(const struct low *l, const struct low_inst *i)
 {
-    const struct weir_ptx_operand *o = access_address(i);
+    const struct weir_ptx_operand *o = low_twice_address(i);
     if (!o)
         return 0;
     struct low_fact f = low_address_fact(l, i, o);

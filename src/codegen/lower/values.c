@@ -614,12 +614,14 @@ static LLVMValueRef all_set(struct low *l, LLVMValueRef m)
                          "");
 }
 
-static void root_ok(struct low *l, struct low_reg *r, LLVMValueRef *ok)
+void low_lanes_ok(struct low *l, int32_t reg, const LLVMValueRef *first, LLVMValueRef *ok)
 {
+    struct low_reg *r = &l->regs.items[reg];
     LLVMTypeRef t = reg_type(l, r);
     for (unsigned g = 0; g < l->groups; g++) {
         LLVMValueRef v = low_slot_load(l, low_vec_type(l, t), low_slot(l, r, g));
-        LLVMValueRef base = LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
+        LLVMValueRef base =
+            first ? first[g] : LLVMBuildExtractElement(l->b, v, LLVMConstInt(l->t.i32, 0, 0), "");
         LLVMValueRef want = affine_vector(l, base, r->fact.stride);
         LLVMTypeRef bits = low_int(l, low_bits_of(base));
         LLVMValueRef same =
@@ -682,5 +684,5 @@ void low_spec_ok(struct low *l, int32_t reg, LLVMValueRef *ok)
     else if (r->is_virtual)
         low_step_ok(l, &l->insts.items[r->def_inst], ok);
     else
-        root_ok(l, r, ok);
+        low_lanes_ok(l, reg, NULL, ok);
 }
