@@ -280,6 +280,30 @@ void weir_check_value_awaited(uint64_t address, const void *stream, bool known)
     weir_check_unlock();
 }
 
+void weir_check_foreign(const void *stream, int device)
+{
+    struct weir_check_site at = weir_check_site_now(false);
+    struct weir_check_finding f = {
+        .kind = WEIR_FOUND_FOREIGN,
+        .a = weir_check_side_call(at, "the wait"),
+        .why = {.format = "another process has recorded the event, and what that process has "
+                          "waited for nobody here knows: what is behind this wait is in no race "
+                          "with what may be in front of it"},
+        .change = {.format = "nothing; for a verdict, check what the processes do in one of them"},
+    };
+    struct weir_check_sync all;
+
+    if (!stream) {
+        all = weir_check_sync_begin(NULL, device);
+        weir_check_sync_end(&all, true);
+    }
+    weir_check_lock();
+    if (stream)
+        weir_order_wait_open(&weir_checker.order, weir_check_lane_of_locked(stream));
+    weir_check_found(&f, NULL, NULL);
+    weir_check_unlock();
+}
+
 void weir_check_event_end(const void *event)
 {
     struct weir_check_event *e;

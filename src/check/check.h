@@ -76,6 +76,10 @@ void weir_check_stream_end(const void *stream);
 void weir_check_record(const void *event, const void *stream, bool between);
 void weir_check_wait(const void *event, const void *stream);
 void weir_check_event_end(const void *event);
+/* A stream (NULL: the host, and the wait is over) waits for what another process has recorded. That
+ * process may have waited for anything here: what is behind the wait in the stream may come after
+ * anything, and the host knows of all on the device. */
+void weir_check_foreign(const void *stream, int device);
 /* A value in memory that a stream writes, and one that a stream waits for. `known`: the last value
  * that a stream was given to write there (weir_check_value_last) will do, and nobody but streams
  * and kernels can write there: then the wait is for that write, as if it were an event's record.

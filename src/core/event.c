@@ -153,8 +153,11 @@ enum weir_err weir_event_wait(struct weir_event *e, struct weir_stream *s, bool 
             return err;
     }
 
-    if (WEIR_UNLIKELY(foreign_record(e, &number)))
+    if (WEIR_UNLIKELY(foreign_record(e, &number))) {
+        if (weir_check_enabled())
+            weir_check_foreign(s, s->ctx->ordinal);
         return weir_ipc_event_wait_in(e->shared, number, s);
+    }
     weir_lock_acquire(&e->lock);
     needed = weir_model_event_wait_dep(&e->m, &s->m, &dep);
     recorded = e->m.recorded ? e->m.point : (struct weir_model_point){0};
@@ -192,8 +195,12 @@ enum weir_err weir_event_query(struct weir_event *e)
         err = weir_capture_ask(e, true, "cudaEventQuery");
     if (err != WEIR_OK)
         return err;
-    if (WEIR_UNLIKELY(foreign_record(e, &number)))
-        return weir_ipc_event_reached(e->shared, number) ? WEIR_OK : WEIR_ERR_NOT_READY;
+    if (WEIR_UNLIKELY(foreign_record(e, &number))) {
+        complete = weir_ipc_event_reached(e->shared, number);
+        if (weir_check_enabled() && complete)
+            weir_check_foreign(NULL, e->ctx->ordinal);
+        return complete ? WEIR_OK : WEIR_ERR_NOT_READY;
+    }
     weir_lock_acquire(&e->lock);
     complete = weir_model_event_is_complete(&e->m);
     point = e->m.recorded ? e->m.point : (struct weir_model_point){0};
@@ -220,6 +227,8 @@ enum weir_err weir_event_synchronize(struct weir_event *e)
         return err;
     if (WEIR_UNLIKELY(foreign_record(e, &number))) {
         weir_ipc_event_wait(e->shared, number);
+        if (weir_check_enabled())
+            weir_check_foreign(NULL, e->ctx->ordinal);
         return weir_context_error(e->ctx);
     }
     weir_lock_acquire(&e->lock);

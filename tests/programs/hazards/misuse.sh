@@ -81,6 +81,14 @@ verdict legacy-orders race - --without legacy
 verdict pool-freed-early lifetime -
 verdict pool-freed-late - -
 
+# By way of another process.
+if newer foreign; then "$WEIR" cc -O1 -g -o foreign "$src/foreign.cu" || die foreign; fi
+for form in stream host; do
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check ./foreign $form >out 2>err
+    [ $? -eq 0 ] && [ "$(cat out)" = done ] && ! grep -q hazard: err || fail "foreign $form"
+    says 'note: foreign-event'
+done
+
 # The callers; suppressions, by what --print-suppressions writes and otherwise; those that nothing needed.
 verdict race race - --print-suppressions
 says 'called from misuse.cu:[0-9]* (outer)'
