@@ -743,7 +743,7 @@ void low_control_start_mask(struct low *l, LLVMValueRef *m);
 void low_ssa(struct low *l);
 void low_ssa_finish(struct low *l);
 
-/* mask_words.c: the quick tier's masks, where the processor has no registers for them. */
+/* mask_words.c: masks that meet, where the processor has no registers for them. */
 void low_mask_words(struct low *l);
 void low_mask_words_finish(struct low *l);
 

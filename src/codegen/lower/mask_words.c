@@ -1,9 +1,9 @@
-/* Masks as bits of a word, for the quick tier on processors without mask registers. As vectors of
- * bits, masks are bytes there: each step between one and lanes of 32 bits is a row of packs and
- * unpacks, of which the instruction selection makes as many nodes as of all else, and asks of each
- * what it could be combined with. As words, what masks are computed by is one scalar instruction,
- * and blocks hand them on in a register; comparisons become a word once, and selections take it
- * apart where they are.
+/* Masks as bits of a word, on processors without mask registers. As vectors of bits, masks are
+ * bytes there: each step between one and lanes of 32 bits is a row of packs and unpacks, of which
+ * the instruction selection makes as many nodes as of all else, and asks of each what it could be
+ * combined with. As words, what masks are computed by is one scalar instruction, and blocks hand
+ * them on in a register; comparisons become a word once, and selections take it apart where they
+ * are.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "codegen/lower/lower.h"

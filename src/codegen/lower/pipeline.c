@@ -276,10 +276,8 @@ void low_optimise_and_emit(struct low *l)
     run_passes(l, !is_best ? quick : low_is_above(l, LARGE) ? best_large : best);
     if (is_best && low_narrow(l))
         run_passes(l, "function(adce)");
-    if (!is_best) {
-        low_mask_words(l);
-        verify(l, "invalid masks");
-    }
+    low_mask_words(l);
+    verify(l, "invalid masks");
     low_stage(l, LOW_STAGE_PASSES);
     low_count_ir(l, true);
     dump(l, "1");
