@@ -284,6 +284,13 @@ static void want_last_block(struct block_case *c)
     c->extra[3 + c->index] = c->index + 1;
 }
 
+/* The first bytes of a word, zeros behind them. */
+static void want_filled(struct block_case *c)
+{
+    for (uint32_t i = 0; i < c->threads; i++)
+        c->d[i] = (uint32_t)(c->x[i] & ((UINT64_C(1) << i % 5 * 8) - 1));
+}
+
 static void want_same(struct block_case *c)
 {
     for (uint32_t i = 0; i < c->threads; i++)
@@ -701,6 +708,12 @@ const struct kernel_test kernel_tests_memory[] = {
      .want = want_same,
      .globals = ".shared .align 16 .b8 s[4096];\n",
      .body = "mov.u32 r0, s; mad.lo.u32 r0, i, 4, r0; cp.async.ca.shared.global [r0], [in], 4; "
+             "cp.async.commit_group; cp.async.wait_group 0; ld.shared.u32 d, [r0];\n"},
+    {.name = "memory.copy_async_filled",
+     .want = want_filled,
+     .globals = ".shared .align 16 .b8 s[4096];\n",
+     .body = "mov.u32 r0, s; mad.lo.u32 r0, i, 4, r0; rem.u32 r1, i, 5; "
+             "cp.async.ca.shared.global [r0], [in], 4, r1; "
              "cp.async.commit_group; cp.async.wait_group 0; ld.shared.u32 d, [r0];\n"},
     {.name = "memory.copy_async_sixteen_bytes",
      .want = want_same,
