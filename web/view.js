@@ -191,7 +191,7 @@ const canvas = $("view"), ctx = canvas.getContext("2d", {alpha: false});
 window.weirView = {get range() { return [t0, t1]; }, get selected() { return selected; }, get measure() { return measure; }, get hits() { return hits.length; },
     get critical() { return critical ? critical.length : 0; }, get rows() { return rows.map(r => [r.kind, r.label, r.y - scroll + HEAD, r.height, r.items.length]); },
     get first() { return op.start.reduce((a, b) => Math.min(a, b)); }, get last() { return op.end.reduce((a, b) => Math.max(a, b)); },
-    xOf: t => x(t), count: n, calls: nc, frame: () => { const a = performance.now(); draw(); return performance.now() - a; }};
+    xOf: t => x(t), op, opName, whyText, itemsOf: kind => rows.filter(r => r.kind === kind).map(r => [...r.items]), count: n, calls: nc, frame: () => { const a = performance.now(); draw(); return performance.now() - a; }};
 
 function theme(dark) {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
@@ -486,14 +486,15 @@ function statesIn(a, b) {
 }
 const swatch = (color, thin) => `<span class="swatch${thin ? " thin" : ""}" style="background:var(${color})"></span>`;
 const row2 = (k, v) => `<tr><td>${k}</td><td>${v}</td></tr>`;
-const link = i => `<a data-op="${i}">${esc(opName(i))}</a> in ${esc(META.streams[op.stream[i]].label)}`;
+const linkName = i => `<a data-op="${i}">${esc(opName(i))}</a>`, link = i => `${linkName(i)} in ${esc(META.streams[op.stream[i]].label)}`;
 const parentOf = i => META.streams[op.stream[i]].parent; // the kernel whose launch it is
 function whyText(i) {
     const w = op.whyOp[i], late = op.start[i] - op.ready[i];
     const tail = late > 2000 && op.why[i] !== 3 ? `<br>From ready to start: ${fmt(late)}.` : "";
     switch (op.why[i]) {
     case 0: return `It started when ${parentOf(i) === undefined ? "the host" : link(parentOf(i))} had submitted it: nothing else held it back.${tail}`;
-    case 1: return `It is behind ${w === NONE ? "other work" : link(w)} in its stream (ORD-001: a stream runs in order).${tail}`;
+    case 1: return (w === NONE || op.stream[w] === op.stream[i] ? `It is behind ${w === NONE ? "other work" : linkName(w)} in its stream` :
+        `The launch of its graph is behind ${link(w)}`) + ` (ORD-001: a stream runs in order).${tail}`;
     case 2: return `It waited for ${w === NONE ? "another stream" : link(w)} (${op.rule[i] ? esc(rule(op.rule[i])) : "an edge of its graph, GRA-001"}).${tail}`;
     default: return `It was ready ${fmt(late)} before it started: the engine (${ENGINES[op.engine[i]]}) was taken${w === NONE ? "" : " by " + link(w)}.`;
     }

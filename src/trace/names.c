@@ -66,7 +66,9 @@ char *weir_trace_stream_name(const struct weir_trace_file *f, uint32_t stream, c
         return out;
     }
     s = &f->streams[stream];
-    if (s->graph_lane)
+    if (s->graph_lane > 1)
+        snprintf(out, 64, "graphs of %llu (%u)", (unsigned long long)s->id, s->graph_lane);
+    else if (s->graph_lane)
         snprintf(out, 64, "graphs of %llu", (unsigned long long)s->id);
     else if (s->cls == WEIR_TRACE_STREAM_LEGACY)
         snprintf(out, 64, s->device ? "%s of device %u" : "%s", names[0], s->device);

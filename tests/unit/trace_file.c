@@ -845,6 +845,7 @@ static void test_graph(void **state)
     assert_int_not_equal(f->ops[1].stream, f->ops[2].stream);
     assert_int_equal(f->ops[1].stream, f->ops[3].stream);
     assert_string_equal(weir_trace_stream_name(f, f->ops[1].stream, name), "graphs of 42");
+    assert_string_equal(weir_trace_stream_name(f, f->ops[2].stream, name), "graphs of 42 (2)");
     weir_trace_file_free(f);
 }
 

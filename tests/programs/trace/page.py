@@ -53,6 +53,17 @@ expect("enter selects the first", b.eval("weirView.selected.item") == 1 and "dur
 b.key("Enter")
 expect("enter again selects the second", b.eval("weirView.selected.item") == 2)
 expect("and says why it started when it did", "It waited for work" in side() and "ORD-021" in side())
+b.eval("""globalThis.behind = (i, w) => {
+    const {op, whyText} = weirView, had = [op.why[i], op.whyOp[i]];
+    op.why[i] = 1; op.whyOp[i] = w;
+    const text = whyText(i).replace(/<[^>]*>/g, "");
+    [op.why[i], op.whyOp[i]] = had;
+    return text; }; 0""")
+one, other = view("itemsOf('stream')")
+expect("what is behind its own stream's work names that once",
+       b.eval(f"behind({one[1]}, {one[0]})").startswith(f"It is behind {view(f'opName({one[0]})')} in its stream (ORD-001"))
+expect("a node of a graph is where the launch is",
+       b.eval(f"behind({other[0]}, {one[0]})").startswith(f"The launch of its graph is behind {view(f'opName({one[0]})')} in stream "))
 b.key("Escape")
 expect("escape clears", b.eval("weirView.selected === null") and view("hits") == 0)
 
