@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "trace/debug_file.h"
 
 #define LINES_MAX_BYTES ((size_t)512 << 20) /* of a file whose lines are looked for */
 
@@ -252,8 +254,11 @@ static bool find_symbol(const struct image *im, uint64_t address, struct symbol 
 
 /* As far as it is used here. */
 struct dwfl_callbacks {
-    void *find_elf, *find_debuginfo, *section_address;
-    char **debuginfo_path;
+    void *find_elf;
+    int (*find_debuginfo)(void *module, void **data, const char *name, uint64_t base,
+                          const char *file, const char *lines, uint32_t checksum, char **path);
+    void *section_address;
+    char **debuginfo_path; /* of libdw's own search */
 };
 
 struct dwarf_die {
@@ -288,17 +293,36 @@ struct libdw {
     const char *(*filesrc)(void *files, size_t index, void *time, void *length);
     void (*end)(void *dwfl);
     struct dwfl_callbacks callbacks;
-    char *path;
 };
+
+typedef int build_id_fn(void *module, const unsigned char **id, uint64_t *address);
+static _Atomic(build_id_fn *) build_id; /* libdw's */
+
+static int find_lines(void *module, void **data, const char *name, uint64_t base, const char *file,
+                      const char *lines, uint32_t checksum, char **path)
+{
+    build_id_fn *f = atomic_load(&build_id);
+    const unsigned char *id = NULL;
+    uint64_t address;
+    int count = f ? f(module, &id, &address) : 0;
+
+    (void)data;
+    (void)name;
+    (void)base;
+    return weir_trace_debug_file_open(file, id, count > 0 ? (size_t)count : 0, lines, checksum,
+                                      path);
+}
 
 static bool open_libdw(struct libdw *d)
 {
     void *library = dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL);
+    build_id_fn *id_of;
     const struct {
         const char *name;
         void *to;
     } symbols[] = {
         {"dwfl_begin", &d->begin},
+        {"dwfl_module_build_id", &id_of},
         {"dwfl_report_offline", &d->report_offline},
         {"dwfl_report_end", &d->report_end},
         {"dwfl_module_getsrc", &d->getsrc},
@@ -317,7 +341,6 @@ static bool open_libdw(struct libdw *d)
         {"dwarf_getsrcfiles", &d->getsrcfiles},
         {"dwarf_filesrc", &d->filesrc},
         {"dwfl_build_id_find_elf", &d->callbacks.find_elf},
-        {"dwfl_standard_find_debuginfo", &d->callbacks.find_debuginfo},
         {"dwfl_offline_section_address", &d->callbacks.section_address},
     };
 
@@ -330,8 +353,8 @@ static bool open_libdw(struct libdw *d)
             return false;
         memcpy(symbols[i].to, &p, sizeof p);
     }
-    d->path = NULL;
-    d->callbacks.debuginfo_path = &d->path;
+    atomic_store(&build_id, id_of);
+    d->callbacks.find_debuginfo = find_lines;
     return true;
 }
 

@@ -84,4 +84,18 @@ done
 LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" explore --check --runs 2 ./ends child clean >err 2>&1 || fail "explore child clean"
 LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" explore --minimise --check --runs 1 ./ends _exit race >err 2>&1
 grep -q 'places matter\|decision' err || fail "explore --minimise of a program that ends by _exit"
+# Lines in a file of their own, by its name and then by the build id's; and no library for networks is loaded for them: its end
+# would not wait for a draft.
+if command -v objcopy >/dev/null; then
+    mkdir -p split/.debug && objcopy --only-keep-debug ends split/.debug/lines && objcopy --strip-all --remove-section=.gnu_debuglink ends split/ends &&
+        (cd split && objcopy --add-gnu-debuglink=.debug/lines ends) || fail "objcopy"
+    LD_DEBUG=files LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check split/ends exit race >out 2>err
+    grep -q 'kernel fill.*at ends.cu:[0-9]' err || fail "lines in another file"
+    grep -q 'file=libdebuginfod' err && fail "a library for networks"
+    printf x >>split/.debug/lines
+    LD_PRELOAD=$SANITIZER_PRELOAD "$WEIR" check split/ends exit race >out 2>err
+    grep -q 'ends.cu' err && fail "lines of another build"
+    rm -rf split
+    echo "ok lines in another file"
+fi
 exit $failed
