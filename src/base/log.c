@@ -36,6 +36,20 @@ enum weir_log_level weir_log_level(void)
     return (enum weir_log_level)level;
 }
 
+void weir_log_write(const char *text, size_t bytes)
+{
+    while (bytes) {
+        ssize_t n = write(STDERR_FILENO, text, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return; /* stderr is closed: there is no other place to tell it to */
+        text += n;
+        bytes -= (size_t)n;
+    }
+}
+
 static void log_line(const char *fmt, va_list ap)
 {
     char line[1024] = "weir: ";
@@ -46,9 +60,7 @@ static void log_line(const char *fmt, va_list ap)
     if (n > (int)sizeof line - 2)
         n = (int)sizeof line - 2;
     line[n++] = '\n';
-    if (write(STDERR_FILENO, line, (size_t)n) < 0) {
-        /* stderr is closed: there is no other place to tell it to */
-    }
+    weir_log_write(line, (size_t)n);
     errno = saved;
 }
 

@@ -5,6 +5,8 @@
 #ifndef WEIR_BASE_LOG_H
 #define WEIR_BASE_LOG_H
 
+#include <stddef.h>
+
 #include "base/compiler.h"
 
 enum weir_log_level { WEIR_LOG_ERROR, WEIR_LOG_WARN, WEIR_LOG_INFO, WEIR_LOG_DEBUG };
@@ -15,6 +17,9 @@ enum weir_log_level weir_log_level(void);
 /* Writes one line with one write(2); safe in signal handlers only when fmt needs no floating point.
  * Thread: any. */
 void weir_log(enum weir_log_level level, const char *fmt, ...) WEIR_PRINTF(2, 3);
+
+/* Writes a text of whole lines as it is, by one write(2) if stderr takes it. Async-signal-safe. */
+void weir_log_write(const char *text, size_t bytes);
 
 /* Says once per `what` and process that something is not supported: "weir: not supported: WHAT
  * (detail)". Thread: any. */

@@ -232,21 +232,6 @@ static void close_report(FILE *f, const char *path)
         weir_log(WEIR_LOG_ERROR, "check: %s could not be written whole", path);
 }
 
-/* At once: other processes write there, too. */
-static void write_text(const char *text, size_t bytes)
-{
-    while (bytes) {
-        ssize_t n = write(STDERR_FILENO, text, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        text += n;
-        bytes -= (size_t)n;
-    }
-}
-
 size_t weir_check_report(void)
 {
     struct weir_check_places *p = weir_check_places_create();
@@ -270,7 +255,7 @@ size_t weir_check_report(void)
         print_all(to ? to : stderr, p, &all);
     print_summary(to ? to : stderr, &totals);
     if (to && fclose(to) == 0)
-        write_text(text, bytes);
+        weir_log_write(text, bytes); /* at once: other processes write there, too */
     free(text);
     if (s->json && (f = open_for_report(s->json))) {
         weir_check_write_json(f, p, &totals);

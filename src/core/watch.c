@@ -111,20 +111,6 @@ static void answer(void)
 
 /* ---- --hang ---- */
 
-static void write_all(const char *text, size_t bytes)
-{
-    while (bytes) {
-        ssize_t n = write(STDERR_FILENO, text, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        text += n;
-        bytes -= (size_t)n;
-    }
-}
-
 /* Exit handlers and destructors would hang with the rest, so the process ends without them. */
 static WEIR_NORETURN void end_process(void)
 {
@@ -132,7 +118,7 @@ static WEIR_NORETURN void end_process(void)
 
     weir_log(WEIR_LOG_ERROR, "nothing has advanced for %g seconds in process %d (--hang):",
              (double)weir_core.config.hang_ns * 1e-9, (int)getpid());
-    write_all(watch.report, n);
+    weir_log_write(watch.report, n);
     _exit(WEIR_WATCH_EXIT);
 }
 
