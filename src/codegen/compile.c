@@ -203,7 +203,7 @@ struct pool {
     /* guarded by lock */
     struct crew crews[CREWS];
     bool started, ending /* no background jobs */, stopping /* no jobs */;
-    pid_t pid;
+    _Atomic pid_t pid;   /* written under the lock; a forked child cannot take that */
     uint64_t started_ns; /* the first job came */
     /* futex word, counted up under the lock: a job ended; drain and the exit sleep on it */
     _Atomic uint32_t finished;
