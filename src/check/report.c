@@ -236,13 +236,14 @@ size_t weir_check_report(void)
 {
     struct weir_check_places *p = weir_check_places_create();
     const struct weir_check_settings *s = &weir_checker.settings;
-    struct findings all = {weir_checker.findings.items, weir_checker.findings.count};
+    struct findings all;
     struct weir_check_totals totals;
     char *text = NULL;
     size_t bytes = 0;
     FILE *to = open_memstream(&text, &bytes), *f;
 
     weir_check_lock(); /* threads that still are in a call add no more */
+    all = (struct findings){weir_checker.findings.items, weir_checker.findings.count};
     weir_check_unlock();
     totals = count_all(p, &all);
     for (size_t i = 0; i < all.count; i++) {
