@@ -112,17 +112,23 @@ static bool may_drain(void)
            atomic_load_explicit(&weir_thread.call, memory_order_relaxed) & WEIR_CALL_NONE;
 }
 
+/* Then it ends with the checker's status, or as it would. */
+static int reported(int otherwise)
+{
+    bool own;
+
+    report(may_drain());
+    return weir_check_finishing(&own) && weir_check_finish() ? weir_check_status() : otherwise;
+}
+
 /* base/ends.h: the status that it ends with. */
 static int on_end(int status)
 {
     bool own;
 
-    if (is_other())
+    if (is_other() || (weir_check_finishing(&own) && own))
         return status;
-    if (weir_check_finishing(&own) && own)
-        return status;
-    report(may_drain());
-    return weir_check_finishing(&own) && weir_check_finish() ? weir_check_status() : status;
+    return reported(status);
 }
 
 static int on_signal(int signo)
@@ -133,9 +139,7 @@ static int on_signal(int signo)
         return WEIR_ENDS_BY_SIGNAL;
     if ((weir_check_finishing(&own) && own) || weir_check_puts_off(signo))
         return WEIR_ENDS_LATER;
-    report(may_drain());
-    return weir_check_finishing(&own) && weir_check_finish() ? weir_check_status()
-                                                             : WEIR_ENDS_BY_SIGNAL;
+    return reported(WEIR_ENDS_BY_SIGNAL);
 }
 
 /* Behind the program's own: it was the first to be asked for. */
@@ -158,8 +162,7 @@ void weir_ending_start(void)
     union {
         void *object;
         weir_ends_claim_fn *claim;
-    } ends = {.object = dlsym(RTLD_DEFAULT, "weir_ends_claim")},
-      signals = {.object = dlsym(RTLD_DEFAULT, "weir_signals_claim_ends")};
+    } ends, signals;
     pthread_t thread;
 
     if (!weir_check_reports() || atomic_exchange(&ending.started, true))
@@ -171,6 +174,8 @@ void weir_ending_start(void)
     pthread_detach(thread);
     atomic_store(&ending.process, getpid());
     weir_check_on_found(found);
+    ends.object = dlsym(RTLD_DEFAULT, "weir_ends_claim");
+    signals.object = dlsym(RTLD_DEFAULT, "weir_signals_claim_ends");
     if (ends.object)
         ends.claim(on_end);
     if (signals.object)
