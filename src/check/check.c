@@ -596,7 +596,7 @@ static void tell_locked(struct weir_check_op *op, const struct weir_check_range 
     weir_check_settle_locked();
 }
 
-bool weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
+void weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
                      const struct weir_check_range *ranges, size_t count)
 {
     struct weir_order_stamp stamp;
@@ -613,7 +613,6 @@ bool weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_
     if (now)
         tell_locked(op, ranges, count);
     weir_check_unlock();
-    return now;
 }
 
 /* What a programmatic launch does before it waits; takes over the stamp. */

@@ -109,8 +109,8 @@ struct weir_check_op {
     uint8_t kind;     /* enum weir_op_kind */
     bool made : 1;    /* an actor stands for it */
     bool watched : 1; /* it is in the map of operations */
-    bool told : 1;    /* what it touches; who it is stays known only for its failure */
     bool closed;      /* pages of the program's were closed for it */
+    bool told;        /* what it touches; who it is stays known only for its failure */
     uint32_t gate;    /* its place among the gates, and one; 0: it is none */
 };
 _Static_assert(sizeof(struct weir_check_op) == 64, "a line of each operation");
@@ -121,9 +121,9 @@ _Static_assert(sizeof(struct weir_check_op) == 64, "a line of each operation");
 void weir_check_op(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
                    const char *name, const void *behind);
 struct weir_check_range;
-/* A copy or memset, and all that it touches. True: that has been told, since all that is before it
- * has; it is as if it were done, and weir_check_op_done is not called. */
-bool weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
+/* A copy or memset, and all that it touches, which is told at once if all that is before it has
+ * been (op->told): then it is as if it were done, and weir_check_op_done is not called. */
+void weir_check_copy(struct weir_check_op *op, const void *stream, enum weir_op_kind kind,
                      const struct weir_check_range *ranges, size_t count);
 /* + A kernel. asks: a programmatic launch (ORD-031). */
 void weir_check_kernel(struct weir_check_op *op, const void *stream, const char *name, bool asks);

@@ -362,7 +362,7 @@ static bool launch(const struct weir_op *op)
 }
 
 /* What it touches is known already. */
-static void copy_submitted(struct weir_copy_op *c)
+static void copy_submitted(const struct weir_copy_op *c)
 {
     struct weir_check_op *known = weir_core_check_of(&c->op);
     struct weir_check_range ranges[COPY_RANGES];
@@ -370,26 +370,25 @@ static void copy_submitted(struct weir_copy_op *c)
     struct weir_copy_work w;
 
     weir_copy_op_view(c, &w);
-    c->told =
-        weir_check_copy(known, weir_stream_of(c->op.m.stream), (enum weir_op_kind)c->op.m.kind,
-                        ranges, copy_ranges(&w, staged, ranges));
+    weir_check_copy(known, weir_stream_of(c->op.m.stream), (enum weir_op_kind)c->op.m.kind, ranges,
+                    copy_ranges(&w, staged, ranges));
     if (weir_mem_twin.bytes)
         copy_closes(known, &w, staged);
 }
 
 static bool has_been_told(const struct weir_op *op)
 {
-    return weir_op_is_copy(op) && ((const struct weir_copy_op *)op)->told;
+    return weir_op_is_copy(op) && weir_core_check_of(op)->told;
 }
 
-void weir_core_check_op(struct weir_op *op)
+void weir_core_check_op(const struct weir_op *op)
 {
     struct weir_check_op *known = weir_core_check_of(op);
 
     if (!is_checked(op))
         return;
     if (weir_op_is_copy(op) && weir_check_enabled()) {
-        copy_submitted((struct weir_copy_op *)op);
+        copy_submitted((const struct weir_copy_op *)op);
         return;
     }
     if (op->m.kind == WEIR_OP_KERNEL)

@@ -11,7 +11,7 @@
 struct weir_check_op *weir_core_check_of(const struct weir_op *op);
 
 /* op was submitted; its stream is locked, it has not completed. */
-void weir_core_check_op(struct weir_op *op);
+void weir_core_check_op(const struct weir_op *op);
 /* The same of a copy between two devices' legacy streams (ORD-012). */
 void weir_core_check_peer(const struct weir_op *op, const struct weir_stream *other);
 /* It has run, as `work`; its memory is still its own, nothing behind it has begun. */

@@ -230,7 +230,6 @@ static void set_copy(struct weir_copy_op *op, const struct weir_copy *c,
     op->engine = (uint8_t)engine;
     op->staging_bytes = staging ? bytes : 0;
     op->late = staging && weir_late_enabled();
-    op->told = false;
 }
 
 static struct weir_copy_shape shape_of(const struct weir_copy *c, const void *staging)
@@ -545,7 +544,6 @@ static struct weir_copy_op *begin_fill(struct weir_stream *s, const struct weir_
     op->engine = WEIR_ENGINE_D2D;
     op->staging_bytes = 0;
     op->late = false;
-    op->told = false;
     return op;
 }
 

@@ -224,7 +224,6 @@ struct weir_copy_op {
     uint8_t element_bytes; /* memset */
     uint8_t engine;        /* enum weir_engine */
     bool late;             /* is held back when its turn comes */
-    bool told;             /* to the checker, with all that it touches */
 };
 
 /* What a copy or memset moves: all but `work`. */
