@@ -58,11 +58,6 @@ void weir_check_talks_locked(const struct weir_actor *op)
         blocked.talkers.items[blocked.talkers.count - 1].seq = op->stamp.seq;
 }
 
-static bool has(const struct weir_clock *c, uint32_t lane, weir_seq seq)
-{
-    return c && lane < c->count && c->at[lane] >= seq;
-}
-
 static void judge(const struct call *call, const struct weir_check_side *kernel)
 {
     struct weir_check_finding f = {
@@ -78,8 +73,8 @@ static void judge(const struct call *call, const struct weir_check_side *kernel)
     };
 
     f.a.no_access = true;
-    if (has(call->all, kernel->op.lane, kernel->seq) &&
-        !has(call->known, kernel->op.lane, kernel->seq))
+    if (weir_order_clock_has(call->all, kernel->op.lane, kernel->seq) &&
+        !weir_order_clock_has(call->known, kernel->op.lane, kernel->seq))
         weir_check_found(&f, NULL, NULL);
 }
 

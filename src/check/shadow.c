@@ -846,7 +846,7 @@ static void page_settle(struct weir_shadow *s, struct page *p, const struct weir
     for (uint32_t i = 0; i < p->count;) {
         const struct weir_order_stamp *stamp = &p->marks[i].actor->stamp;
 
-        if (stamp->lane < known->count && known->at[stamp->lane] >= stamp->seq)
+        if (weir_order_clock_has(known, stamp->lane, stamp->seq))
             mark_remove(s, p, i);
         else
             i++;

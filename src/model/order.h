@@ -176,6 +176,11 @@ struct weir_clock *weir_order_host_clock(struct weir_order *o);
 void weir_order_clock_add(struct weir_order *o, struct weir_clock **c,
                           const struct weir_order_stamp *s);
 void weir_order_clock_drop(struct weir_order *o, struct weir_clock *c);
+/* Does the clock (NULL: nothing) have that operation of the lane in it? */
+static inline bool weir_order_clock_has(const struct weir_clock *c, uint32_t lane, weir_seq seq)
+{
+    return c && lane < c->count && c->at[lane] >= seq;
+}
 
 void weir_order_stamp_copy(struct weir_order_stamp *to, const struct weir_order_stamp *from);
 void weir_order_stamp_drop(struct weir_order *o, struct weir_order_stamp *s);
