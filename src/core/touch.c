@@ -28,9 +28,9 @@ struct chunk {
     struct touch_page pages[CHUNK_PAGES];
 };
 
+/* In the stock all is zero, but for the entries, which are. */
 struct touches {
-    struct touches *next;  /* in the stock: all that follows is zero there, but for the entries, */
-    uint64_t *entries;     /* which are: a table of the whole window; NULL: none yet */
+    uint64_t *entries;     /* a table of the whole window; NULL: none yet */
     struct weir_lock lock; /* all that follows, and the entries' changes: they are read without */
     struct chunk *chunks;
     struct weir_races *races;       /* NULL: nobody asks */
@@ -43,14 +43,17 @@ struct touches {
     bool lost;
 };
 
+struct shelf {
+    uint32_t most, count;
+    void *items[CHUNKS_KEPT];
+};
+
 /* Of the process: kept from one launch for the next. */
 static struct {
     struct weir_lock lock;
-    struct chunk *chunks;
-    struct touches *touches;
-    uint32_t chunk_count, touches_count;
+    struct shelf chunks, touches;
     uint64_t *empty; /* read only, always empty */
-} stock = {.lock = WEIR_LOCK_INIT(LEAF)};
+} stock = {.lock = WEIR_LOCK_INIT(LEAF), .chunks.most = CHUNKS_KEPT, .touches.most = TOUCHES_KEPT};
 
 struct touch_page weir_touch_nothing;
 
@@ -76,33 +79,40 @@ static uint64_t *empty_table(void)
     return stock.empty;
 }
 
-static struct chunk *chunk_take(void)
+/* NULL: there is none. */
+static void *shelf_take(struct shelf *s)
 {
-    struct chunk *c;
+    void *p;
 
     weir_lock_acquire(&stock.lock);
-    c = stock.chunks;
-    if (c) {
-        stock.chunks = c->next;
-        stock.chunk_count--;
-    }
+    p = s->count ? s->items[--s->count] : NULL;
     weir_lock_release(&stock.lock);
+    return p;
+}
+
+/* False: there is no room for it. */
+static bool shelf_keep(struct shelf *s, void *p)
+{
+    bool room;
+
+    weir_lock_acquire(&stock.lock);
+    room = s->count < s->most;
+    if (room)
+        s->items[s->count++] = p;
+    weir_lock_release(&stock.lock);
+    return room;
+}
+
+static struct chunk *chunk_take(void)
+{
+    struct chunk *c = shelf_take(&stock.chunks);
+
     return c ? c : weir_alloc(sizeof *c);
 }
 
 static void chunk_give(struct chunk *c)
 {
-    bool keep;
-
-    weir_lock_acquire(&stock.lock);
-    keep = stock.chunk_count < CHUNKS_KEPT;
-    if (keep) {
-        c->next = stock.chunks;
-        stock.chunks = c;
-        stock.chunk_count++;
-    }
-    weir_lock_release(&stock.lock);
-    if (!keep)
+    if (!shelf_keep(&stock.chunks, c))
         weir_free(c);
 }
 
@@ -111,15 +121,8 @@ static void chunk_give(struct chunk *c)
 /* NULL: no memory. */
 static struct touches *touches_take(void)
 {
-    struct touches *t;
+    struct touches *t = shelf_take(&stock.touches);
 
-    weir_lock_acquire(&stock.lock);
-    t = stock.touches;
-    if (t) {
-        stock.touches = t->next;
-        stock.touches_count--;
-    }
-    weir_lock_release(&stock.lock);
     if (t || !(t = weir_calloc(1, sizeof *t)))
         return t;
     weir_lock_init(&t->lock, WEIR_RANK_TOUCH);
@@ -128,17 +131,7 @@ static struct touches *touches_take(void)
 
 static void touches_give(struct touches *t)
 {
-    bool keep;
-
-    weir_lock_acquire(&stock.lock);
-    keep = stock.touches_count < TOUCHES_KEPT;
-    if (keep) {
-        t->next = stock.touches;
-        stock.touches = t;
-        stock.touches_count++;
-    }
-    weir_lock_release(&stock.lock);
-    if (keep)
+    if (shelf_keep(&stock.touches, t))
         return;
     if (t->entries)
         munmap(t->entries,
