@@ -85,6 +85,7 @@ void weir_check_found(struct weir_check_finding *f,
 {
     struct checker *c = &weir_checker;
     void (*told)(void) = atomic_load_explicit(&c->on_found, memory_order_relaxed);
+    bool hazard = weir_check_kinds[f->kind].level == WEIR_CHECK_HAZARD;
 
     if (c->kept.alone)
         return;
@@ -101,11 +102,11 @@ void weir_check_found(struct weir_check_finding *f,
     f->last[1] = f->b.op.number;
     if (explain)
         explain(f, arg);
-    if (weir_check_kinds[f->kind].level == WEIR_CHECK_HAZARD)
+    if (hazard)
         weir_tally_found();
     if (c->findings.count >= FINDINGS_MAX || !weir_vec_push(&c->findings, *f))
         weir_check_lost_locked();
-    else if (told && weir_check_kinds[f->kind].level == WEIR_CHECK_HAZARD)
+    else if (told && hazard)
         told();
 }
 
