@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "check/shadow.h"
 #include "model/naive.h"
 #include "model/order.h"
@@ -100,7 +101,7 @@ static void test_free(void *ctx, void *p)
 
 static bool before(int i, int j)
 {
-    return t.past[j][i / 64] >> i % 64 & 1;
+    return weir_bit_has(t.past[j], (size_t)i);
 }
 
 /* The newest operation's row. */
@@ -109,11 +110,11 @@ static void close_over(int j)
     uint64_t *past = t.past[j];
 
     for (int i = j - 1; i >= 0; i--) {
-        if (past[i / 64] >> i % 64 & 1)
+        if (weir_bit_has(past, (size_t)i))
             continue;
         if (!t.host[i] && !t.behind[i] && !naive_direct(&t.n, i, j))
             continue;
-        past[i / 64] |= UINT64_C(1) << i % 64;
+        weir_bit_put(past, (size_t)i);
         for (unsigned w = 0; w < OPS / 64 + 1; w++)
             past[w] |= t.past[i][w];
     }
@@ -642,7 +643,7 @@ static struct weir_reach *reach_of(int launch)
     for (int k = 0; k < NODES; k++)
         for (int i = 0; i < k; i++)
             if (t.edges[launch][k][i])
-                r->bits[i] |= UINT64_C(1) << k;
+                weir_bit_put(&r->bits[i], (size_t)k);
     return r;
 }
 
